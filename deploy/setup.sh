@@ -1,0 +1,162 @@
+#!/bin/sh
+# Checks that what `make run` and `make test` start is on this machine. On Debian and
+# Ubuntu it installs what is missing, elsewhere it names the command to type. It says
+# nothing when nothing is missing.
+#
+#   deploy/setup.sh run    Go, Postgres
+#   deploy/setup.sh test   Go, Postgres, Chromium, Node.js
+#
+# SETUP_ROOT is put before every absolute path that it looks at; its tests use it.
+set -eu
+
+root=${SETUP_ROOT-}
+configuration=$root/etc/postgresql-common/createcluster.conf
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+fail() {
+	say "$*"
+	exit 1
+}
+
+# at_least MINIMUM TEXT: whether the first number in TEXT is MINIMUM or more.
+at_least() {
+	number=${2#"${2%%[0-9]*}"}
+	number=${number%%[!0-9]*}
+	[ "${number:-0}" -ge "$1" ]
+}
+
+# Outside the repository, where no go.work makes an old Go fetch a newer one.
+has_go() {
+	version=$(cd / && GOTOOLCHAIN=local go version 2>/dev/null) || return 1
+	version=${version#*go1.}
+	at_least 26 "$version"
+}
+
+is_postgres() { [ -x "$1/initdb" ] && [ -x "$1/postgres" ] && at_least 15 "$("$1/postgres" --version)"; }
+
+has_postgres() {
+	if [ -n "${PG_BIN-}" ]; then
+		is_postgres "$PG_BIN" || fail "PG_BIN=$PG_BIN does not hold initdb and postgres of version 15 or later"
+		return
+	fi
+	in_path=$(command -v postgres) || in_path=
+	for dir in "${in_path%/*}" "$root"/usr/lib/postgresql/*/bin "$root"/usr/pgsql-*/bin \
+		"$root"/opt/homebrew/opt/postgresql*/bin "$root"/usr/local/opt/postgresql*/bin; do
+		is_postgres "$dir" && return
+	done
+	return 1
+}
+
+has_chromium() {
+	for name in chromium chromium-browser google-chrome google-chrome-stable \
+		"$root/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" \
+		"$root/Applications/Chromium.app/Contents/MacOS/Chromium"; do
+		command -v "$name" >/dev/null && return
+	done
+	return 1
+}
+
+has_node() { version=$(node --version 2>/dev/null) && at_least 20 "$version"; }
+
+# The names are those of Debian's packages.
+find_missing() {
+	missing=
+	# A server that is given needs no other.
+	[ "$1" = run ] && [ -n "${HERALD_DATABASE_URL-}${HERALD_DATABASE_URL_FILE-}" ] ||
+		has_postgres || missing="$missing postgresql"
+	if [ "$1" = test ]; then
+		has_chromium || missing="$missing chromium"
+		has_node || missing="$missing nodejs"
+	fi
+	missing=${missing# }
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+apt_install() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >&2
+}
+
+# Debian's server package would also make a database cluster and start it at boot. A
+# machine that has servers already keeps what its administrator has chosen.
+forbid_cluster() {
+	for server in "$root"/usr/lib/postgresql/*/bin/postgres; do
+		[ ! -e "$server" ] || return 0
+	done
+	apt_install postgresql-common
+	grep -q '^ *create_main_cluster' "$configuration" ||
+		echo 'create_main_cluster = false' | as_root tee -a "$configuration" >/dev/null
+}
+
+# offers PACKAGE: whether apt would install a version that is new enough.
+offers() {
+	case $1 in
+	postgresql) minimum=15 ;;
+	nodejs) minimum=20 ;;
+	*) minimum=1 ;;
+	esac
+	candidate=$(LC_ALL=C apt-cache policy "$1" | sed -n 's/^ *Candidate: //p')
+	at_least "$minimum" "${candidate#*:}" # without the epoch
+}
+
+install_with_apt() {
+	[ "$(id -u)" = 0 ] || command -v sudo >/dev/null || fail "missing: $missing. As root, type: apt-get install $missing"
+	say "missing: $missing. Installing with apt-get"
+	as_root apt-get update -qq >&2
+	for package in $missing; do
+		if offers "$package"; then
+			[ "$package" != postgresql ] || forbid_cluster
+			apt_install "$package"
+		fi
+	done
+}
+
+node_archive() {
+	case $(uname -m) in
+	aarch64 | arm64) cpu=arm64 ;;
+	*) cpu=x64 ;;
+	esac
+	echo "https://nodejs.org/dist/v22.11.0/node-v22.11.0-linux-$cpu.tar.gz"
+}
+
+# advise prints the command that installs what is missing.
+advise() {
+	if command -v brew >/dev/null; then
+		packages=$(echo "$missing" | sed 's/postgresql/postgresql@17/; s/nodejs/node/; s/chromium/google-chrome/')
+		command="brew install $packages"
+	elif command -v dnf >/dev/null; then
+		command="sudo dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server/')"
+	elif command -v pacman >/dev/null; then
+		command="sudo pacman -S $missing"
+	elif command -v apk >/dev/null; then
+		command="sudo apk add $missing"
+	else
+		case $missing in
+		nodejs) command="curl -fsSL $(node_archive) | sudo tar -xz --strip-components=1 -C /usr/local" ;;
+		chromium) command="sudo snap install chromium" ;;
+		*) fail "missing: $missing (Postgres 15, Node.js 20 or later). Install with your system's package manager" ;;
+		esac
+	fi
+	fail "missing: $missing. Type: $command"
+}
+
+case ${1-} in
+run | test) ;;
+*) fail "usage: deploy/setup.sh run|test" ;;
+esac
+has_go || fail "Go 1.26 or later is missing. Install it from https://go.dev/dl/ or type: brew install go"
+find_missing "$1"
+[ -n "$missing" ] || exit 0
+if command -v apt-get >/dev/null; then
+	install_with_apt
+	find_missing "$1"
+	[ -n "$missing" ] || exit 0
+fi
+advise

@@ -1,0 +1,58 @@
+package render
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+)
+
+//go:embed mail.html
+var mailHTML string
+
+var frame = template.Must(template.New("mail.html").
+	Funcs(template.FuncMap{"lines": func(text string) []string { return strings.Split(text, "\n") }}).
+	Parse(mailHTML))
+
+// page is what a mail shows, everything filled in but the code, for which mark stands.
+type page struct {
+	Language, Direction                       string
+	Title, PreHeader, Subject, Greeting, Text string
+	ButtonText, FooterText                    string
+	Link, Code                                string
+	// Href is Link as an attribute. The template's own URL escaper would percent-encode the mark.
+	Href template.HTMLAttr
+}
+
+func (p page) size() int {
+	return len(p.Title) + len(p.PreHeader) + len(p.Subject) + len(p.Greeting) + len(p.Text) +
+		len(p.ButtonText) + len(p.FooterText) + len(p.Link)
+}
+
+func (p page) html() (string, error) {
+	var out strings.Builder
+	if err := frame.Execute(&out, p); err != nil {
+		return "", fmt.Errorf("render the HTML part: %w", err)
+	}
+	return out.String(), nil
+}
+
+// plain is the text part: paragraphs with an empty line between them, link and code each on a line
+// of its own, so that every mail program finds them.
+func (p page) plain() string {
+	button := p.Link
+	if p.ButtonText != "" && p.Link != "" {
+		button = p.ButtonText + "\n" + p.Link
+	}
+	var out strings.Builder
+	for _, paragraph := range []string{p.Title, p.Greeting, p.Text, button, p.Code, p.FooterText} {
+		if paragraph == "" {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteByte('\n')
+		}
+		out.WriteString(paragraph + "\n")
+	}
+	return out.String()
+}

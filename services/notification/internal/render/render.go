@@ -1,0 +1,154 @@
+// Package render turns the texts of a message into the subject, the text part and the HTML part of
+// one mail.
+//
+// Texts are plain text with placeholders: in HTML they are escaped and their line breaks kept,
+// values likewise, and neither can add an element, a header or a second placeholder. Nothing in the
+// mail is loaded from elsewhere. What is rendered may be kept, for it holds no code: a mark that no
+// text or value can contain stands in its place until Fill puts the code in, at the moment of sending.
+package render
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"html/template"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/language"
+
+	"herald/shared/placeholder"
+)
+
+// mark stands for the code: a control character, and clean takes those out of everything else.
+const mark = "\x1a"
+
+// maxText bounds the texts of one mail after expansion, in bytes: relays refuse far smaller mails.
+const maxText = 256 << 10
+
+// Texts are the parts of a message as the text service holds them, in one language. An empty part
+// is left out of the mail.
+type Texts struct {
+	Title, PreHeader, Subject, Greeting, Text, ButtonText, FooterText string
+}
+
+// Message is what a mail is made of.
+type Message struct {
+	Texts Texts
+	// Language is the BCP 47 tag of Texts.
+	Language string
+	// Link is where the button leads, an absolute http or https URL, or empty for a mail without
+	// a button. The code goes where it says {{.Code}}, and then also stands below the button.
+	Link string
+	// Value answers for a placeholder's name, such as FirstName; it is never asked for Code.
+	Value func(name string) string
+}
+
+// Rendered is a mail without its code, fit to be kept as JSON.
+type Rendered struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
+}
+
+// Render fails for a link that is no web address and for texts that grow above 256 KiB.
+func (m Message) Render() (Rendered, error) {
+	link, err := m.link()
+	if err != nil {
+		return Rendered{}, err
+	}
+	tag := language.Make(m.Language)
+	p := page{
+		Language:   tag.String(),
+		Direction:  direction(tag),
+		Title:      m.expand(m.Texts.Title),
+		PreHeader:  oneLine(m.expand(m.Texts.PreHeader)),
+		Subject:    oneLine(m.expand(m.Texts.Subject)),
+		Greeting:   m.expand(m.Texts.Greeting),
+		Text:       m.expand(m.Texts.Text),
+		ButtonText: oneLine(m.expand(m.Texts.ButtonText)),
+		FooterText: m.expand(m.Texts.FooterText),
+		Link:       link,
+		Href:       template.HTMLAttr(`href="` + html.EscapeString(link) + `"`),
+	}
+	if strings.Contains(link, mark) {
+		p.Code = mark
+	}
+	if size := p.size(); size > maxText {
+		return Rendered{}, fmt.Errorf("the texts have %d bytes with their values filled in, more than %d", size, maxText)
+	}
+	body, err := p.html()
+	if err != nil {
+		return Rendered{}, err
+	}
+	return Rendered{Subject: p.Subject, Text: p.plain(), HTML: body}, nil
+}
+
+// Fill answers with the mail as it is sent. Its result holds the code and is not to be kept. A code
+// that is not made of 1 to 200 of A-Z a-z 0-9 - _ is refused, since it would need escaping.
+func (r Rendered) Fill(code string) (Rendered, error) {
+	strange := strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+	if code == "" || len(code) > 200 || strange != "" {
+		return Rendered{}, errors.New("the code cannot stand in a link")
+	}
+	return Rendered{
+		Subject: strings.ReplaceAll(r.Subject, mark, code),
+		Text:    strings.ReplaceAll(r.Text, mark, code),
+		HTML:    strings.ReplaceAll(r.HTML, mark, code),
+	}, nil
+}
+
+// link answers with the checked link, the mark in place of the code.
+func (m Message) link() (string, error) {
+	if m.Link == "" {
+		return "", nil
+	}
+	u, err := url.Parse(strings.ReplaceAll(m.Link, "{{.Code}}", ""))
+	if err != nil {
+		return "", fmt.Errorf("link of the mail: %w", err)
+	}
+	if (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.ContainsFunc(m.Link, unicode.IsSpace) {
+		return "", errors.New("the link of the mail is not an absolute http or https URL")
+	}
+	return strings.ReplaceAll(m.Link, "{{.Code}}", mark), nil
+}
+
+func (m Message) expand(text string) string {
+	return placeholder.Expand(strings.TrimSpace(clean(text)), func(name string) string {
+		if name == "Code" {
+			return mark
+		}
+		return oneLine(clean(m.Value(name)))
+	})
+}
+
+// clean leaves no control character but the line break, and none that turns the direction of the
+// text around it, which would let a name rewrite the sentence it stands in.
+func clean(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\u0085', r == '\u2028', r == '\u2029':
+			return '\n'
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func direction(tag language.Tag) string {
+	script, _ := tag.Script()
+	switch script.String() {
+	case "Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg":
+		return "rtl"
+	}
+	return "ltr"
+}

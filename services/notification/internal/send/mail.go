@@ -1,0 +1,136 @@
+package send
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Mail is one mail to one recipient. Equal mails are equal byte for byte when they are sent.
+type Mail struct {
+	// MessageID is written without angle brackets, such as "0193…@id.example.com".
+	MessageID string
+	// From is "name@example.com" or "Display name <name@example.com>", ReplyTo and To an address
+	// alone; ReplyTo may be empty.
+	From, ReplyTo, To string
+	// Subject is one line. Text and HTML are the two parts, in UTF-8.
+	Subject, Text, HTML string
+	// Language is the BCP 47 tag of the parts.
+	Language string
+	// Date is the header's, to the second.
+	Date time.Time
+	// Seed makes the MIME boundary; the notification's id serves.
+	Seed string
+}
+
+// envelope is what SMTP is told of a mail, and the mail itself.
+type envelope struct {
+	from, to string
+	utf8     bool // an address outside ASCII, which needs SMTPUTF8 (RFC 6531)
+	data     []byte
+}
+
+// build checks every field that becomes a header, so that none can hold a second one.
+func (m Mail) build() (envelope, error) {
+	from, err := parseSender(m.From)
+	if err != nil {
+		return envelope{}, fmt.Errorf("sender: %w", err)
+	}
+	to, err := parseAddress(m.To)
+	if err != nil {
+		return envelope{}, fmt.Errorf("recipient: %w", err)
+	}
+	if err := m.check(); err != nil {
+		return envelope{}, err
+	}
+	msg := gomail.NewMsg(gomail.WithBoundary(m.boundary()), gomail.WithNoDefaultUserAgent())
+	msg.SetAddrHeaderFromMailAddress(gomail.HeaderFrom, from)
+	msg.SetAddrHeaderFromMailAddress(gomail.HeaderTo, &netmail.Address{Address: to})
+	foreign := from.Address + to
+	if m.ReplyTo != "" {
+		replyTo, err := parseAddress(m.ReplyTo)
+		if err != nil {
+			return envelope{}, fmt.Errorf("reply address: %w", err)
+		}
+		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, &netmail.Address{Address: replyTo})
+		foreign += replyTo
+	}
+	msg.SetMessageIDWithValue(m.MessageID)
+	msg.SetDateWithValue(m.Date.UTC())
+	msg.SetGenHeader(gomail.HeaderSubject, encodeSubject(m.Subject))
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834, section 5
+	msg.SetGenHeader(gomail.HeaderContentLang, m.Language)
+	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	var data bytes.Buffer
+	if _, err := msg.WriteTo(&data); err != nil {
+		return envelope{}, fmt.Errorf("build mail: %w", err)
+	}
+	return envelope{from: from.Address, to: to, utf8: !isASCII(foreign), data: data.Bytes()}, nil
+}
+
+func (m Mail) check() error {
+	id := func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' }
+	switch {
+	case m.MessageID == "" || len(m.MessageID) > 250 || strings.ContainsFunc(m.MessageID, id) || strings.Count(m.MessageID, "@") != 1:
+		return errors.New("the Message-ID is not of the form id@domain")
+	case m.Date.IsZero():
+		return errors.New("the mail has no date")
+	case !utf8.ValidString(m.Subject) || strings.ContainsFunc(m.Subject, unicode.IsControl):
+		return errors.New("the subject is not one line of text")
+	case strings.Trim(m.Language, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		return errors.New("the language is not a BCP 47 tag")
+	}
+	return nil
+}
+
+// boundary depends on the parts too: a text cannot contain the boundary of its own mail.
+func (m Mail) boundary() string {
+	h := sha256.New()
+	for _, part := range []string{m.Seed, m.Text, m.HTML} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+const (
+	// maxWord keeps a folded line under the 78 of RFC 5322, section 2.1.1.
+	maxWord = 60
+	// encodedBytes make an encoded word of 60 characters, which fits beside the header's name: a
+	// first line without any content would be read as a space before the subject.
+	encodedBytes = 36
+)
+
+// encodeSubject writes a subject as encoded words (RFC 2047) unless it says the same without. go-mail
+// leaves ASCII alone, but what looks like an encoded word would be decoded by the reader, and a very
+// long word cannot be folded.
+func encodeSubject(subject string) string {
+	plain := isASCII(subject) && !strings.Contains(subject, "=?") && !strings.Contains(subject, "  ") &&
+		strings.TrimSpace(subject) == subject
+	for word := range strings.SplitSeq(subject, " ") {
+		plain = plain && len(word) <= maxWord
+	}
+	if plain {
+		return subject
+	}
+	var words []string
+	for subject != "" {
+		end := min(encodedBytes, len(subject))
+		for end < len(subject) && !utf8.RuneStart(subject[end]) {
+			end--
+		}
+		words = append(words, "=?utf-8?b?"+base64.StdEncoding.EncodeToString([]byte(subject[:end]))+"?=")
+		subject = subject[end:]
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,227 @@
+package send
+
+import (
+	"bytes"
+	"mime"
+	netmail "net/mail"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"herald/shared/testkit/smtpd"
+)
+
+func sample() Mail {
+	return Mail{
+		MessageID: "0193a1b2@id.example.com",
+		From:      "Herald Grüße <no-reply@example.com>",
+		ReplyTo:   "help@example.com",
+		To:        "ada@example.com",
+		Subject:   "Konto für Ada einrichten",
+		Text:      "Grüße, Ada\n.\n" + strings.Repeat("long ", 300) + "\n\nhttps://id.example.com/?a=1&code=K7MPX4RD\n",
+		HTML:      "<p>Grüße, Ada</p>\n<p>アカウント</p>\n",
+		Language:  "de",
+		Date:      time.Date(2026, 1, 30, 14, 5, 6, 789, time.FixedZone("", 3600)),
+		Seed:      "0193a1b2",
+	}
+}
+
+func build(t *testing.T, m Mail) envelope {
+	t.Helper()
+	e, err := m.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEqualMailsAreEqualBytes(t *testing.T) {
+	t.Parallel()
+	first := build(t, sample()).data
+	for range 100 {
+		if again := build(t, sample()).data; !bytes.Equal(again, first) {
+			t.Fatalf("built\n%s\nthen\n%s", first, again)
+		}
+	}
+	for name, change := range map[string]func(*Mail){
+		"seed": func(m *Mail) { m.Seed = "other" },
+		"date": func(m *Mail) { m.Date = m.Date.Add(time.Second) },
+		"text": func(m *Mail) { m.Text += "." },
+	} {
+		m := sample()
+		change(&m)
+		if bytes.Equal(build(t, m).data, first) {
+			t.Errorf("another %s makes the same mail", name)
+		}
+	}
+}
+
+func TestMailReadsBack(t *testing.T) {
+	t.Parallel()
+	data := build(t, sample()).data
+	got, err := smtpd.Delivery{Data: data}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Subject != sample().Subject || got.Text != sample().Text || got.HTML != sample().HTML {
+		t.Errorf("parsed %+v", got)
+	}
+	for name, want := range map[string]string{
+		"Message-Id": "<0193a1b2@id.example.com>", "Date": "Fri, 30 Jan 2026 13:05:06 +0000", "To": "<ada@example.com>",
+		"Reply-To": "<help@example.com>", "Auto-Submitted": "auto-generated", "Content-Language": "de", "Mime-Version": "1.0",
+		"From": "=?utf-8?q?Herald_Gr=C3=BC=C3=9Fe?= <no-reply@example.com>",
+	} {
+		if value := got.Header[name]; len(value) != 1 || value[0] != want {
+			t.Errorf("%s: %q, want %q", name, value, want)
+		}
+	}
+	if len(got.Header) != 10 { // those, Subject and Content-Type
+		t.Errorf("headers %v", got.Header)
+	}
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(data, []byte("\r\n")), []byte("\r\n")) {
+		if len(line) > 78 || bytes.ContainsAny(line, "\r\n") {
+			t.Errorf("line %q", line)
+		}
+	}
+}
+
+func TestTextThatKnowsTheSeed(t *testing.T) {
+	t.Parallel()
+	m := sample()
+	m.Text = "--" + m.boundary() + "\n\n<b>another part</b>\n--" + m.boundary() + "--\n"
+	got, err := smtpd.Delivery{Data: build(t, m).data}.Parse()
+	if err != nil || got.Text != m.Text || got.HTML != m.HTML {
+		t.Errorf("parsed %+v, %v", got, err)
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Mail){
+		"two recipients":          func(m *Mail) { m.To = "a@example.com,b@example.com" },
+		"recipient with a header": func(m *Mail) { m.To = "a@example.com\r\nBcc: b@example.com" },
+		"no recipient":            func(m *Mail) { m.To = "" },
+		"recipient with a name":   func(m *Mail) { m.To = "A <a@example.com>" },
+		"sender list":             func(m *Mail) { m.From = "A <a@example.com>, B <b@example.com>" },
+		"sender with a header":    func(m *Mail) { m.From = "A\r\nBcc: b@example.com\r\nX: <a@example.com>" },
+		"encoded line break":      func(m *Mail) { m.From = "=?utf-8?q?A=0D=0AB?= <a@example.com>" },
+		"no sender":               func(m *Mail) { m.From = "" },
+		"long name":               func(m *Mail) { m.From = strings.Repeat("A", 201) + " <a@example.com>" },
+		"reply list":              func(m *Mail) { m.ReplyTo = "a@example.com;b@example.com" },
+		"subject with a header":   func(m *Mail) { m.Subject = "x\r\nBcc: b@example.com" },
+		"subject with a bare LF":  func(m *Mail) { m.Subject = "x\nBcc: b@example.com" },
+		"subject with NUL":        func(m *Mail) { m.Subject = "x\x00" },
+		"subject not UTF-8":       func(m *Mail) { m.Subject = "\xff" },
+		"no Message-ID":           func(m *Mail) { m.MessageID = "" },
+		"Message-ID in brackets":  func(m *Mail) { m.MessageID = "<a@example.com>" },
+		"Message-ID with header":  func(m *Mail) { m.MessageID = "a@example.com>\r\nBcc: b@example.com" },
+		"language with a header":  func(m *Mail) { m.Language = "de\r\nBcc: b@example.com" },
+		"no date":                 func(m *Mail) { m.Date = time.Time{} },
+	} {
+		m := sample()
+		change(&m)
+		if e, err := m.build(); err == nil {
+			t.Errorf("%s: built\n%s", name, e.data)
+		}
+	}
+	if CheckSender(sample().From) != nil || CheckSender("a@example.com, b@example.com") == nil {
+		t.Error("CheckSender and build disagree")
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 64)
+	for address, want := range map[string]string{
+		"ada@example.com": "ada@example.com", "Ada.L+x/y=z'o@Example.COM": "Ada.L+x/y=z'o@example.com",
+		"ada@bücher.example": "ada@xn--bcher-kva.example", "アダ@例え.テスト": "アダ@xn--r8jz45g.xn--zckzah",
+		"ada@localhost": "ada@localhost", long + "@example.com": long + "@example.com",
+	} {
+		if got, err := parseAddress(address); got != want || err != nil {
+			t.Errorf("%q = %q, %v, want %q", address, got, err, want)
+		}
+	}
+	for _, address := range []string{
+		"", "@", "ada", "ada@", "@example.com", "a@b@example.com", "a@example.com@", "a b@example.com", " a@example.com", "a@example.com ",
+		"a@example.com,b@example.com", "a,b@example.com", "<a@example.com>", "a@<example.com>", "A <a@example.com>", `"a b"@example.com`, `"a"@example.com`,
+		"a(x)@example.com", "a@example.com(x)", "a:b@example.com", "a;b@example.com", `a\b@example.com`, "[a]@example.com", "a@[127.0.0.1]", "a@exa_mple.com",
+		".a@example.com", "a.@example.com", "a..b@example.com", "a@.example.com", "a@example..com", "a@example.com.", "a@example.com。", "a@-example.com", "a@example-.com",
+		"a@example.com\r\nRCPT TO:<b@example.com>", "a\n@example.com", "a\x00@example.com", "a\x7f@example.com", "a\u0085@example.com", "a\u2028@example.com",
+		"a\u202e@example.com", "a\u200b@example.com", "a\u00a0@example.com", "\xff@example.com", "a@\xff.com", "a@example.com> SIZE=1", "a%@exam%ple.com",
+		long + "a@example.com", "a@" + strings.Repeat("a", 64) + ".com", "a@" + strings.Repeat("abcdefg.", 32) + "com",
+	} {
+		if got, err := parseAddress(address); err == nil {
+			t.Errorf("%q = %q", address, got)
+		}
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, seed := range []string{"ada@example.com", "a,b@c", "アダ@例え.テスト", "a\r\n@b", "a@b>", `"a"@b`, "a@xn--0"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		address, err := parseAddress(text)
+		if err != nil {
+			return
+		}
+		if again, err := parseAddress(address); again != address || err != nil {
+			t.Fatalf("%q = %q, and again %q, %v", text, address, again, err)
+		}
+		list, err := netmail.ParseAddressList((&netmail.Address{Address: address}).String())
+		if err != nil || len(list) != 1 || list[0].Address != address {
+			t.Fatalf("%q = %q, in a header %v, %v", text, address, list, err)
+		}
+		if strings.ContainsAny(address, "\r\n \t<>,;") || len(address) > 254 {
+			t.Fatalf("%q = %q", text, address)
+		}
+	})
+}
+
+func TestSubjects(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		"":                    "",
+		"Initialize user":     "Initialize user",
+		"Größe":               "=?utf-8?b?R3LDtsOfZQ==?=",
+		"=?utf-8?q?=0D=0AX?=": "=?utf-8?b?PT91dGYtOD9xPz0wRD0wQVg/PQ==?=",
+	} {
+		if got := encodeSubject(subject); got != want {
+			t.Errorf("%q = %q, want %q", subject, got, want)
+		}
+	}
+}
+
+func FuzzSubject(f *testing.F) {
+	for _, seed := range []string{"", "Hello", strings.Repeat("a", 2000), strings.Repeat("漢", 600), "a" + strings.Repeat("漢", 60), "=?utf-8?q?x?=", " a  b ", "a =?x", strings.Repeat("ab ", 60)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, subject string) {
+		m := sample()
+		m.Subject = subject
+		e, err := m.build()
+		if err != nil {
+			return
+		}
+		for word := range strings.SplitSeq(encodeSubject(subject), " ") {
+			if decoded, err := new(mime.WordDecoder).Decode(word); err == nil && !utf8.ValidString(decoded) {
+				t.Fatalf("subject %q is cut within a character: %q", subject, word)
+			}
+		}
+		header, _, _ := strings.Cut(string(e.data), "\r\n\r\n")
+		for line := range strings.SplitSeq(header, "\r\n") {
+			if len(line) > 78 || !isASCII(line) || line == "Subject:" {
+				t.Fatalf("subject %q makes the line %q", subject, line)
+			}
+		}
+		read, err := netmail.ReadMessage(bytes.NewReader(e.data))
+		if err != nil || len(read.Header) != 10 {
+			t.Fatalf("subject %q: %v, %v", subject, read, err)
+		}
+		decoded, err := new(mime.WordDecoder).DecodeHeader(read.Header.Get("Subject"))
+		if err != nil || decoded != subject || !utf8.ValidString(decoded) {
+			t.Fatalf("subject %q is read as %q, %v", subject, decoded, err)
+		}
+	})
+}

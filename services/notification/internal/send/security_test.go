@@ -1,0 +1,126 @@
+package send
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+
+	"herald/shared/testkit/smtpd"
+)
+
+func TestSecurity(t *testing.T) {
+	t.Parallel()
+	plain, startTLS := smtpd.Config{}, smtpd.Config{TLS: smtpd.StartTLS}
+	for name, test := range map[string]struct {
+		config    smtpd.Config
+		options   string
+		encrypted bool
+		says      string // of the relay's fault, or empty
+	}{
+		"implicit":                      {smtpd.Config{TLS: smtpd.ImplicitTLS}, "", true, ""},
+		"implicit with login":           {smtpd.Config{TLS: smtpd.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
+		"offered":                       {startTLS, "", true, ""},
+		"offered and required":          {startTLS, "starttls=required", true, ""},
+		"offered and off":               {startTLS, "starttls=off", false, ""},
+		"not offered":                   {plain, "", false, ""},
+		"not offered but required":      {plain, "starttls=required", false, "the mail relay does not offer STARTTLS: check HERALD_SMTP_URL"},
+		"demanded but off":              {smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true}, "starttls=off", false, "Must issue a STARTTLS command first"},
+		"login unencrypted to loopback": {smtpd.Config{User: "u", Password: "p"}, "", false, ""},
+		"AUTH LOGIN":                    {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5 LOGIN"}, "", true, ""},
+		"unknown mechanisms":            {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"}, "", true, "neither AUTH PLAIN nor AUTH LOGIN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := smtpd.Start(t, test.config)
+			address := s.URL()
+			if test.options != "" {
+				address += map[bool]string{true: "&", false: "?"}[strings.Contains(address, "?")] + test.options
+			}
+			result, _ := attempt(t, newRelay(t, address))
+			if test.says != "" {
+				if result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, test.says) {
+					t.Errorf("%+v", result)
+				}
+				return
+			}
+			if result.Outcome != Sent {
+				t.Fatalf("%+v", result)
+			}
+			if d := accepted(t, s, 1)[0]; d.TLS != test.encrypted || d.User != test.config.User {
+				t.Errorf("encrypted %t, user %q", d.TLS, d.User)
+			}
+		})
+	}
+}
+
+func TestCertificateOfNobody(t *testing.T) {
+	t.Parallel()
+	for _, config := range []smtpd.Config{{TLS: smtpd.StartTLS}, {TLS: smtpd.ImplicitTLS}} {
+		s := smtpd.Start(t, config)
+		address, _, _ := strings.Cut(s.URL(), "?")
+		result, _ := attempt(t, newRelay(t, address))
+		if result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "certificate is not to be trusted") {
+			t.Errorf("%+v", result)
+		}
+		accepted(t, s, 0)
+	}
+}
+
+func TestCertificateOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{TLS: smtpd.StartTLS})
+	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.com", 1))
+	r.dial = to(t, s)
+	if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "mail.example.com") {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestWrongPassword(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, guarded)
+	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))
+	want := Result{Outcome: Deferred, Relay: true,
+		Reply: "the mail relay refused the user name or password (535 5.7.8 wrong user name or password): check HERALD_SMTP_URL"}
+	if result != want {
+		t.Errorf("%+v", result)
+	}
+}
+
+// Somebody on the way takes STARTTLS out of the answer to EHLO.
+func TestPasswordStaysWhenEncryptionIsTakenAway(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{User: "u", Password: "p"})
+	r := newRelay(t, "smtp://u:p@mail.example.com:587")
+	r.dial = to(t, s)
+	result, _ := attempt(t, r)
+	if result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "the password is not sent") {
+		t.Errorf("%+v", result)
+	}
+	if n := s.Count(smtpd.AUTH); n != 0 {
+		t.Errorf("%d AUTH", n)
+	}
+}
+
+// to dials s, whatever address is asked for.
+func to(t *testing.T, s *smtpd.Server) func(context.Context, string, string) (net.Conn, error) {
+	t.Helper()
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, u.Host)
+	}
+}
+
+func TestOldServerWithoutEHLO(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.EHLO, Reply: "502 5.5.1 what?"})
+	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Sent {
+		t.Errorf("%+v", result)
+	}
+	accepted(t, s, 1)
+}

@@ -1,0 +1,119 @@
+// Package send hands one mail at a time to the mail relay and tells exactly what became of it.
+//
+// The same Mail gives the same bytes, so that a relay and a mailbox can recognise a repetition. The
+// caller's commit runs after the relay has the whole mail and before the final dot that makes it
+// responsible for it (RFC 5321, section 4.2.5): a mark set there says that from now on the mail may
+// have been sent. An attempt takes at most a minute, whatever the relay does.
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/textproto"
+	"time"
+
+	"github.com/wneessen/go-mail/smtp"
+)
+
+// The time an attempt may take, beforeDot and dotTime together a minute.
+const (
+	dialTime  = 10 * time.Second
+	beforeDot = 35 * time.Second
+	// dotTime is long, because a relay may scan the mail before it answers, and giving up leaves
+	// the outcome uncertain.
+	dotTime   = 25 * time.Second
+	resetTime = 5 * time.Second
+	quitTime  = 2 * time.Second
+)
+
+// setting is what an operator has to look at.
+const setting = "HERALD_SMTP_URL"
+
+// CheckSender refuses what cannot be a Mail's From.
+func CheckSender(from string) error {
+	_, err := parseSender(from)
+	return err
+}
+
+// Send delivers m and calls commit, at most once, just before the final dot; if commit fails, the
+// relay is left without the dot and forgets the mail. The end of ctx ends an attempt before the dot,
+// but not the wait for the reply to it, which is what tells Sent from Uncertain.
+func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) error) Result {
+	mail, err := m.build()
+	if err != nil {
+		return Result{Outcome: Rejected, Reply: oneLine(err.Error())}
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(caller, beforeDot)
+	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return Result{Outcome: Deferred, Reply: "no connection to the mail relay was free in time"}
+	}
+	s, err := r.session(ctx)
+	if err != nil {
+		return Result{Outcome: Deferred, Reply: oneLine(err.Error()), Relay: caller.Err() == nil}
+	}
+	result := s.deliver(ctx, mail, commit)
+	if result.Outcome == Sent {
+		r.keep(s)
+	} else {
+		s.conn.Close()
+	}
+	return result
+}
+
+func (s *session) deliver(ctx context.Context, mail envelope, commit func(context.Context) error) Result {
+	release := bind(ctx, s.conn)
+	defer release()
+	if offered, _ := s.client.Extension("SMTPUTF8"); mail.utf8 && !offered {
+		return Result{Outcome: Rejected, Reply: "the mail relay takes no address outside ASCII (it does not offer SMTPUTF8)"}
+	}
+	s.client.SkipSMTPUTF8(!mail.utf8)
+	if err := s.client.Mail("<" + mail.from + ">"); err != nil {
+		return failed("MAIL", err)
+	}
+	if err := s.client.Rcpt("<" + mail.to + ">"); err != nil {
+		return failed("RCPT", err)
+	}
+	body, err := s.client.Data()
+	if err != nil {
+		return failed("DATA", err)
+	}
+	if _, err := body.Write(mail.data); err != nil {
+		return failed("the mail", err)
+	}
+	if err := s.client.Text.W.Flush(); err != nil {
+		return failed("the mail", err)
+	}
+	if err := commit(ctx); err != nil {
+		return Result{Outcome: Aborted, Reply: oneLine(err.Error())}
+	}
+	if !release() {
+		return Result{Outcome: Deferred, Reply: "the attempt ran out of time before the final dot"}
+	}
+	return s.finish(body)
+}
+
+// finish sends the final dot and reads what became of the mail.
+func (s *session) finish(body io.WriteCloser) Result {
+	if err := s.conn.SetDeadline(time.Now().Add(dotTime)); err != nil {
+		return Result{Outcome: Deferred, Reply: oneLine(explain("the final dot", err).Error())}
+	}
+	err := body.Close()
+	reply, replied := errors.AsType[*textproto.Error](err)
+	switch {
+	case err == nil:
+		response := body.(*smtp.DataCloser).ServerResponse()
+		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response))}
+	case replied && reply.Code/100 == 2:
+		return Result{Outcome: Sent, Reply: oneLine(words(reply))}
+	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):
+		return answered(reply)
+	}
+	return Result{Outcome: Uncertain, Reply: oneLine(explain("the final dot", err).Error())}
+}

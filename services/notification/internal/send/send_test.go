@@ -1,0 +1,313 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/shared/secret"
+	"herald/shared/testkit/smtpd"
+)
+
+// guarded is a server with every step a session can have.
+var guarded = smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY"}
+
+func newRelay(t *testing.T, address string) *Relay {
+	t.Helper()
+	r, err := NewRelay(secret.NewText(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// attempt sends the sample and tells whether commit was called.
+func attempt(t *testing.T, r *Relay) (result Result, committed bool) {
+	t.Helper()
+	result = r.Send(t.Context(), sample(), func(context.Context) error {
+		if committed {
+			t.Error("commit is called twice")
+		}
+		committed = true
+		return nil
+	})
+	return result, committed
+}
+
+func accepted(t *testing.T, s *smtpd.Server, want int) []smtpd.Delivery {
+	t.Helper()
+	got, err := s.Wait(t.Context(), want)
+	if err != nil || len(got) != want {
+		t.Fatalf("%d mails accepted, %v, want %d", len(got), err, want)
+	}
+	return got
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, guarded)
+	result, committed := attempt(t, newRelay(t, s.URL()))
+	if result.Outcome != Sent || result.Relay || !committed || !strings.HasPrefix(result.Reply, "250 2.0.0 accepted") {
+		t.Errorf("%+v, committed %t", result, committed)
+	}
+	d := accepted(t, s, 1)[0]
+	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || !d.TLS || d.User != "herald" || d.UTF8 {
+		t.Errorf("envelope %+v", d)
+	}
+	if string(d.Data) != string(build(t, sample()).data) {
+		t.Errorf("arrived as\n%s", d.Data)
+	}
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// TestReplies scripts one reply at each moment.
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		at      smtpd.Verb
+		reply   string
+		outcome Outcome
+		relay   bool
+		says    string
+	}{
+		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
+		{smtpd.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
+		{smtpd.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
+		{smtpd.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
+		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
+		{smtpd.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
+		{smtpd.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
+		{smtpd.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL"},
+		{smtpd.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
+		{smtpd.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
+		{smtpd.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
+		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "550 5.7.1 not from you"},
+		{smtpd.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
+		{smtpd.MAIL, "251 what?", Deferred, false, "251 what?"},
+		{smtpd.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
+		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false, "550 5.1.1 no such user"},
+		{smtpd.RCPT, "550-5.1.1 no such\r\n550 5.1.1 user", Rejected, false, "550 5.1.1 no such 5.1.1 user"},
+		{smtpd.RCPT, "251 2.1.5 will forward", Sent, false, "250"},
+		{smtpd.RCPT, "hello", Deferred, false, "RCPT"},
+		{smtpd.DATA, "451 4.3.0 later", Deferred, false, "451 4.3.0 later"},
+		{smtpd.DATA, "554 5.5.1 no", Rejected, false, "554 5.5.1 no"},
+		{smtpd.DATA, "250 what?", Deferred, false, "250 what?"},
+		{smtpd.Dot, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
+		{smtpd.Dot, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
+		{smtpd.Dot, "552 5.3.4 too big", Rejected, false, "552 5.3.4 too big"},
+		{smtpd.Dot, "554 5.7.1 spam", Rejected, false, "554 5.7.1 spam"},
+		{smtpd.Dot, "252 2.0.0 fine", Sent, false, "252 2.0.0 fine"},
+		{smtpd.Dot, "354 what?", Uncertain, false, "354 what?"},
+		{smtpd.Dot, "hello", Uncertain, false, "final dot"},
+		{smtpd.Dot, "999 hello", Uncertain, false, "999 hello"},
+	} {
+		t.Run(fmt.Sprintf("%s %.12q", test.at, test.reply), func(t *testing.T) {
+			t.Parallel()
+			faults := []smtpd.Fault{{At: test.at, Reply: test.reply}}
+			if test.at == smtpd.EHLO { // whoever refuses EHLO is asked with HELO
+				faults = append(faults, smtpd.Fault{At: smtpd.HELO, Reply: test.reply})
+			}
+			s := smtpd.Start(t, guarded, faults...)
+			result, committed := attempt(t, newRelay(t, s.URL()))
+			if result.Outcome != test.outcome || result.Relay != test.relay || !strings.Contains(result.Reply, test.says) {
+				t.Errorf("%+v", result)
+			}
+			if want := test.at == smtpd.Dot || test.outcome == Sent; committed != want {
+				t.Errorf("committed is %t", committed)
+			}
+			accepted(t, s, count(test.outcome == Sent))
+		})
+	}
+}
+
+// TestDrops ends the connection at each moment.
+func TestDrops(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		fault   smtpd.Fault
+		outcome Outcome
+		relay   bool
+	}{
+		{smtpd.Fault{At: smtpd.Greeting}, Deferred, true},
+		{smtpd.Fault{At: smtpd.EHLO}, Deferred, true},
+		{smtpd.Fault{At: smtpd.STARTTLS}, Deferred, true},
+		{smtpd.Fault{At: smtpd.STARTTLS, Reply: "220 go ahead"}, Deferred, true},
+		{smtpd.Fault{At: smtpd.AUTH}, Deferred, true},
+		{smtpd.Fault{At: smtpd.MAIL}, Deferred, false},
+		{smtpd.Fault{At: smtpd.RCPT}, Deferred, false},
+		{smtpd.Fault{At: smtpd.DATA}, Deferred, false},
+		{smtpd.Fault{At: smtpd.Dot}, Uncertain, false},
+		{smtpd.Fault{At: smtpd.Dot, Accept: true}, Uncertain, false},
+		{smtpd.Fault{At: smtpd.Dot, Reply: "250 2.0.0 ok"}, Sent, false},
+		{smtpd.Fault{At: smtpd.Dot, Reply: "550 5.7.1 no"}, Rejected, false},
+	} {
+		t.Run(fmt.Sprintf("%s %q %t", test.fault.At, test.fault.Reply, test.fault.Accept), func(t *testing.T) {
+			t.Parallel()
+			test.fault.Drop = true
+			s := smtpd.Start(t, guarded, test.fault)
+			r := newRelay(t, s.URL())
+			result, committed := attempt(t, r)
+			if result.Outcome != test.outcome || result.Relay != test.relay || result.Reply == "" {
+				t.Errorf("%+v", result)
+			}
+			if committed != (test.fault.At == smtpd.Dot) {
+				t.Errorf("committed is %t", committed)
+			}
+			accepted(t, s, count(test.fault.Accept || test.outcome == Sent))
+			s.Script()
+			if result, _ := attempt(t, r); result.Outcome != Sent {
+				t.Errorf("the next attempt: %+v", result)
+			}
+		})
+	}
+}
+
+// The dropped connection shows only at the final dot, after the mark: nobody can know whether it arrived.
+func TestDropWhileCommitting(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.DATA, Reply: "354 go ahead", Drop: true})
+	result := newRelay(t, s.URL()).Send(t.Context(), sample(), func(ctx context.Context) error {
+		return s.Reached(ctx, smtpd.Closed, 1)
+	})
+	if result.Outcome != Uncertain && result.Outcome != Deferred {
+		t.Errorf("%+v", result)
+	}
+	accepted(t, s, 0)
+}
+
+// wire keeps what is written to a connection.
+type wire struct {
+	net.Conn
+	written []byte
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	w.written = append(w.written, b...)
+	return w.Conn.Write(b)
+}
+
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{})
+	r := newRelay(t, s.URL())
+	var w *wire
+	r.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		w = &wire{Conn: conn}
+		return w, err
+	}
+	result := r.Send(t.Context(), sample(), func(context.Context) error {
+		if last := build(t, sample()).data; !strings.HasSuffix(string(w.written), string(last[len(last)-200:])) {
+			t.Errorf("commit runs after\n%s", w.written)
+		}
+		return errors.New("another notifier\nhas this mail")
+	})
+	if want := (Result{Outcome: Aborted, Reply: "another notifier has this mail"}); result != want {
+		t.Errorf("%+v", result)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	result = r.Send(ctx, sample(), func(context.Context) error { cancel(); return nil })
+	if result.Outcome != Deferred || result.Relay {
+		t.Errorf("cancelled: %+v", result)
+	}
+	if result := r.Send(ctx, sample(), nil); result.Outcome != Deferred || result.Relay {
+		t.Errorf("cancelled before: %+v", result)
+	}
+	if result, _ := attempt(t, r); result.Outcome != Sent {
+		t.Errorf("%+v", result)
+	}
+	if accepted(t, s, 1); s.Count(smtpd.Dot) != 1 {
+		t.Errorf("%d final dots", s.Count(smtpd.Dot))
+	}
+}
+
+func TestUnusableMailIsRejected(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{})
+	m := sample()
+	m.To = "a@example.com,b@example.com"
+	if result := newRelay(t, s.URL()).Send(t.Context(), m, nil); result.Outcome != Rejected || !strings.Contains(result.Reply, "recipient") {
+		t.Errorf("%+v", result)
+	}
+	if s.Count(smtpd.Greeting) != 0 {
+		t.Error("the relay was asked")
+	}
+}
+
+func TestAddressesOutsideASCII(t *testing.T) {
+	t.Parallel()
+	for to, test := range map[string]struct {
+		extensions []string
+		outcome    Outcome
+		envelope   string
+		utf8       bool
+	}{
+		"ada@bücher.example": {[]string{"8BITMIME"}, Sent, "ada@xn--bcher-kva.example", false},
+		"アダ@bücher.example":  {[]string{"8BITMIME", "SMTPUTF8"}, Sent, "アダ@xn--bcher-kva.example", true},
+		"ü@example.com":      {[]string{"8BITMIME"}, Rejected, "", false},
+	} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			s := smtpd.Start(t, smtpd.Config{Extensions: test.extensions})
+			m := sample()
+			m.To = to
+			result := newRelay(t, s.URL()).Send(t.Context(), m, func(context.Context) error { return nil })
+			if result.Outcome != test.outcome || (result.Outcome == Rejected) != strings.Contains(result.Reply, "SMTPUTF8") {
+				t.Fatalf("%+v", result)
+			}
+			for _, d := range accepted(t, s, count(test.outcome == Sent)) {
+				if d.To[0] != test.envelope || d.UTF8 != test.utf8 || !strings.Contains(string(d.Data), "\r\nTo: <"+test.envelope+">\r\n") {
+					t.Errorf("envelope %+v", d)
+				}
+			}
+		})
+	}
+}
+
+func TestReplyIsOneShortLine(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string]string{
+		"550 \x1b[31mno\x00\u0085\xff" + strings.Repeat("漢", 600): "550 [31mno \uFFFD漢漢",
+		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b":  "550 a a a",
+	} {
+		s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.RCPT, Reply: reply})
+		result, _ := attempt(t, newRelay(t, s.URL()))
+		if result.Outcome != Rejected || strings.ContainsFunc(result.Reply, unicode.IsControl) ||
+			utf8.RuneCountInString(result.Reply) != maxReply || !strings.HasPrefix(result.Reply, want) {
+			t.Errorf("%+v", result)
+		}
+	}
+}
+
+func TestTalkativeRelay(t *testing.T) {
+	t.Parallel()
+	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxHeard/5) + "250 x"})
+	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "too much") {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestUnreachableRelay(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	result, _ := attempt(t, newRelay(t, "smtp://"+listener.Addr().String()))
+	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: connection refused" {
+		t.Errorf("%+v", result)
+	}
+}

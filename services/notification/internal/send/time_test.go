@@ -1,0 +1,170 @@
+package send
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/shared/testkit/smtpd"
+)
+
+// inBubble runs test with a server at the other end of pipes, where time passes at once when both wait.
+func inBubble(t *testing.T, config smtpd.Config, test func(t *testing.T, s *smtpd.Server, r *Relay)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := smtpd.New(t, config)
+		r := newRelay(t, s.URL())
+		r.dial = func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			go s.Serve(server)
+			return client, nil
+		}
+		test(t, s, r)
+		r.Close()
+	})
+}
+
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		at      smtpd.Verb
+		outcome Outcome
+		relay   bool
+		takes   time.Duration
+	}{
+		{smtpd.Greeting, Deferred, true, beforeDot},
+		{smtpd.EHLO, Deferred, true, beforeDot},
+		{smtpd.STARTTLS, Deferred, true, beforeDot},
+		{smtpd.AUTH, Deferred, true, beforeDot},
+		{smtpd.MAIL, Deferred, false, beforeDot},
+		{smtpd.RCPT, Deferred, false, beforeDot},
+		{smtpd.DATA, Deferred, false, beforeDot},
+		{smtpd.Dot, Uncertain, false, dotTime},
+	} {
+		t.Run(string(test.at), func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, guarded, func(t *testing.T, s *smtpd.Server, r *Relay) {
+				s.Script(smtpd.Fault{At: test.at, Hang: true})
+				began := time.Now()
+				result, committed := attempt(t, r)
+				says := fmt.Sprintf("the mail relay did not answer in time at %s", map[bool]string{true: "the " + string(test.at), false: string(test.at)}[test.at == smtpd.Greeting || test.at == smtpd.Dot])
+				if want := (Result{Outcome: test.outcome, Reply: says, Relay: test.relay}); result != want {
+					t.Errorf("%+v, want %+v", result, want)
+				}
+				if took := time.Since(began); took != test.takes {
+					t.Errorf("it took %v, want %v", took, test.takes)
+				}
+				if committed != (test.at == smtpd.Dot) {
+					t.Errorf("committed is %t", committed)
+				}
+			})
+		})
+	}
+}
+
+// Giving up early would make an uncertain mail of one that the relay is about to take.
+func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
+	t.Parallel()
+	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
+		s.Script(smtpd.Fault{At: smtpd.Dot, Hang: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		go func() {
+			if err := s.Reached(ctx, smtpd.Dot, 1); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}()
+		if result := r.Send(ctx, sample(), func(context.Context) error { return nil }); result.Outcome != Uncertain || time.Since(began) != dotTime {
+			t.Errorf("%+v after %v", result, time.Since(began))
+		}
+	})
+}
+
+func TestCommitThatHangs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
+		began := time.Now()
+		result := r.Send(t.Context(), sample(), func(ctx context.Context) error { <-ctx.Done(); return nil })
+		if result.Outcome != Deferred || time.Since(began) != beforeDot || s.Count(smtpd.Dot) != 0 {
+			t.Errorf("%+v after %v", result, time.Since(began))
+		}
+	})
+}
+
+func TestDialThatHangs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, smtpd.Config{}, func(t *testing.T, _ *smtpd.Server, r *Relay) {
+		r.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay {
+			t.Errorf("%+v", result)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if result := r.Send(ctx, sample(), nil); result.Outcome != Deferred || result.Relay {
+			t.Errorf("the caller's own end is taken for the relay's: %+v", result)
+		}
+	})
+}
+
+func TestIdleConnectionIsReusedThenClosed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, guarded, func(t *testing.T, s *smtpd.Server, r *Relay) {
+		for _, pause := range []time.Duration{0, idleTime - time.Second, idleTime - time.Second, idleTime + time.Second} {
+			<-time.After(pause)
+			if result, _ := attempt(t, r); result.Outcome != Sent {
+				t.Fatalf("%+v", result)
+			}
+		}
+		if connections, resets, quits := s.Count(smtpd.Greeting), s.Count(smtpd.RSET), s.Count(smtpd.QUIT); connections != 2 || resets != 2 || quits != 1 {
+			t.Errorf("%d connections, %d RSET, %d QUIT", connections, resets, quits)
+		}
+	})
+}
+
+func TestIdleConnectionThatHangs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
+		s.Script(smtpd.Fault{At: smtpd.RSET, Hang: true}, smtpd.Fault{At: smtpd.QUIT, Hang: true})
+		for range 2 {
+			if result, _ := attempt(t, r); result.Outcome != Sent {
+				t.Fatalf("%+v", result)
+			}
+		}
+		if n := s.Count(smtpd.Greeting); n != 2 {
+			t.Errorf("%d connections", n)
+		}
+		began := time.Now()
+		r.Close()
+		if took := time.Since(began); took != quitTime {
+			t.Errorf("closing took %v", took)
+		}
+	})
+}
+
+// Ten mails at once, while no connection gets anywhere, are answered within the time of one.
+func TestBusyRelay(t *testing.T) {
+	t.Parallel()
+	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
+		s.Script(smtpd.Fault{At: smtpd.MAIL, Hang: true})
+		began := time.Now()
+		results := make(chan Result)
+		for range 10 {
+			go func() { results <- r.Send(t.Context(), sample(), nil) }()
+		}
+		for range 10 {
+			if result := <-results; result.Outcome != Deferred {
+				t.Errorf("%+v", result)
+			}
+		}
+		if took := time.Since(began); took > beforeDot {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

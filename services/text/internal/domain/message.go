@@ -1,0 +1,49 @@
+// Package domain is what is true about message texts: which messages there are, what
+// they say by default in every language, and how an organization's own words stand in
+// for the default ones, field by field. It reads no database and no clock.
+package domain
+
+import (
+	"cmp"
+
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// ErrKind answers for a message that the system does not send.
+var ErrKind = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
+
+// Texts are the parts of a message in one language, as plain text in which
+// placeholders such as {{.FirstName}} may stand (specification 2.4).
+type Texts struct {
+	Title      string `json:"title"`
+	PreHeader  string `json:"preHeader"`
+	Subject    string `json:"subject"`
+	Greeting   string `json:"greeting"`
+	Text       string `json:"text"`
+	ButtonText string `json:"buttonText"`
+	FooterText string `json:"footerText"`
+}
+
+// Or answers with the texts, and with those of the default where one is empty.
+func (t Texts) Or(d Texts) Texts {
+	return Texts{
+		Title:      cmp.Or(t.Title, d.Title),
+		PreHeader:  cmp.Or(t.PreHeader, d.PreHeader),
+		Subject:    cmp.Or(t.Subject, d.Subject),
+		Greeting:   cmp.Or(t.Greeting, d.Greeting),
+		Text:       cmp.Or(t.Text, d.Text),
+		ButtonText: cmp.Or(t.ButtonText, d.ButtonText),
+		FooterText: cmp.Or(t.FooterText, d.FooterText),
+	}
+}
+
+// Custom is an organization's own words for a message in one language; what it did not
+// write is empty. One that wrote nothing has sequence 0 and the times of the first start.
+type Custom struct {
+	history.Record
+	Texts
+}
+
+// IsDefault tells whether no part is the organization's own.
+func (c Custom) IsDefault() bool { return c.Texts == Texts{} }

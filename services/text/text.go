@@ -1,0 +1,34 @@
+// Package text is the service of words: the languages of the system, and what its
+// messages say in each of them, by default or as an organization wants it.
+//
+// Default texts are part of the program and read once. What an organization wrote is
+// read from the database at every call, so that no replica says what was changed before.
+package text
+
+import (
+	"context"
+	"fmt"
+
+	"herald/services/text/internal/api"
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	"herald/shared/boot"
+	textv1 "herald/shared/gen/herald/text/v1"
+)
+
+// Config is what operators decide about languages.
+type Config struct {
+	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known or not supported"`
+}
+
+// Migrations make the service's tables.
+var Migrations = store.Migrations
+
+// New registers the service's methods. It fails for a default language without texts.
+func New(_ context.Context, s *boot.Service, c Config) error {
+	catalog, err := domain.NewCatalog(c.DefaultLanguage)
+	if err != nil {
+		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
+	}
+	return s.Serve(&textv1.Text_ServiceDesc, api.New(catalog, store.Store{DB: s.DB}))
+}

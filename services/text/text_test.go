@@ -1,0 +1,225 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/shared/boot"
+	"herald/shared/caller"
+	"herald/shared/fault"
+	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/permission"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("text", Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// world is a running service with those who call it.
+type world struct {
+	ground  boot.Ground
+	service *boot.Service
+	gateway textv1.TextClient
+	mailer  textv1.TextClient
+}
+
+func open(t *testing.T) world {
+	t.Helper()
+	g := testkit.Ground(t)
+	s := kit.Open(t, g)
+	if err := New(t.Context(), s, Config{DefaultLanguage: "fr"}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, s)
+	return world{
+		ground: g, service: s,
+		gateway: textv1.NewTextClient(testkit.Calls(t, g, "gateway")),
+		mailer:  textv1.NewTextClient(testkit.Calls(t, g, "notification")),
+	}
+}
+
+// as is a call of a user who has a role in the organization acted on.
+func (w world) as(ctx context.Context, organizationID string, roles ...string) context.Context {
+	return testkit.As(ctx, w.ground, caller.Caller{
+		UserID: "u1", OrganizationID: organizationID, HomeOrganizationID: organizationID,
+		Memberships: []permission.Membership{{OrganizationID: organizationID, Roles: roles}},
+	})
+}
+
+func (w world) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	if _, err := w.service.DB.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w world) firstStart(t *testing.T) (at time.Time) {
+	t.Helper()
+	if err := w.service.DB.QueryRow(t.Context(), `select time from first_start`).Scan(&at); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func (w world) read(t *testing.T, organizationID, language string) *textv1.CustomText {
+	t.Helper()
+	r, err := w.gateway.GetMessageText(w.as(t.Context(), organizationID, "ORG_OWNER_VIEWER"), &textv1.GetMessageTextRequest{Kind: "init", Language: language})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.CustomText
+}
+
+func TestLanguagesForAnybodyWithAToken(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	r, err := w.gateway.ListLanguages(w.as(t.Context(), "o1"), &textv1.ListLanguagesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(r.Languages) {
+		t.Errorf("%v is not sorted", r.Languages)
+	}
+	for _, tag := range []string{"de", "en", "fr", "ja"} {
+		if !slices.Contains(r.Languages, tag) {
+			t.Errorf("no %s in %v", tag, r.Languages)
+		}
+	}
+	if _, err := w.gateway.ListLanguages(t.Context(), &textv1.ListLanguagesRequest{}); !errors.Is(err, fault.ErrUnauthenticated) {
+		t.Errorf("without a caller: %v", err)
+	}
+}
+
+func TestDefaultText(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	got, began := w.read(t, "o1", "de-CH"), w.firstStart(t)
+	if d := got.Details; d.Sequence != 0 || d.ResourceOwner != "o1" || !d.CreationDate.AsTime().Equal(began) || !d.ChangeDate.AsTime().Equal(began) {
+		t.Errorf("details %v, first start %v", d, began)
+	}
+	if !got.IsDefault || got.Subject != "Aktivieren Sie Ihr Konto bei {{.OrgName}}" || got.FooterText == "" {
+		t.Errorf("text %v", got)
+	}
+}
+
+func TestOwnTextStandsInFieldByField(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	made, changed := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 7000, time.UTC)
+	w.exec(t, `insert into custom_texts (org_id, kind, language, subject, button_text, sequence, created_at, changed_at)
+		values ('o1', 'init', 'de', 'Servus', 'Los', 41, $1, $2)`, made, changed)
+	standard, own := w.read(t, "o2", "de"), w.read(t, "o1", "DE_at")
+	if d := own.Details; d.Sequence != 41 || !d.CreationDate.AsTime().Equal(made) || !d.ChangeDate.AsTime().Equal(changed) || d.ResourceOwner != "o1" {
+		t.Errorf("details %v", d)
+	}
+	want := proto.CloneOf(standard)
+	want.Subject, want.ButtonText, want.IsDefault, want.Details = "Servus", "Los", false, own.Details
+	if !proto.Equal(own, want) {
+		t.Errorf("got %v\nwant %v", own, want)
+	}
+	if !standard.IsDefault || !w.read(t, "o1", "en").IsDefault {
+		t.Error("another organization or language is touched")
+	}
+}
+
+func TestARowWithoutTextIsDefault(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.exec(t, `insert into custom_texts (org_id, kind, language, sequence, created_at, changed_at) values ('o1', 'init', 'en', 7, now(), now())`)
+	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Details.Sequence != 7 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestContentLanguage(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	gateway := testkit.Calls(t, w.ground, "gateway")
+	for asked, want := range map[string]string{"ja": "ja", "EN-us": "en", "ko": "fr", "xx-DE": "fr"} {
+		request, err := proto.Marshal(&textv1.GetMessageTextRequest{Kind: "init", Language: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), textv1.Text_GetMessageText_FullMethodName, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer.Header.Get("Content-Language"); got != want {
+			t.Errorf("%s is answered in %q, want %q", asked, got, want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for _, test := range []struct {
+		name, kind, language string
+		roles                []string
+		id                   string
+		status               int
+	}{
+		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, "PERMISSION_DENIED", http.StatusForbidden},
+		{"permission first", "nope", "!", nil, "PERMISSION_DENIED", http.StatusForbidden},
+		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, domain.ErrLanguage.ID, http.StatusBadRequest},
+		{"language before kind", "nope", "!", []string{"ORG_OWNER"}, domain.ErrLanguage.ID, http.StatusBadRequest},
+		{"no kind", "nope", "en", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
+		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND", http.StatusNotFound},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := w.gateway.GetMessageText(w.as(t.Context(), "o1", test.roles...), &textv1.GetMessageTextRequest{Kind: test.kind, Language: test.language})
+			f, ok := errors.AsType[*fault.Fault](err)
+			if !ok || f.ID != test.id || f.HTTPStatus() != test.status {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestResolveForTheNotifier(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values ('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
+	for preferred, want := range map[string]string{"ja": "ja", "de-LI": "de", "": "fr", "ko": "fr", "not a tag": "fr"} {
+		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init", PreferredLanguage: preferred})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Language != want || r.CustomText.Subject == "" || (r.CustomText.Greeting == "Salut") != (want == "fr") {
+			t.Errorf("%q is answered with %v", preferred, r)
+		}
+	}
+	_, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "nope"})
+	if !errors.Is(err, domain.ErrKind) {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+func TestNobodyElseResolves(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
+	if !errors.Is(err, fault.ErrDenied) {
+		t.Errorf("a user: %v", err)
+	}
+}
+
+func TestStartWithoutTheDefaultLanguage(t *testing.T) {
+	t.Parallel()
+	s := kit.Open(t, testkit.Ground(t))
+	defer s.Close()
+	if err := New(t.Context(), s, Config{DefaultLanguage: "tlh"}); err == nil {
+		t.Error("starts with a default language that has no texts")
+	}
+}

@@ -1,0 +1,218 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/store"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/history"
+	"herald/shared/id"
+	"herald/shared/page"
+	"herald/shared/rpc"
+)
+
+// ImportHumanUser imports a user. The same id with the same content is the same
+// import: it answers again and writes nothing.
+func (u Users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRequest) (*usersv1.ImportHumanUserResponse, error) {
+	data, err := importData(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := domain.CheckUserID(r.UserId); r.UserId != "" && err != nil {
+		return nil, err
+	}
+	n, err := u.human(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if n.ID = r.UserId; n.ID == "" {
+		n.ID = id.New()
+	} else {
+		n.Digest = domain.NewDigest(u.Keys, n.ID, digestFields(data))
+	}
+	if data.OtpCode != "" {
+		otp, err := domain.OTPSecret(data.OtpCode)
+		if err != nil {
+			return nil, err
+		}
+		n.OTP = u.Keys.Seal([]byte(otp), "otp_factors|secret|"+n.ID)
+	}
+	mail := u.settle(&n)
+	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanImported{State: usersv1.UserState(n.State), InitMail: mail})
+	if n.Digest != nil && (errors.Is(err, domain.ErrUserIDTaken) || errors.Is(err, domain.ErrUserNameTaken)) {
+		return u.repeated(ctx, n, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: mail}, nil
+}
+
+// repeated answers an import whose id or name is taken, perhaps by itself.
+func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*usersv1.ImportHumanUserResponse, error) {
+	first, err := u.Store.FirstImport(ctx, n.ID)
+	switch {
+	case errors.Is(err, domain.ErrUserNotFound):
+		return nil, taken // by a user that was not imported, or the name by another
+	case err != nil:
+		return nil, err
+	case first.OrgID != n.OrgID:
+		return nil, domain.ErrUserIDTaken
+	}
+	if err := first.ImportDigest.Compare(n.Digest); err != nil {
+		return nil, err
+	}
+	var imported usersv1.HumanImported
+	if err := protojson.Unmarshal(first.Data, &imported); err != nil {
+		return nil, fmt.Errorf("first import of a user: %w", err)
+	}
+	record := history.Record{Sequence: first.Position, CreatedAt: first.Time, ChangedAt: first.Time}
+	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: imported.InitMail}, nil
+}
+
+// importData reads the three shapes in which an import may come, and checks the
+// rules of the fields, wherever they stood.
+func importData(r *usersv1.ImportHumanUserRequest) (*usersv1.HumanUserData, error) {
+	if r.DataOrgs != nil {
+		return nil, domain.ErrImportBulk
+	}
+	data, from := &usersv1.HumanUserData{}, r.ProtoReflect()
+	flat := false
+	for i := range data.ProtoReflect().Descriptor().Fields().Len() {
+		to := data.ProtoReflect().Descriptor().Fields().Get(i)
+		if field := from.Descriptor().Fields().ByName(to.Name()); from.Has(field) {
+			copyField(data.ProtoReflect(), to, from.Get(field))
+			flat = true
+		}
+	}
+	if flat && r.User != nil {
+		return nil, domain.ErrImportMixed
+	}
+	if r.User != nil {
+		return r.User, nil
+	}
+	return data, rpc.Validate(data)
+}
+
+func copyField(to protoreflect.Message, field protoreflect.FieldDescriptor, v protoreflect.Value) {
+	if !field.IsList() {
+		to.Set(field, v)
+		return
+	}
+	list := to.Mutable(field).List()
+	for i := range v.List().Len() {
+		list.Append(v.List().Get(i))
+	}
+}
+
+// human turns checked data into a user of the organization acted on, without id,
+// state and code. Of a password it keeps the hash.
+func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUser, error) {
+	if err := domain.CheckEmail(d.Email.Email); err != nil {
+		return store.NewUser{}, err
+	}
+	language, err := domain.Language(d.Profile.PreferredLanguage)
+	if err != nil {
+		return store.NewUser{}, err
+	}
+	if len(d.Idps) > 0 {
+		path := "idps[0].configId"
+		return store.NewUser{}, domain.ErrIdpNotFound.Say("%s: there is no identity provider %q", path, d.Idps[0].ConfigId).On(path, "is not an identity provider")
+	}
+	hash, err := u.passwordHash(ctx, d)
+	if err != nil {
+		return store.NewUser{}, err
+	}
+	n := store.NewUser{User: domain.User{
+		OrgID: orgID(ctx), Type: domain.Human, UserName: d.UserName,
+		FirstName: d.Profile.FirstName, LastName: d.Profile.LastName, NickName: d.Profile.NickName, DisplayName: d.Profile.DisplayName,
+		PreferredLanguage: language, Gender: int16(d.Profile.Gender),
+		Email: d.Email.Email, EmailVerified: d.Email.IsEmailVerified,
+		Phone: d.Phone.GetPhone(), PhoneVerified: d.Phone.GetIsPhoneVerified(),
+		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: d.PasswordChangeRequired && hash != "",
+	}}
+	for _, m := range d.Metadata {
+		if n.Metadata == nil {
+			n.Metadata = map[string][]byte{}
+		}
+		n.Metadata[m.Key] = m.Value
+	}
+	return n, nil
+}
+
+// passwordHash is the hash to store: the one that was sent, or one made of the
+// password that was sent; empty for neither.
+func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (string, error) {
+	encoded := d.HashedPassword.GetValue()
+	switch {
+	case encoded != "" && d.Password != "":
+		return "", domain.ErrTwoPasswords
+	case encoded != "":
+		hash, err := password.Parse(encoded)
+		if refused, ok := errors.AsType[*password.FormatError](err); ok {
+			return "", domain.ErrPasswordHash.Say("hashedPassword.value: %s", refused).On("hashedPassword.value", refused.Error())
+		}
+		return hash.Encoded(), err
+	case d.Password != "":
+		return u.newPassword(ctx, d.Password, "password")
+	default:
+		return "", nil
+	}
+}
+
+// newPassword checks a password against the policy and hashes it.
+func (u Users) newPassword(ctx context.Context, typed, field string) (string, error) {
+	if err := password.Check(typed); err != nil {
+		return "", refusal(err, field)
+	}
+	hash, err := u.Passwords.Hash(ctx, typed)
+	if errors.Is(err, password.ErrBusy) {
+		return "", fault.ErrOverloaded
+	}
+	return hash.Encoded(), err
+}
+
+// digestFields lists what was imported, by JSON path. A password and a hash are both
+// called credential: which of the two it was is nobody's business.
+func digestFields(d *usersv1.HumanUserData) map[string]string {
+	fields := map[string]string{
+		"userName":          d.UserName,
+		"profile.firstName": d.Profile.FirstName, "profile.lastName": d.Profile.LastName,
+		"profile.nickName": d.Profile.NickName, "profile.displayName": d.Profile.DisplayName,
+		"profile.preferredLanguage": d.Profile.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
+		"email.email": d.Email.Email, "email.isEmailVerified": truth(d.Email.IsEmailVerified),
+		"phone.phone": d.Phone.GetPhone(), "phone.isPhoneVerified": truth(d.Phone.GetIsPhoneVerified()),
+		"credential":             d.Password + d.HashedPassword.GetValue(),
+		"passwordChangeRequired": truth(d.PasswordChangeRequired),
+		"otpCode":                d.OtpCode,
+	}
+	for _, m := range d.Metadata {
+		sum := sha256.Sum256(m.Value)
+		fields["metadata."+m.Key] = hex.EncodeToString(sum[:])
+	}
+	return fields
+}
+
+func truth(b bool) string {
+	if b {
+		return "true"
+	}
+	return ""
+}
+
+func nonzero(n protoreflect.EnumNumber) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(int32(n))
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+)
+
+// CreateOrg creates an organization that the caller owns.
+func (u Users) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*usersv1.CreateOrgResponse, error) {
+	o := domain.Org{ID: id.New(), Name: r.Name, State: domain.OrgActive}
+	o.PrimaryDomain = u.primaryDomain(o, false)
+	record, err := u.Store.CreateOrg(ctx, o, caller.From(ctx).UserID, &usersv1.OrgCreated{})
+	if errors.Is(err, domain.ErrDomainTaken) { // another name has the same slug
+		o.PrimaryDomain = u.primaryDomain(o, true)
+		record, err = u.Store.CreateOrg(ctx, o, caller.From(ctx).UserID, &usersv1.OrgCreated{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.CreateOrgResponse{Id: o.ID, Details: page.Details(record, o.ID)}, nil
+}
+
+// primaryDomain is the slug of the name below the public host; the end of the id,
+// which is random, tells alike slugs apart.
+func (u Users) primaryDomain(o domain.Org, alike bool) string {
+	slug := domain.Slug(o.Name)
+	switch {
+	case slug == "":
+		slug = "org-" + o.ID[len(o.ID)-12:]
+	case alike:
+		slug += "-" + o.ID[len(o.ID)-12:]
+	}
+	return slug + "." + u.PublicURL.Hostname()
+}
+
+// GetMyOrg reads the organization acted on.
+func (u Users) GetMyOrg(ctx context.Context, _ *usersv1.GetMyOrgRequest) (*usersv1.GetMyOrgResponse, error) {
+	o, err := u.Store.Org(ctx, orgID(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetMyOrgResponse{Org: org(o)}, nil
+}
+
+// GetOrg reads any organization.
+func (u Users) GetOrg(ctx context.Context, r *usersv1.GetOrgRequest) (*usersv1.GetOrgResponse, error) {
+	o, err := u.Store.Org(ctx, r.OrgId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetOrgResponse{Org: org(o)}, nil
+}
+
+// UpdateMyOrg renames the organization acted on.
+func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (*usersv1.UpdateMyOrgResponse, error) {
+	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
+		if !o.Rename(r.Name) {
+			return nil, nil
+		}
+		return &usersv1.OrgRenamed{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.UpdateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+}
+
+// DeactivateMyOrg ends the tokens of the organization's users.
+func (u Users) DeactivateMyOrg(ctx context.Context, _ *usersv1.DeactivateMyOrgRequest) (*usersv1.DeactivateMyOrgResponse, error) {
+	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
+		err := o.Deactivate()
+		return &usersv1.OrgDeactivated{Generation: uint64(o.Generation)}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.DeactivateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+}
+
+// ReactivateMyOrg lets the organization's users in again.
+func (u Users) ReactivateMyOrg(ctx context.Context, _ *usersv1.ReactivateMyOrgRequest) (*usersv1.ReactivateMyOrgResponse, error) {
+	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
+		return &usersv1.OrgReactivated{}, o.Reactivate()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.ReactivateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+}
+
+// SearchOrgs lists the instance's organizations.
+func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*usersv1.SearchOrgsResponse, error) {
+	p, err := page.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	search := u.Store.Orgs()
+	for _, q := range r.Queries {
+		if f := q.NameQuery; f != nil {
+			search.Text(store.OrgName, f.Method, f.Name)
+		}
+		if f := q.DomainQuery; f != nil {
+			search.Text(store.OrgDomain, f.Method, f.Domain)
+		}
+		if f := q.StateQuery; f != nil {
+			search.Where("state = ?", f.State)
+		}
+	}
+	list, err := u.Store.SearchOrgs(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: each(list.Rows, org)}, nil
+}
+
+func org(o domain.Org) *usersv1.Org {
+	return &usersv1.Org{Id: o.ID, Details: page.Details(o.Record, o.ID), State: usersv1.OrgState(o.State), Name: o.Name, PrimaryDomain: o.PrimaryDomain}
+}
+
+// each turns the rows of a list into messages.
+func each[T, M any](rows []T, message func(T) M) []M {
+	messages := make([]M, len(rows))
+	for i, row := range rows {
+		messages[i] = message(row)
+	}
+	return messages
+}

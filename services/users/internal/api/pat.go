@@ -1,0 +1,143 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+	"herald/shared/secret"
+)
+
+// AddPersonalAccessToken makes a token for a user of the organization acted on.
+func (u Users) AddPersonalAccessToken(ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	if err := u.mayActOn(ctx, r.UserId); err != nil {
+		return nil, err
+	}
+	return u.addToken(ctx, orgID(ctx), r.UserId, r.ExpirationDate)
+}
+
+// AddMyPersonalAccessToken makes a token for a caller who has just logged in.
+func (u Users) AddMyPersonalAccessToken(ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	c := caller.From(ctx)
+	if u.Now().Sub(c.AuthenticatedAt) > domain.FreshLogin {
+		return nil, domain.ErrFreshLogin
+	}
+	return u.addToken(ctx, c.HomeOrganizationID, c.UserID, r.ExpirationDate)
+}
+
+func (u Users) addToken(ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	var at time.Time
+	if expiry != nil {
+		at = expiry.AsTime()
+	}
+	at, err := domain.CheckExpiry(at, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	t := domain.PAT{ID: id.New(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
+	token := secret.NewToken()
+	record, err := u.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()), &usersv1.PersonalAccessTokenAdded{UserId: userID})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.AddPersonalAccessTokenResponse{TokenId: t.ID, Token: token.Reveal(), Details: page.Details(record, orgID)}, nil
+}
+
+// GetPersonalAccessToken reads a token's description.
+func (u Users) GetPersonalAccessToken(ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest) (*usersv1.GetPersonalAccessTokenResponse, error) {
+	t, err := u.Store.PAT(ctx, orgID(ctx), r.UserId, r.TokenId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetPersonalAccessTokenResponse{Token: token(t)}, nil
+}
+
+// SearchPersonalAccessTokens lists a user's tokens.
+func (u Users) SearchPersonalAccessTokens(ctx context.Context, r *usersv1.SearchPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	return u.searchTokens(ctx, orgID(ctx), r.UserId, r.Query)
+}
+
+// SearchMyPersonalAccessTokens lists the caller's tokens.
+func (u Users) SearchMyPersonalAccessTokens(ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	c := caller.From(ctx)
+	return u.searchTokens(ctx, c.HomeOrganizationID, c.UserID, r.Query)
+}
+
+func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *heraldv1.ListQuery) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	p, err := page.Bounds(q, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := u.Store.User(ctx, orgID, userID); err != nil {
+		return nil, err
+	}
+	list, err := u.Store.SearchPATs(ctx, orgID, userID, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: each(list.Rows, token)}, nil
+}
+
+// RemovePersonalAccessToken ends a user's token.
+func (u Users) RemovePersonalAccessToken(ctx context.Context, r *usersv1.RemovePersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	if err := u.mayActOn(ctx, r.UserId); err != nil {
+		return nil, err
+	}
+	return u.removeToken(ctx, orgID(ctx), r.UserId, r.TokenId)
+}
+
+// RemoveMyPersonalAccessToken ends one of the caller's tokens.
+func (u Users) RemoveMyPersonalAccessToken(ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	c := caller.From(ctx)
+	return u.removeToken(ctx, c.HomeOrganizationID, c.UserID, r.TokenId)
+}
+
+func (u Users) removeToken(ctx context.Context, orgID, userID, tokenID string) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	t, err := u.Store.RemovePAT(ctx, orgID, userID, tokenID, &usersv1.PersonalAccessTokenRemoved{UserId: userID})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemovePersonalAccessTokenResponse{Details: page.Changed(t.Record, orgID)}, nil
+}
+
+// ResolveToken turns a token into the caller it stands for. Whoever asks for an
+// organization without belonging to it learns nothing about it.
+func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {
+	rows, err := u.Store.Holders(ctx, r.TokenHash, r.OrgId)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, domain.ErrTokenInvalid
+	}
+	h := rows[0]
+	if h.UserState != domain.UserActive || h.HomeState != domain.OrgActive || !u.Now().Before(h.ExpiresAt) {
+		return nil, domain.ErrTokenInvalid
+	}
+	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes}
+	for _, row := range rows {
+		if row.Place != nil {
+			c.Memberships = append(c.Memberships, permission.Membership{OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles})
+		}
+	}
+	switch instance := c.InInstance(); {
+	case h.AskedState == nil && instance:
+		return nil, domain.ErrOrgNotFound
+	case h.AskedID != h.HomeOrgID && len(c.Memberships) == 0, *h.AskedState != domain.OrgActive && !instance:
+		return nil, rpc.Denied("membership", r.OrgId)
+	}
+	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
+}
+
+func token(t domain.PAT) *usersv1.PersonalAccessToken {
+	return &usersv1.PersonalAccessToken{Id: t.ID, Details: page.Details(t.Record, t.OrgID), ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+)
+
+// CreateHumanUser creates a human user; an initial password has to be changed.
+func (u Users) CreateHumanUser(ctx context.Context, r *usersv1.CreateHumanUserRequest) (*usersv1.CreateHumanUserResponse, error) {
+	n, err := u.human(ctx, &usersv1.HumanUserData{
+		UserName: r.UserName, Profile: r.Profile, Email: r.Email, Phone: r.Phone,
+		Password: r.InitialPassword, PasswordChangeRequired: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.ID = id.New()
+	mail := u.settle(&n)
+	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanCreated{State: usersv1.UserState(n.State), InitMail: mail})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.CreateHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: mail}, nil
+}
+
+// settle gives a new user its state, and a code where a mail is needed.
+func (u Users) settle(n *store.NewUser) usersv1.InitMail {
+	if !n.Settle() {
+		return usersv1.InitMail_INIT_MAIL_NOT_NEEDED
+	}
+	n.Code = u.newCode(n.ID)
+	return usersv1.InitMail_INIT_MAIL_QUEUED
+}
+
+// GetUser reads a user of the organization acted on.
+func (u Users) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+	found, err := u.Store.User(ctx, orgID(ctx), r.UserId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetUserResponse{User: user(found)}, nil
+}
+
+// GetMyUser reads the caller.
+func (u Users) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
+	c := caller.From(ctx)
+	found, err := u.Store.User(ctx, c.HomeOrganizationID, c.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetMyUserResponse{User: user(found)}, nil
+}
+
+// IsUserUnique tells whether a login name is free in the whole instance.
+func (u Users) IsUserUnique(ctx context.Context, r *usersv1.IsUserUniqueRequest) (*usersv1.IsUserUniqueResponse, error) {
+	free, err := u.Store.UserNameFree(ctx, r.UserName)
+	return &usersv1.IsUserUniqueResponse{IsUnique: free}, err
+}
+
+// SearchUsers lists the users of the organization acted on.
+func (u Users) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) (*usersv1.SearchUsersResponse, error) {
+	p, err := page.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	search := u.Store.Users(orgID(ctx))
+	for _, q := range r.Queries {
+		filterUsers(search, q)
+	}
+	list, err := u.Store.SearchUsers(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: each(list.Rows, user)}, nil
+}
+
+func filterUsers(search *page.Search, q *usersv1.UserFilter) {
+	if f := q.UserNameQuery; f != nil {
+		search.Text(store.UserName, f.Method, f.UserName)
+	}
+	if f := q.FirstNameQuery; f != nil {
+		search.Text(store.FirstName, f.Method, f.FirstName)
+	}
+	if f := q.LastNameQuery; f != nil {
+		search.Text(store.LastName, f.Method, f.LastName)
+	}
+	if f := q.DisplayNameQuery; f != nil {
+		search.Text(store.DisplayName, f.Method, f.DisplayName)
+	}
+	if f := q.EmailQuery; f != nil {
+		search.Text(store.Email, f.Method, f.EmailAddress)
+	}
+	if f := q.StateQuery; f != nil {
+		search.Where("state = ?", f.State)
+	}
+	if f := q.TypeQuery; f != nil {
+		search.Where("type = ?", f.Type)
+	}
+}
+
+// ResendInitialization sends the initialize-user mail again, to another address
+// where one is given.
+func (u Users) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
+	if r.Email != "" {
+		if err := domain.CheckEmail(r.Email); err != nil {
+			return nil, domain.ErrEmail.Say("email: one address such as mini@example.com, at most 254 characters")
+		}
+	}
+	if err := u.mayActOn(ctx, r.UserId); err != nil {
+		return nil, err
+	}
+	found, err := u.Store.ChangeUser(ctx, orgID(ctx), r.UserId, u.newCode(r.UserId), func(found *domain.User) (proto.Message, error) {
+		if found.State != domain.UserInitial {
+			return nil, domain.ErrUserNotInitial
+		}
+		requested := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
+		if r.Email != "" && r.Email != found.Email {
+			found.Email, found.EmailVerified = r.Email, false
+			requested.Changed = []string{"email.email"}
+		}
+		return requested, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.ResendInitializationResponse{Details: page.Changed(found.Record, found.OrgID)}, nil
+}
+
+func user(u domain.User) *usersv1.User {
+	out := &usersv1.User{
+		Id: u.ID, Details: page.Details(u.Record, u.OrgID), State: usersv1.UserState(u.State),
+		UserName: u.UserName, LoginNames: []string{u.UserName}, PreferredLoginName: u.UserName,
+	}
+	if u.Type == domain.Machine {
+		out.Type = &usersv1.User_Machine{Machine: &usersv1.Machine{Name: u.DisplayName}}
+		return out
+	}
+	h := &usersv1.Human{
+		Profile: &usersv1.Profile{
+			FirstName: u.FirstName, LastName: u.LastName, NickName: u.NickName, DisplayName: u.DisplayName,
+			PreferredLanguage: u.PreferredLanguage, Gender: usersv1.Gender(u.Gender),
+		},
+		Email: &usersv1.Email{Email: u.Email, IsEmailVerified: u.EmailVerified},
+	}
+	if u.Phone != "" {
+		h.Phone = &usersv1.Phone{Phone: u.Phone, IsPhoneVerified: u.PhoneVerified}
+	}
+	out.Type = &usersv1.User_Human{Human: h}
+	return out
+}

@@ -1,0 +1,47 @@
+package domain
+
+import (
+	"errors"
+	"net/mail"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"herald/shared/fault"
+)
+
+// Faults of what reaches a person.
+var (
+	ErrEmail    = fault.New(fault.Invalid, "EMAIL_INVALID", "email.email: one address such as mini@example.com, at most 254 characters").On("email.email", "is not an e-mail address")
+	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "profile.preferredLanguage: a language tag such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
+)
+
+// maxEmail is what fits into the path of an SMTP command (RFC 5321, 4.5.3.1.3).
+const maxEmail = 254
+
+// CheckEmail tells whether a text is one address and nothing else: no display name,
+// no comment, no second recipient (RFC 5322, addr-spec).
+func CheckEmail(s string) error {
+	parsed, err := mail.ParseAddress(s)
+	if err != nil || parsed.Address != s || len(s) > maxEmail || strings.ContainsAny(s, "\",;:<>[]()\\ \t\r\n") {
+		return ErrEmail
+	}
+	return nil
+}
+
+// Language reads a language tag (BCP 47; an underscore counts as a hyphen). What is
+// well-formed is kept, also when nobody has heard of it.
+func Language(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	s = strings.ReplaceAll(s, "_", "-")
+	tag, err := language.Parse(s)
+	if err == nil {
+		return tag.String(), nil
+	}
+	if _, unknown := errors.AsType[language.ValueError](err); unknown {
+		return s, nil
+	}
+	return "", ErrLanguage
+}

@@ -1,0 +1,74 @@
+package domain
+
+import (
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"herald/shared/fault"
+	"herald/shared/secret"
+)
+
+// Faults of imports.
+var (
+	ErrImportBulk    = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
+	ErrImportMixed   = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user stand either in user or beside userId, not both").On("user", "stands beside fields of a user")
+	ErrImportDiffers = fault.New(fault.Exists, "IMPORT_DIFFERS", "The user id was imported with other content")
+	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword exclude each other").On("hashedPassword", "stands beside password")
+	ErrPasswordHash  = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
+	ErrOTPCode       = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").On("otpCode", "is not a base32 secret")
+	ErrIdpNotFound   = fault.New(fault.Precondition, "IDP_NOT_FOUND", "Identity provider not found")
+)
+
+// Digest is what is kept of a first import to tell a repeat: a keyed digest per
+// field, so that neither a person's data nor a credential can be read from it.
+type Digest map[string]string
+
+// NewDigest digests fields by their JSON paths; empty fields are left out.
+func NewDigest(keys secret.Keys, userID string, fields map[string]string) Digest {
+	key := keys.Derive("import digest")
+	d := Digest{}
+	for path, value := range fields {
+		if value != "" {
+			d[path] = hex.EncodeToString(secret.MAC(key, userID, path, value)[:16])
+		}
+	}
+	return d
+}
+
+// Compare answers nil for equal digests, and else the fault that names the fields.
+func (d Digest) Compare(other Digest) error {
+	var differ []string
+	all := maps.Clone(d)
+	maps.Copy(all, other)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if d[path] != other[path] {
+			differ = append(differ, path)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	f := ErrImportDiffers.Say("The user id was imported with another %s", strings.Join(differ, ", "))
+	for _, path := range differ {
+		f = f.On(path, "differs from the first import")
+	}
+	return f
+}
+
+// OTPSecret reads an authenticator app's secret: base32 in any case, padded or not,
+// in groups or not. It answers with the form that is kept.
+func OTPSecret(s string) (string, error) {
+	s = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "=", "").Replace(s))
+	if len(s) < 16 || len(s) > 104 { // 10 and 64 bytes
+		return "", ErrOTPCode
+	}
+	if _, err := totp.GenerateCode(s, time.Unix(0, 0)); err != nil {
+		return "", ErrOTPCode
+	}
+	return s, nil
+}

@@ -1,0 +1,64 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+
+	"herald/shared/fault"
+	"herald/shared/history"
+	"herald/shared/permission"
+)
+
+// Faults of memberships.
+var (
+	ErrMemberNotFound = fault.New(fault.NotFound, "MEMBER_NOT_FOUND", "Member not found")
+	ErrMemberExists   = fault.New(fault.Exists, "MEMBER_EXISTS", "The user is a member already")
+	ErrRoleUnknown    = fault.New(fault.Invalid, "ROLE_UNKNOWN", "Unknown role")
+	ErrEscalation     = fault.New(fault.Denied, "ESCALATION", "This takes every permission of the user or role concerned")
+	ErrLastOwner      = fault.New(fault.Precondition, "LAST_IAM_OWNER", "The last IAM_OWNER cannot be removed, deactivated or demoted")
+)
+
+// Member is a user's roles in one place. Both ids are empty for the instance.
+type Member struct {
+	history.Record
+	UserID    string
+	OrgID     string
+	ProjectID string
+	Roles     []string
+}
+
+// Membership is the member as the permission table reads it.
+func (m Member) Membership() permission.Membership {
+	return permission.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
+}
+
+// Memberships is the same for many.
+func Memberships(members []Member) []permission.Membership {
+	all := make([]permission.Membership, len(members))
+	for i, m := range members {
+		all[i] = m.Membership()
+	}
+	return all
+}
+
+// IsOwner tells whether the member owns the whole instance.
+func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles, "IAM_OWNER") }
+
+// Assign replaces the roles; false where they are the same.
+func (m *Member) Assign(roles []string) bool {
+	roles = slices.Sorted(slices.Values(roles))
+	changed := !slices.Equal(m.Roles, roles)
+	m.Roles = roles
+	return changed
+}
+
+// CheckRoles refuses roles that do not count in a scope.
+func CheckRoles(scope permission.Scope, roles []string) error {
+	for i, name := range roles {
+		if !permission.IsRole(scope, name) {
+			path := fmt.Sprintf("roles[%d]", i)
+			return ErrRoleUnknown.Say("%s: there is no role %q here", path, name).On(path, "is not a role here")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package domain holds what organizations, users and their credentials are and may
+// become. It knows no database and no messages.
+package domain
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// OrgState is whether an organization's users get tokens.
+type OrgState int16
+
+// The states of an organization, numbered as in its contract.
+const (
+	OrgActive OrgState = iota + 1
+	OrgInactive
+)
+
+// Faults of organizations.
+var (
+	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
+	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name", "is taken")
+	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
+	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
+	// ErrDomainTaken never leaves the service: another name is tried.
+	ErrDomainTaken = fault.New(fault.Exists, "ORG_DOMAIN_TAKEN", "The primary domain is taken")
+)
+
+// Org is an organization: whoever it is that has users and projects.
+type Org struct {
+	history.Record
+	ID            string
+	Name          string
+	PrimaryDomain string
+	State         OrgState
+	Generation    int64
+}
+
+// Rename changes the name; false where it is the same.
+func (o *Org) Rename(name string) bool {
+	changed := o.Name != name
+	o.Name = name
+	return changed
+}
+
+// Deactivate ends the tokens of the organization's users for good and refuses new ones.
+func (o *Org) Deactivate() error {
+	if o.State != OrgActive {
+		return ErrOrgNotActive
+	}
+	o.State = OrgInactive
+	o.Generation++
+	return nil
+}
+
+// Reactivate lets the organization's users in again.
+func (o *Org) Reactivate() error {
+	if o.State == OrgActive {
+		return ErrOrgActive
+	}
+	o.State = OrgActive
+	return nil
+}
+
+// maxLabel is the longest label of a domain name (RFC 1035, 2.3.4).
+const maxLabel = 63
+
+// Slug is a name as a label of a domain: lower-case letters, digits and single
+// hyphens of US-ASCII. It is empty for names without any.
+func Slug(name string) string {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r): // the accent that NFKD took from its letter
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == maxLabel {
+			break
+		}
+	}
+	return strings.TrimSuffix(b.String(), "-")
+}

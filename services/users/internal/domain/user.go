@@ -1,0 +1,132 @@
+package domain
+
+import (
+	"slices"
+	"strings"
+
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// UserState is what a user may do.
+type UserState int16
+
+// The states of a user, numbered as in its contract.
+const (
+	UserActive UserState = iota + 1
+	UserInactive
+	UserLocked
+	// UserInitial waits for the code of the initialize-user mail.
+	UserInitial
+)
+
+// UserType tells people from machines.
+type UserType int16
+
+// The types of users, numbered as in their contract.
+const (
+	Human UserType = iota + 1
+	Machine
+)
+
+// Faults of users.
+var (
+	ErrUserNotFound   = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	ErrUserNameTaken  = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
+	ErrUserIDTaken    = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
+	ErrUserNotInitial = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
+	ErrUserID         = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
+)
+
+// User is a person or a machine of an organization.
+type User struct {
+	history.Record
+	ID       string
+	OrgID    string
+	Type     UserType
+	State    UserState
+	UserName string
+
+	FirstName         string
+	LastName          string
+	NickName          string
+	DisplayName       string
+	PreferredLanguage string
+	Gender            int16
+	Email             string
+	EmailVerified     bool
+	Phone             string
+	PhoneVerified     bool
+
+	// PasswordHash is an encoded hash, empty without a password; Hash it before use.
+	PasswordHash           Hidden
+	PasswordChangeRequired bool
+	Generation             int64
+}
+
+// Hidden is a text that does not print: a password hash on its way to the database.
+type Hidden string
+
+// String answers ***.
+func (Hidden) String() string { return "***" }
+
+// GoString answers ***, for %#v.
+func (Hidden) GoString() string { return "***" }
+
+// MarshalText answers ***.
+func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// Settle gives a new human user the state that decisions follow from: whoever has
+// both a verified e-mail and a password is active, everybody else is sent a code
+// (specification 2.10). It answers whether that mail is needed.
+func (u *User) Settle() (needsMail bool) {
+	if u.DisplayName == "" {
+		u.DisplayName = u.FirstName + " " + u.LastName
+	}
+	u.State = UserActive
+	if !u.EmailVerified || u.PasswordHash == "" {
+		u.State = UserInitial
+		return true
+	}
+	return false
+}
+
+// Initialize lets a user in who proved to read the mail: the e-mail is verified.
+// hash is the new password's, or empty where one is set already.
+func (u *User) Initialize(hash string) (changed []string, err error) {
+	if u.State != UserInitial {
+		return nil, ErrUserNotInitial
+	}
+	changed = []string{"state"}
+	if hash != "" {
+		u.PasswordHash, u.PasswordChangeRequired = Hidden(hash), false
+		changed = append(changed, "password")
+	}
+	if !u.EmailVerified {
+		u.EmailVerified = true
+		changed = append(changed, "email.isEmailVerified")
+	}
+	u.State = UserActive
+	return changed, nil
+}
+
+// reserved would be read as a part of a path.
+var reserved = []string{".", "..", "me", "human", "machine", "grants"}
+
+const forbidden = "/\\?#%"
+
+// CheckUserID tells whether a chosen id can stand in a path.
+func CheckUserID(id string) error {
+	if len(id) > 200 || strings.HasPrefix(id, "_") || slices.Contains(reserved, id) {
+		return ErrUserID
+	}
+	for _, r := range id {
+		if r <= ' ' || r > '~' || strings.ContainsRune(forbidden, r) {
+			return ErrUserID
+		}
+	}
+	return nil
+}
+
+// FactorReady is the state of an OTP factor that was verified.
+const FactorReady int16 = 2

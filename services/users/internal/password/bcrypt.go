@@ -1,0 +1,36 @@
+package password
+
+import (
+	"encoding/base64"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// bcryptHash is the whole hash as $2b$. The variants differ only in faults of
+// old implementations that their letter says are repaired.
+type bcryptHash []byte
+
+func readBcrypt(r *reader) scheme {
+	const saltChars, keyChars = 22, 31
+	parts := r.split("cost$salt and key")
+	r.require(len(parts[0]) == 2, "cost must have two digits")
+	r.number(parts[0], limit{"cost", bcrypt.MinCost, 14})
+	r.require(len(parts[1]) == saltChars+keyChars,
+		"salt and key must have %d characters, not %d", saltChars+keyChars, len(parts[1]))
+
+	const alphabet = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	encoding := base64.NewEncoding(alphabet).WithPadding(base64.NoPadding)
+	at := min(saltChars, len(parts[1]))
+	_, err := encoding.DecodeString(parts[1][:at])
+	r.require(err == nil, "salt is not in the base64 of bcrypt")
+	// Some emitters filled the bits left over in a salt, which verify all the
+	// same; a key with such bits can never come out again.
+	_, err = encoding.Strict().DecodeString(parts[1][at:])
+	r.require(err == nil, "key is not in the base64 of bcrypt")
+	return bcryptHash("$2b$" + r.text)
+}
+
+// matches uses the first 72 bytes, as bcrypt's emitters do.
+func (b bcryptHash) matches(password []byte) bool {
+	return bcrypt.CompareHashAndPassword(b, password[:min(len(password), 72)]) == nil
+}

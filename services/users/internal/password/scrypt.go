@@ -1,0 +1,27 @@
+package password
+
+import (
+	"crypto/subtle"
+
+	"golang.org/x/crypto/scrypt"
+)
+
+// scryptHash is RFC 7914 in PHC notation, N written as its logarithm.
+type scryptHash struct {
+	logN, r, p int
+	salt, key  []byte
+}
+
+func readScrypt(r *reader) scheme {
+	parts := r.split("ln=…,r=…,p=…$salt$key")
+	n := r.parameters(parts[0], limit{"ln", 1, 17}, limit{"r", 1, 32}, limit{"p", 1, 32})
+	s := scryptHash{n[0], n[1], n[2], r.salt(parts[1]), r.key(parts[2])}
+	r.require(s.r*s.p <= 32, "r times p must be at most 32")
+	r.require(128*s.r<<s.logN <= 256<<20, "ln and r must need at most 256 MiB")
+	return s
+}
+
+func (s scryptHash) matches(password []byte) bool {
+	key, err := scrypt.Key(password, s.salt, 1<<s.logN, s.r, s.p, len(s.key))
+	return err == nil && subtle.ConstantTimeCompare(key, s.key) == 1
+}

@@ -1,0 +1,128 @@
+// Package start makes what a fresh instance needs: the first organization, a human
+// administrator with a one-time password, and a personal access token in a file. It
+// may be killed at any moment and finishes at the next start; starting again
+// changes nothing.
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/secret"
+)
+
+// Settings say what to make.
+type Settings struct {
+	// Host is the host of the public URL.
+	Host string
+	// TokenFile is where the administrator's token goes; empty for nowhere.
+	TokenFile string
+}
+
+// Administrator is what to tell the operator, once. It is empty when there was
+// nothing to make.
+type Administrator struct {
+	LoginName string
+	Password  secret.Text
+}
+
+const (
+	orgName  = "Herald"
+	userName = "admin"
+)
+
+// Run makes what is missing.
+func Run(ctx context.Context, s store.Store, passwords *password.Hasher, settings Settings) (Administrator, error) {
+	_, there, err := s.Administrator(ctx)
+	if err != nil {
+		return Administrator{}, err
+	}
+	if there {
+		return Administrator{}, finish(ctx, s, settings.TokenFile)
+	}
+	oneTime, token := secret.NewText(secret.RandomString(16)), secret.NewToken()
+	hash, err := passwords.Hash(ctx, oneTime.Reveal())
+	if err != nil {
+		return Administrator{}, fmt.Errorf("first start: %w", err)
+	}
+	if err := write(unfinished(settings.TokenFile), token); err != nil {
+		return Administrator{}, err
+	}
+	instance, events := describe(settings, hash.Encoded(), token)
+	if err := s.CreateInstance(ctx, instance, events); errors.Is(err, store.ErrStarted) {
+		return Administrator{}, finish(ctx, s, settings.TokenFile)
+	} else if err != nil {
+		return Administrator{}, fmt.Errorf("first start: %w", err)
+	}
+	return Administrator{LoginName: userName, Password: oneTime}, finish(ctx, s, settings.TokenFile)
+}
+
+func describe(settings Settings, hash string, token secret.Text) (store.Instance, store.InstanceEvents) {
+	org := domain.Org{ID: id.New(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host, State: domain.OrgActive}
+	admin := domain.User{
+		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName, FirstName: "Herald", LastName: "Administrator",
+		Email: userName + "@" + settings.Host, EmailVerified: true, PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
+	}
+	admin.Settle()
+	pat := domain.PAT{ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: domain.NoExpiry}
+	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())}, store.InstanceEvents{
+		Org:           &usersv1.OrgCreated{},
+		Administrator: &usersv1.HumanCreated{State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
+		Member:        &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true},
+		PAT:           &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
+	}
+}
+
+func unfinished(file string) string { return file + ".new" }
+
+// write puts a token into a file that only its owner can read, and on the disk.
+func write(file string, token secret.Text) error {
+	if file == unfinished("") {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("administrator's token: %w", err)
+	}
+	_, err = f.WriteString(token.Reveal() + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// finish gives the token's file its name if its token is known, whoever wrote it; a
+// file of a start that was never committed is removed.
+func finish(ctx context.Context, s store.Store, file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(unfinished(file))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("administrator's token: %w", err)
+	}
+	known, err := s.KnownToken(ctx, secret.Hash(strings.TrimSpace(string(text))))
+	if err != nil {
+		return err
+	}
+	if !known {
+		return os.Remove(unfinished(file))
+	}
+	if err := os.Rename(unfinished(file), file); err != nil {
+		return fmt.Errorf("administrator's token: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("administrator's token: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/history"
+	"herald/shared/page"
+	"herald/shared/postgres"
+)
+
+const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequence, p.created_at, p.changed_at`
+
+const patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
+
+// CreatePAT writes a token's hash.
+func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (history.Record, error) {
+	return s.Create(ctx, added, newPAT(t, hash))
+}
+
+func newPAT(t domain.PAT, hash []byte) event.Save {
+	return event.Save{
+		AggregateID: t.ID, OrganizationID: t.OrgID, Constraints: constraints, Unless: domain.ErrUserNotFound,
+		If: `exists (select from users where id = $10 and org_id = $14)`,
+		SQL: `pat as (
+			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
+			select $9, $10, $11, $12, $13, position, time, time from event where $14 <> ''
+		)`,
+		Args: []any{t.ID, t.UserID, hash, t.Scopes, t.ExpiresAt, t.OrgID},
+	}
+}
+
+// PAT reads a user's token.
+func (s Store) PAT(ctx context.Context, orgID, userID, id string) (domain.PAT, error) {
+	t, err := postgres.One[domain.PAT](ctx, s.DB, `select `+patColumns+` from `+patFrom+` where u.org_id = $1 and p.user_id = $2 and p.id = $3`, orgID, userID, id)
+	return t, postgres.Missing(err, domain.ErrTokenNotFound)
+}
+
+// RemovePAT ends a user's token.
+func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed proto.Message) (domain.PAT, error) {
+	return event.Change(ctx, s.Journal, event.Object[domain.PAT]{
+		Lock:     `select ` + patColumns + ` from ` + patFrom + ` where u.org_id = $1 and p.user_id = $2 and p.id = $3 for update of p`,
+		NotFound: domain.ErrTokenNotFound,
+		Save: func(t domain.PAT) event.Save {
+			return event.Save{
+				AggregateID: t.ID, OrganizationID: t.OrgID,
+				SQL: `gone as (delete from personal_access_tokens using event where personal_access_tokens.id = $9)`, Args: []any{t.ID},
+			}
+		},
+	}, []any{orgID, userID, id}, func(*domain.PAT) (proto.Message, error) { return removed, nil })
+}
+
+// SearchPATs lists a user's tokens.
+func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p page.Page) (page.List[domain.PAT], error) {
+	return page.Read[domain.PAT](ctx, s.DB, page.Select(patColumns, patFrom, "p.created_at, p.id").
+		Where("u.org_id = ?", orgID).Where("p.user_id = ?", userID), p)
+}
+
+// Holder is who a token stands for in the organization asked for, with one of the
+// holder's memberships there or in the instance.
+type Holder struct {
+	UserID    string
+	HomeOrgID string
+	UserState domain.UserState
+	HomeState domain.OrgState
+	Scopes    []string
+	ExpiresAt time.Time
+	// AskedID is the organization asked for; AskedState is nil where there is none.
+	AskedID    string
+	AskedState *domain.OrgState
+	// Place is the membership's organization; nil in the one row of whoever has none.
+	Place   *string
+	Project *string
+	Roles   []string
+}
+
+// Holders reads a token by its hash: a row for each membership, no row for an
+// unknown token. An empty orgID asks for the holder's own organization.
+func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
+	return postgres.All[Holder](ctx, s.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
+			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place, m.project_id as project, m.roles
+		from personal_access_tokens p
+		join users u on u.id = p.user_id
+		join organizations o on o.id = u.org_id
+		cross join lateral (select coalesce(nullif($2, ''), u.org_id) as id) asked
+		left join organizations a on a.id = asked.id
+		left join members m on m.user_id = u.id and m.org_id in ('', asked.id)
+		where p.hash = $1`, hash, orgID)
+}

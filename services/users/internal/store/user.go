@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/history"
+	"herald/shared/page"
+	"herald/shared/postgres"
+)
+
+const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name, preferred_language, gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, sequence, created_at, changed_at`
+
+// The columns that users are searched by.
+var (
+	UserName    = page.Column{Exact: "user_name", Folded: "user_name_folded"}
+	FirstName   = page.Column{Exact: "first_name", Folded: "first_name_folded"}
+	LastName    = page.Column{Exact: "last_name", Folded: "last_name_folded"}
+	DisplayName = page.Column{Exact: "display_name", Folded: "display_name_folded"}
+	Email       = page.Column{Exact: "email", Folded: "email_folded"}
+)
+
+// User reads a user of an organization.
+func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) {
+	u, err := postgres.One[domain.User](ctx, s.DB, `select `+userColumns+` from users where org_id = $1 and id = $2`, orgID, id)
+	return u, postgres.Missing(err, domain.ErrUserNotFound)
+}
+
+// NewUser is a human user and all that comes with it.
+type NewUser struct {
+	domain.User
+	Digest   domain.Digest     // nil where the id was not chosen
+	Code     *NewCode          // nil where no mail is needed
+	OTP      []byte            // sealed; nil without a factor
+	Metadata map[string][]byte // may be nil
+}
+
+// CreateUser writes a user in one statement.
+func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message) (history.Record, error) {
+	return s.Create(ctx, created, newUser(u))
+}
+
+func newUser(u NewUser) event.Save {
+	save := event.Save{AggregateID: u.ID, OrganizationID: u.OrgID, Constraints: constraints}
+	save.SQL = `created as (
+		insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
+			nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded, email_verified,
+			phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
+		select $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, position, time, time from event
+		returning id
+	)`
+	save.Args = []any{
+		u.ID, u.OrgID, u.Type, u.State, u.UserName, page.Fold(u.UserName), u.FirstName, page.Fold(u.FirstName), u.LastName, page.Fold(u.LastName),
+		u.NickName, u.DisplayName, page.Fold(u.DisplayName), u.PreferredLanguage, u.Gender, u.Email, page.Fold(u.Email), u.EmailVerified,
+		u.Phone, u.PhoneVerified, string(u.PasswordHash), u.PasswordChangeRequired, u.Digest,
+	}
+	if u.Code != nil {
+		save.EventID = u.Code.NotificationID
+		save.Also(`code as (
+			insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
+			select created.id, ?, ?, ?, ?, time from event, created
+		)`, u.Code.Purpose, u.Code.NotificationID, u.Code.Nonce, u.Code.MAC)
+	}
+	if u.OTP != nil {
+		save.Also(`factor as (insert into otp_factors (user_id, secret, state) select id, ?, ? from created)`, u.OTP, domain.FactorReady)
+	}
+	if len(u.Metadata) > 0 {
+		keys := slices.Collect(maps.Keys(u.Metadata))
+		values := make([][]byte, len(keys))
+		for i, k := range keys {
+			values[i] = u.Metadata[k]
+		}
+		save.Also(`metadata as (
+			insert into user_metadata (user_id, key, value) select created.id, m.key, m.value
+			from created, unnest(?::text[], ?::bytea[]) m (key, value)
+		)`, keys, values)
+	}
+	return save
+}
+
+// FirstImport is what is known of the import that took an id.
+type FirstImport struct {
+	OrgID        string
+	ImportDigest domain.Digest
+	Position     int64
+	Time         time.Time
+	Data         []byte // of the event
+}
+
+// FirstImport reads the import behind an id; ErrUserNotFound where there was none.
+func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) {
+	f, err := postgres.One[FirstImport](ctx, s.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
+		from users u join events e on e.aggregate_id = u.id and e.name = 'imported' where u.id = $1
+		order by e.position limit 1`, id)
+	return f, postgres.Missing(err, domain.ErrUserNotFound)
+}
+
+// ChangeUser locks a user of an organization and saves what change makes of its
+// e-mail; a new code goes with it where there is one.
+func (s Store) ChangeUser(ctx context.Context, orgID, id string, code *NewCode, change func(*domain.User) (proto.Message, error)) (domain.User, error) {
+	return event.Change(ctx, s.Journal, event.Object[domain.User]{
+		Lock:     `select ` + userColumns + ` from users where org_id = $1 and id = $2 for update`,
+		NotFound: domain.ErrUserNotFound,
+		Save: func(u domain.User) event.Save {
+			save := saveUser(u)
+			if code != nil {
+				code.save(&save, u.ID)
+			}
+			return save
+		},
+	}, []any{orgID, id}, change)
+}
+
+// saveUser writes what changes of a user after its creation.
+func saveUser(u domain.User) event.Save {
+	return event.Save{
+		AggregateID: u.ID, OrganizationID: u.OrgID, Constraints: constraints,
+		SQL: `changed as (
+			update users set state = $10, email = $11, email_folded = $12, email_verified = $13, password_hash = $14,
+				password_change_required = $15, sequence = position, changed_at = time
+			from event where id = $9
+		)`,
+		Args: []any{u.ID, u.State, u.Email, page.Fold(u.Email), u.EmailVerified, string(u.PasswordHash), u.PasswordChangeRequired},
+	}
+}
+
+// UserNameFree tells whether a login name can be given.
+func (s Store) UserNameFree(ctx context.Context, name string) (free bool, err error) {
+	err = s.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = $1)`, page.Fold(name)).Scan(&free)
+	return free, postgres.Fault(err)
+}
+
+// Users begins a search among the users of an organization.
+func (s Store) Users(orgID string) *page.Search {
+	return page.Select(userColumns, "users", "created_at, id").Where("org_id = ?", orgID)
+}
+
+// SearchUsers runs it.
+func (s Store) SearchUsers(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.User], error) {
+	return page.Read[domain.User](ctx, s.DB, search, p)
+}

@@ -1,0 +1,72 @@
+// Package users is the service that owns organizations, their members, users and
+// their credentials.
+package users
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime"
+	"time"
+
+	"herald/services/users/internal/api"
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/start"
+	"herald/services/users/internal/store"
+	"herald/shared/boot"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Config is the service's settings.
+type Config struct {
+	PublicURL string `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"where browsers reach the system; links in mails begin with it"`
+	MaxLimit  int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	// TokenFile gets the administrator's personal access token at the first start;
+	// empty for no token.
+	TokenFile string `env:"HERALD_ADMIN_PAT_FILE" help:"file for the administrator's personal access token, written at the first start"`
+}
+
+// Migrations make the service's tables.
+var Migrations = store.Migrations
+
+// Administrator is whom the first start made, with a one-time password; empty at
+// every other start.
+type Administrator = start.Administrator
+
+// waitingHashes is how many passwords may wait for one of the cores.
+const waitingHashes = 64
+
+// New registers the service and makes what a first start needs.
+func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
+	public, err := url.Parse(c.PublicURL)
+	if err != nil || public.Hostname() == "" {
+		return Administrator{}, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", c.PublicURL)
+	}
+	db := store.Store{Journal: s.Journal}
+	passwords := password.NewHasher(runtime.GOMAXPROCS(0), waitingHashes)
+	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: public.Hostname(), TokenFile: c.TokenFile})
+	if err != nil {
+		return Administrator{}, err
+	}
+	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
+	return admin, s.Serve(&usersv1.Users_ServiceDesc, api.Users{
+		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: public, MaxLimit: c.MaxLimit,
+	})
+}
+
+// forgetTries removes, once an hour, guesses at codes that have expired since.
+func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := db.ForgetTries(ctx, s.Now().Add(-domain.CodeLifetime)); err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old guesses at codes stay", "err", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

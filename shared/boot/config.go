@@ -1,0 +1,85 @@
+// Package boot is how a process of the system starts, is observed, and stops:
+// strict settings, logs, metrics, traces, readiness, and a stop in two phases.
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+const prefix = "HERALD_"
+
+// Load reads settings from environment variables into the fields of the structs
+// that the pointers lead to. The tags are env's, with `help` for the documentation.
+// Every secret may stand in a file that NAME_FILE names. A HERALD_ variable that no
+// field knows is refused: a mistyped setting must not pass for its default.
+func Load(environ []string, configs ...any) error {
+	values := env.ToMap(environ)
+	known, err := Settings(configs...)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for name, value := range values {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		plain, isFile := strings.CutSuffix(name, "_FILE")
+		i := slices.IndexFunc(known, func(s Setting) bool { return s.Name == name || isFile && s.Secret && s.Name == plain })
+		switch {
+		case i < 0:
+			faults = append(faults, fmt.Errorf("%s is not a setting; `herald settings` lists them", name))
+		case known[i].Name == name:
+		case values[plain] != "":
+			faults = append(faults, fmt.Errorf("%s and %s are both set: keep one", plain, name))
+		default:
+			text, err := os.ReadFile(value)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", name, err))
+			}
+			values[plain] = strings.TrimSpace(string(text))
+		}
+	}
+	for _, c := range configs {
+		if err := env.ParseWithOptions(c, env.Options{Environment: values}); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Setting is what the documentation says about an environment variable.
+type Setting struct {
+	Name    string
+	Default string
+	Help    string
+	Secret  bool // may be given as NAME_FILE
+}
+
+// Settings lists the settings of the structs, in their order, each once.
+func Settings(configs ...any) ([]Setting, error) {
+	var found []Setting
+	for _, c := range configs {
+		t := reflect.TypeOf(c).Elem()
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+			if name == "" {
+				continue
+			}
+			if !strings.HasPrefix(name, prefix) || f.Tag.Get("help") == "" {
+				return nil, fmt.Errorf("setting %s.%s needs the prefix %s and a help tag", t.Name(), f.Name, prefix)
+			}
+			if !slices.ContainsFunc(found, func(s Setting) bool { return s.Name == name }) {
+				found = append(found, Setting{name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type.Name() == "Text"})
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,95 @@
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const checkLimit = 2 * time.Second
+
+// Health knows whether a process is ready for requests, and if not, why.
+type Health struct {
+	mu     sync.Mutex
+	checks map[string]func(context.Context) error
+}
+
+// NewHealth returns a process's health, which has no checks yet.
+func NewHealth() *Health { return &Health{checks: map[string]func(context.Context) error{}} }
+
+// Check adds a named condition of readiness.
+func (h *Health) Check(name string, check func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks[name] = check
+}
+
+// Causes says why the process is not ready, by check; empty when it is.
+func (h *Health) Causes(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	h.mu.Lock()
+	checks := maps.Clone(h.checks)
+	h.mu.Unlock()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	causes := map[string]string{}
+	for name, check := range checks {
+		all.Go(func() {
+			if err := check(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				causes[name] = err.Error()
+			}
+		})
+	}
+	all.Wait()
+	return causes
+}
+
+// Live answers as long as the process does.
+func (h *Health) Live(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") }
+
+// Ready answers 200, or 503 with the names of the checks that fail. It is open to
+// anybody: the causes themselves are for the operator's port.
+func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
+	causes := h.Causes(r.Context())
+	if len(causes) == 0 {
+		writeHealth(w, http.StatusOK, "ok")
+		return
+	}
+	writeHealth(w, http.StatusServiceUnavailable, slices.Sorted(maps.Keys(causes)))
+}
+
+func writeHealth(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"status": body})
+}
+
+// Ops is the operator's port: metrics, liveness, readiness with causes, profiles.
+func (h *Health) Ops(metrics *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /livez", h.Live)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if causes := h.Causes(r.Context()); len(causes) > 0 {
+			writeHealth(w, http.StatusServiceUnavailable, causes)
+			return
+		}
+		writeHealth(w, http.StatusOK, "ok")
+	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}

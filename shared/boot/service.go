@@ -1,0 +1,145 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/grpc"
+
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/rpc"
+	"herald/shared/secret"
+)
+
+// Ground is what a process gives to every service that it runs.
+type Ground struct {
+	Telemetry
+	Health  *Health
+	Keys    secret.Keys
+	Streams event.StreamConfig
+	// Bus is where NATS is; each service logs in as itself.
+	Bus bus.Address
+	Now func() time.Time
+}
+
+// Service is a running service's furniture: its database, its place on the bus, its
+// journal, and the tasks that run behind its requests. Opened, registered, run.
+type Service struct {
+	Ground
+	Name    string
+	DB      *pgxpool.Pool
+	Conn    *nats.Conn
+	JS      jetstream.JetStream
+	Journal event.Journal
+	// Calls is the calling end for the clients of other services.
+	Calls  *rpc.Conn
+	Log    *slog.Logger
+	server *rpc.Server
+	tasks  []func(context.Context)
+}
+
+// Open connects a service to its database, which it migrates, and to the bus.
+func (g Ground) Open(ctx context.Context, name string, database secret.Text, migrations fs.FS) (*Service, error) {
+	s := &Service{Ground: g, Name: name, Log: g.Telemetry.Log.With("service", name)}
+	if err := s.open(ctx, database, migrations); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("service %s: %w", name, err)
+	}
+	return s, nil
+}
+
+func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.FS) (err error) {
+	if s.DB, err = postgres.Open(ctx, database, s.Traces); err != nil {
+		return err
+	}
+	if err = postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
+		return err
+	}
+	if err = postgres.Migrate(ctx, s.DB, "schema_version", migrations); err != nil {
+		return err
+	}
+	address := s.Bus
+	address.User, address.Password = s.Name, bus.Password(s.Keys, s.Name)
+	if s.Conn, err = bus.Connect(ctx, address, s.Log); err != nil {
+		return err
+	}
+	if s.JS, err = jetstream.New(s.Conn, jetstream.WithPublishAsyncMaxPending(1024)); err != nil {
+		return err
+	}
+	if err = event.EnsureStreams(ctx, s.JS, s.Streams); err != nil {
+		return err
+	}
+	signer := caller.NewSigner(s.Keys, s.Now)
+	relay := event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log}
+	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
+	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
+	s.server = rpc.NewServer(rpc.Config{Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name)})
+	s.Background(relay.Run)
+	s.Health.Check(s.Name+" database", s.DB.Ping)
+	s.Health.Check(s.Name+" NATS", s.connected)
+	return nil
+}
+
+// almostFull is the share of EVENTS from which on the operator is warned.
+const almostFull = 0.8
+
+func (s *Service) connected(ctx context.Context) error {
+	if !s.Conn.IsConnected() {
+		return errors.New("not connected")
+	}
+	if full, err := event.Fullness(ctx, s.JS); err == nil && full > almostFull {
+		s.Log.WarnContext(ctx, "the stream EVENTS is nearly full; raise HERALD_EVENTS_MAX_BYTES", "full", full)
+	}
+	return nil
+}
+
+// Serve registers a contract's implementation; requests come from now on.
+func (s *Service) Serve(desc *grpc.ServiceDesc, implementation any) error {
+	return s.server.Register(desc, implementation)
+}
+
+// Background adds a task that runs from Run until the stop.
+func (s *Service) Background(task func(context.Context)) { s.tasks = append(s.tasks, task) }
+
+// Consume adds handlers for events.
+func (s *Service) Consume(handlers ...event.Handler) {
+	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers}.Run)
+}
+
+// Run works until ctx ends and then stops in two phases: requests first, as they
+// make events, then what works behind them.
+func (s *Service) Run(ctx context.Context) {
+	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var tasks sync.WaitGroup
+	for _, task := range s.tasks {
+		tasks.Go(func() { task(behind) })
+	}
+	<-ctx.Done()
+	s.server.Drain()
+	stop()
+	tasks.Wait()
+	s.Close()
+}
+
+// Close releases what Open took; Run does so itself.
+func (s *Service) Close() {
+	if s.Conn != nil {
+		_ = s.Conn.FlushTimeout(time.Second) // answers that are still in the buffer
+		s.Conn.Close()
+	}
+	if s.DB != nil {
+		s.DB.Close()
+	}
+}

@@ -1,0 +1,79 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/shared/rpc"
+)
+
+// Observe is what operators decide about logs, metrics and traces.
+type Observe struct {
+	LogLevel  slog.Level `env:"HERALD_LOG_LEVEL" envDefault:"INFO" help:"DEBUG, INFO, WARN or ERROR"`
+	OpsListen string     `env:"HERALD_OPS_LISTEN" help:"address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off"`
+	Traces    string     `env:"HERALD_OTLP_URL" help:"OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns them off"`
+}
+
+// Telemetry is where a process tells how it fares.
+type Telemetry struct {
+	Log     *slog.Logger
+	Metrics *prometheus.Registry
+	Traces  trace.TracerProvider
+	// Flush sends the traces that are still here.
+	Flush func(context.Context) error
+}
+
+// NewTelemetry writes logs to w, as a line of JSON each.
+func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (Telemetry, error) {
+	t := Telemetry{
+		Log:     slog.New(requestHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel})}),
+		Metrics: prometheus.NewRegistry(),
+		Traces:  noop.NewTracerProvider(),
+		Flush:   func(context.Context) error { return nil },
+	}
+	t.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if c.Traces == "" {
+		return t, nil
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(c.Traces, "/")+"/v1/traces"))
+	if err != nil {
+		return Telemetry{}, fmt.Errorf("HERALD_OTLP_URL: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName("herald-"+process))))
+	t.Traces, t.Flush = provider, provider.Shutdown
+	return t, nil
+}
+
+// requestHandler adds the request's id and trace to every line that is about one.
+type requestHandler struct{ slog.Handler }
+
+func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
+	if id := rpc.RequestID(ctx); id != "" {
+		r.AddAttrs(slog.String("request", id))
+	}
+	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
+		r.AddAttrs(slog.String("trace", s.TraceID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return requestHandler{h.Handler.WithAttrs(a)}
+}
+
+func (h requestHandler) WithGroup(name string) slog.Handler {
+	return requestHandler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,82 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"herald/shared/secret"
+)
+
+// Embedded describes a server in this process.
+type Embedded struct {
+	// Dir keeps the streams.
+	Dir string
+	// Listen is the address for programs outside the process; empty for none, port 0
+	// for any that is free.
+	Listen string
+	Keys   secret.Keys
+}
+
+// Start runs a server with JetStream that has every acknowledged message on disk,
+// and with the users of Users. Stop ends it.
+func (e Embedded) Start() (*server.Server, error) {
+	options := &server.Options{
+		ServerName: "herald", JetStream: true, StoreDir: e.Dir, SyncAlways: true,
+		MaxPayload: MaxPayload, NoSigs: true, NoLog: true, DontListen: e.Listen == "",
+		JetStreamMaxMemory: 32 << 20, JetStreamMaxStore: 8 << 30,
+	}
+	if e.Listen != "" {
+		host, port, err := net.SplitHostPort(e.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("HERALD_NATS_LISTEN: %w", err)
+		}
+		options.Host = host
+		if options.Port, err = strconv.Atoi(port); err != nil {
+			return nil, fmt.Errorf("HERALD_NATS_LISTEN: port %q is not a number", port)
+		}
+		if options.Port == 0 {
+			options.Port = server.RANDOM_PORT
+		}
+	}
+	users, err := Users()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range users {
+		options.Users = append(options.Users, u.server(Password(e.Keys, u.Name)))
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("NATS: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		s.Shutdown()
+		return nil, errors.New("NATS was not ready within 10 s: is the address of HERALD_NATS_LISTEN taken?")
+	}
+	return s, nil
+}
+
+// Stop ends a server and waits until its streams are closed.
+func Stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+func (u User) server(password secret.Text) *server.User {
+	// An empty list would allow everything.
+	publish := &server.SubjectPermission{Allow: u.Publish}
+	if len(u.Publish) == 0 {
+		publish = &server.SubjectPermission{Deny: []string{">"}}
+	}
+	p := &server.Permissions{Publish: publish, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
+	if u.Answers {
+		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+	}
+	return &server.User{Username: u.Name, Password: password.Reveal(), Permissions: p}
+}

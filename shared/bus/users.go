@@ -1,0 +1,79 @@
+package bus
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"herald/shared/rpc"
+	"herald/shared/secret"
+)
+
+// Gateway and Subscriber are the NATS users that are no services.
+const (
+	Gateway    = "gateway"
+	Subscriber = "subscriber"
+)
+
+// User is a NATS user and what it may do: the same in the all-in-one, in tests and
+// in a cluster.
+type User struct {
+	Name      string
+	Publish   []string
+	Subscribe []string
+	// Answers allows one answer to each request received.
+	Answers bool
+}
+
+// Users reads from the contracts who calls and who answers what. Whoever is not
+// named by an internal method cannot even send to it.
+func Users() ([]User, error) {
+	methods, err := rpc.Contracts()
+	if err != nil {
+		return nil, err
+	}
+	var services []string
+	calls := map[string][]string{}
+	for _, m := range methods {
+		services = append(services, m.Owner())
+		callers := m.Access.Internal
+		if len(m.Rules) > 0 {
+			callers = []string{Gateway}
+		}
+		for _, name := range callers {
+			calls[name] = append(calls[name], m.Subject())
+			if name != Gateway {
+				services = append(services, name)
+			}
+		}
+	}
+	slices.Sort(services)
+	users := []User{
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{inbox(Gateway) + ".>", "events.>"}},
+		{Name: Subscriber, Subscribe: []string{"events.>"}},
+	}
+	for _, s := range slices.Compact(services) {
+		users = append(users, serviceUser(s, calls[s]))
+	}
+	return users, nil
+}
+
+func serviceUser(s string, calls []string) User {
+	return User{
+		Name: s,
+		Publish: append(calls,
+			"events."+s+".>", "dead."+s+".>", "outbox."+s,
+			"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*",
+			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
+			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
+		),
+		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>"},
+		Answers:   true,
+	}
+}
+
+func inbox(user string) string { return "_INBOX_" + user }
+
+// Password is a NATS user's password.
+func Password(keys secret.Keys, user string) secret.Text {
+	return secret.NewText(hex.EncodeToString(keys.Derive("nats/" + user)[:16]))
+}

@@ -1,0 +1,150 @@
+// Package caller carries who asks from the gateway to every service on the way. A
+// caller is signed for half a minute; a service believes nothing else about it.
+package caller
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/permission"
+	"herald/shared/secret"
+)
+
+// Lifetime is how long a signature counts. Clocks of two machines may differ by a
+// good part of it.
+const Lifetime = 30 * time.Second
+
+// ErrForged says that a caller header was not signed by this system, or too long ago.
+var ErrForged = fault.New(fault.Unauthenticated, "CALLER_NOT_AUTHENTIC", "The caller is not authentic")
+
+// Caller is a user who was authenticated at the gateway, or a service on its own behalf.
+type Caller struct {
+	UserID string
+	// OrganizationID is the organization acted on, HomeOrganizationID the user's own.
+	OrganizationID     string
+	HomeOrganizationID string
+	Scopes             []string
+	// Memberships holds the user's roles in the organization acted on, in its
+	// projects and in the instance; of other organizations nothing.
+	Memberships []permission.Membership
+	// AuthenticatedAt is the time of the login behind the token; zero without one.
+	AuthenticatedAt time.Time
+	// Service is set instead of all the above.
+	Service string
+}
+
+// Can tells whether the caller has a permission in the organization acted on, or on
+// the project where one is named.
+func (c Caller) Can(name, projectID string) bool {
+	return permission.Holds(c.Memberships, name, c.OrganizationID, projectID)
+}
+
+// InInstance tells whether the caller has any role in the whole instance.
+func (c Caller) InInstance() bool {
+	for _, m := range c.Memberships {
+		if m.OrganizationID == "" {
+			return true
+		}
+	}
+	return false
+}
+
+type contextKey struct{}
+
+// With puts a caller into a context.
+func With(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, contextKey{}, c)
+}
+
+// From answers with the context's caller; the zero caller may do nothing.
+func From(ctx context.Context) Caller {
+	c, _ := ctx.Value(contextKey{}).(Caller)
+	return c
+}
+
+// Signer signs and checks callers with the key that all services share.
+type Signer struct {
+	key []byte
+	now func() time.Time
+}
+
+// NewSigner derives the signing key.
+func NewSigner(keys secret.Keys, now func() time.Time) Signer {
+	return Signer{keys.Derive("caller"), now}
+}
+
+// Sign answers with the header that stands for the caller: base64url of the encoded
+// caller, a dot, base64url of its HMAC.
+func (s Signer) Sign(c Caller) string {
+	m := c.Proto()
+	m.ExpiresAt = s.now().Add(Lifetime).UnixMilli()
+	payload, err := proto.Marshal(m)
+	if err != nil {
+		panic(err) // ids and roles come from our own database and are valid UTF-8
+	}
+	text := base64.RawURLEncoding.EncodeToString(payload)
+	return text + "." + base64.RawURLEncoding.EncodeToString(secret.MAC(s.key, text))
+}
+
+// Verify is the inverse of Sign; ErrForged for whatever it did not sign.
+func (s Signer) Verify(header string) (Caller, error) {
+	text, mac, _ := strings.Cut(header, ".")
+	given, err := base64.RawURLEncoding.DecodeString(mac)
+	if err != nil || !hmac.Equal(given, secret.MAC(s.key, text)) {
+		return Caller{}, ErrForged
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return Caller{}, ErrForged
+	}
+	var m heraldv1.Caller
+	if err := proto.Unmarshal(payload, &m); err != nil || s.now().UnixMilli() > m.ExpiresAt {
+		return Caller{}, ErrForged
+	}
+	return FromProto(&m), nil
+}
+
+// Proto is the caller as a message.
+func (c Caller) Proto() *heraldv1.Caller {
+	m := &heraldv1.Caller{
+		UserId: c.UserID, OrganizationId: c.OrganizationID, HomeOrganizationId: c.HomeOrganizationID,
+		Scopes: c.Scopes, Service: c.Service,
+	}
+	if !c.AuthenticatedAt.IsZero() {
+		m.AuthenticatedAt = c.AuthenticatedAt.Unix()
+	}
+	for _, p := range c.Memberships {
+		m.Memberships = append(m.Memberships, &heraldv1.CallerMembership{OrganizationId: p.OrganizationID, ProjectId: p.ProjectID, Roles: p.Roles})
+	}
+	return m
+}
+
+// FromProto is the inverse of Proto.
+func FromProto(m *heraldv1.Caller) Caller {
+	c := Caller{
+		UserID: m.GetUserId(), OrganizationID: m.GetOrganizationId(), HomeOrganizationID: m.GetHomeOrganizationId(),
+		Scopes: m.GetScopes(), Service: m.GetService(),
+	}
+	if at := m.GetAuthenticatedAt(); at != 0 {
+		c.AuthenticatedAt = time.Unix(at, 0)
+	}
+	for _, p := range m.GetMemberships() {
+		c.Memberships = append(c.Memberships, permission.Membership{OrganizationID: p.OrganizationId, ProjectID: p.ProjectId, Roles: p.Roles})
+	}
+	return c
+}
+
+// Actor names who is behind a change: the user's id, or the service's name.
+func (c Caller) Actor() string {
+	if c.UserID != "" {
+		return c.UserID
+	}
+	return c.Service
+}

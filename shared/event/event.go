@@ -1,0 +1,117 @@
+// Package event takes domain events from a service's database to JetStream and to
+// the services that want them: at least once, and in order for one aggregate. An
+// event is news about a change; the table that changed is the state.
+package event
+
+import (
+	"embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+)
+
+// Migrations make the tables events, outbox and first_start.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// Event is a row of events. Its message says what was decided, in ids, states and
+// names of fields; personal values and secrets stay with the owner.
+type Event struct {
+	Position       int64
+	ID             string
+	Aggregate      string
+	AggregateID    string
+	Name           string
+	OrganizationID string
+	// Actor is the id of the user or the name of the service behind the change.
+	Actor string
+	Data  []byte
+	Time  time.Time
+}
+
+// Origin is what a change knows about its event beside the message.
+type Origin struct {
+	AggregateID    string
+	OrganizationID string
+	Actor          string
+	Time           time.Time
+}
+
+// New makes an event of a message that has the herald.v1.event option.
+func New(m proto.Message, o Origin) (Event, error) {
+	kind := kindOf(m.ProtoReflect().Descriptor())
+	data, err := protojson.Marshal(m)
+	if err != nil {
+		return Event{}, fmt.Errorf("encode event %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+	}
+	return Event{
+		ID: id.New(), Aggregate: kind.aggregate, Name: kind.name, Data: data,
+		AggregateID: o.AggregateID, OrganizationID: o.OrganizationID, Actor: o.Actor,
+		Time: o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
+	}, nil
+}
+
+// kind is an event's service, aggregate and name, as its contract says them.
+type kind struct{ service, aggregate, name string }
+
+func kindOf(d protoreflect.MessageDescriptor) kind {
+	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
+	return kind{strings.Split(string(d.FullName()), ".")[1], option.GetAggregate(), option.GetName()}
+}
+
+func (k kind) subject(organizationID string) string {
+	return "events." + k.service + "." + k.aggregate + "." + k.name + "." + organizationID
+}
+
+// Headers of the CloudEvents 1.0 NATS binding in binary mode; organization and
+// actor are extensions.
+const (
+	headerID           = "ce-id"
+	headerSubject      = "ce-subject"
+	headerSequence     = "ce-sequence"
+	headerOrganization = "ce-organization"
+	headerActor        = "ce-actor"
+	headerTime         = "ce-time"
+)
+
+// message is the event as it is published. The subject's last token is the
+// organization's id, in which NATS's own signs are replaced.
+func (e Event) message(service string) *nats.Msg {
+	k := kind{service, e.Aggregate, e.Name}
+	return &nats.Msg{
+		Subject: k.subject(token(e.OrganizationID)),
+		Data:    e.Data,
+		Header: nats.Header{
+			nats.MsgIdHdr:      {e.ID},
+			"content-type":     {"application/json"},
+			"ce-specversion":   {"1.0"},
+			headerID:           {e.ID},
+			"ce-source":        {"/herald/" + service},
+			"ce-type":          {"herald." + service + "." + e.Aggregate + "." + e.Name + ".v1"},
+			headerSubject:      {e.AggregateID},
+			headerTime:         {e.Time.UTC().Format(time.RFC3339Nano)},
+			headerSequence:     {strconv.FormatInt(e.Position, 10)},
+			headerOrganization: {e.OrganizationID},
+			headerActor:        {e.Actor},
+		},
+	}
+}
+
+var tokens = strings.NewReplacer(".", "_", "*", "_", ">", "_", " ", "_")
+
+func token(s string) string {
+	if s == "" {
+		return "_"
+	}
+	return tokens.Replace(s)
+}

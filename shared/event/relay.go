@@ -1,0 +1,179 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	window  = 512             // events read, published and deleted together
+	standby = time.Second     // how often a replica asks whether the lock is free
+	look    = 5 * time.Second // how often the holder looks without being woken
+	pause   = time.Second     // after a fault
+	ackWait = 10 * time.Second
+	lockKey = 0x6865726c64 // "herald"
+)
+
+// Relay publishes what Journal recorded. Of the relays on one database one works
+// and the others stand by.
+type Relay struct {
+	Service string
+	DB      *pgxpool.Pool
+	Conn    *nats.Conn
+	JS      jetstream.JetStream
+	Log     *slog.Logger
+}
+
+// Wake tells the relay that works, in whichever process, that there is news.
+func (r Relay) Wake() {
+	_ = r.Conn.Publish(r.wakeSubject(), nil) // a lost wake-up is found by the next look
+}
+
+func (r Relay) wakeSubject() string { return "outbox." + r.Service }
+
+// Run relays until ctx ends.
+func (r Relay) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "events wait in the outbox; trying again", "err", err)
+			wait(ctx, nil, pause)
+		}
+	}
+}
+
+// hold takes the lock, in a connection that the lock lives and dies with, and works
+// while it has it. It asks again and again instead of queueing for the lock: a
+// statement that waits for hours would keep vacuum from the outbox.
+func (r Relay) hold(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, r.DB.Config().ConnConfig)
+	if err != nil {
+		return fmt.Errorf("relay: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for held := false; !held; {
+		if err := conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, lockKey).Scan(&held); err != nil {
+			return fmt.Errorf("relay lock: %w", err)
+		}
+		if !held && !wait(ctx, nil, standby) {
+			return nil
+		}
+	}
+	news := make(chan struct{}, 1)
+	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("relay wake-up: %w", err)
+	}
+	defer sub.Unsubscribe()
+	for {
+		n, err := r.relay(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if n < window && !wait(ctx, news, look) {
+			return nil
+		}
+	}
+}
+
+// relay publishes and deletes the oldest events, and says how many. A crash between
+// the two publishes them again: within two minutes JetStream drops the repeat, after
+// that consumers do.
+func (r Relay) relay(ctx context.Context, conn *pgx.Conn) (int, error) {
+	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id, e.actor, e.data, e.time
+		from outbox o join events e using (position) order by o.position limit $1`, window)
+	if err != nil {
+		return 0, fmt.Errorf("read outbox: %w", err)
+	}
+	events, err := pgx.CollectRows(rows, pgx.RowToStructByName[Event])
+	if err != nil {
+		return 0, fmt.Errorf("read outbox: %w", err)
+	}
+	for rest := events; len(rest) > 0; {
+		n := distinct(rest)
+		if err := r.publish(ctx, rest[:n]); err != nil {
+			return 0, err
+		}
+		positions := make([]int64, n)
+		for i, e := range rest[:n] {
+			positions[i] = e.Position
+		}
+		if _, err := conn.Exec(ctx, `delete from outbox where position = any($1)`, positions); err != nil {
+			return 0, fmt.Errorf("clear outbox: %w", err)
+		}
+		rest = rest[n:]
+	}
+	return len(events), nil
+}
+
+// distinct is the length of the longest prefix in which no aggregate occurs twice:
+// so many may be under way at once without one overtaking its elder.
+func distinct(events []Event) int {
+	seen := make(map[string]bool, len(events))
+	for i, e := range events {
+		if seen[e.AggregateID] {
+			return i
+		}
+		seen[e.AggregateID] = true
+	}
+	return len(events)
+}
+
+func (r Relay) publish(ctx context.Context, events []Event) error {
+	acks := make([]jetstream.PubAckFuture, len(events))
+	for i, e := range events {
+		ack, err := r.JS.PublishMsgAsync(e.message(r.Service))
+		if err != nil {
+			return fmt.Errorf("publish event %s: %w", e.ID, err)
+		}
+		acks[i] = ack
+	}
+	limit := time.NewTimer(ackWait)
+	defer limit.Stop()
+	for i, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
+		case <-limit.C:
+			return fmt.Errorf("publish event %s: no acknowledgement within %s", events[i].ID, ackWait)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// wait returns at a signal or after d; false once ctx has ended.
+func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-signal:
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// Replay puts events back into the outbox, from a position on: it rebuilds a stream
+// that was lost. It answers with their number.
+func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {
+	tag, err := db.Exec(ctx, `insert into outbox select position from events where position >= $1 on conflict do nothing`, from)
+	if err != nil {
+		return 0, fmt.Errorf("replay: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}

@@ -1,0 +1,158 @@
+// Package fault is the one error vocabulary of the system. A fault says what its
+// receiver may do (Code), which condition it is (ID, stable and documented) and
+// what a person should read (Message). It crosses NATS, gRPC and HTTP whole, as a
+// google.rpc.Status; any other error becomes an internal fault at the first wire
+// it meets, and its text stays in the log.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Code is a gRPC status code. The set is closed: each code has one HTTP status.
+type Code uint32
+
+// The codes of the specification's error answers.
+const (
+	Invalid         Code = 3  // fix the request
+	Deadline        Code = 4  // it took too long; the outcome is unknown
+	NotFound        Code = 5  // no such thing, or none that the caller may see
+	Exists          Code = 6  // taken
+	Denied          Code = 7  // known caller, not allowed
+	Exhausted       Code = 8  // slow down
+	Precondition    Code = 9  // right request, wrong state
+	Unimplemented   Code = 12 // no such method
+	Internal        Code = 13 // our fault
+	Unavailable     Code = 14 // try again
+	Unauthenticated Code = 16 // no valid token
+)
+
+func (c Code) httpStatus() int {
+	switch c {
+	case Invalid, Precondition:
+		return http.StatusBadRequest
+	case Deadline:
+		return http.StatusGatewayTimeout
+	case NotFound:
+		return http.StatusNotFound
+	case Exists:
+		return http.StatusConflict
+	case Denied:
+		return http.StatusForbidden
+	case Exhausted:
+		return http.StatusTooManyRequests
+	case Unimplemented:
+		return http.StatusMethodNotAllowed
+	case Unavailable:
+		return http.StatusServiceUnavailable
+	case Unauthenticated:
+		return http.StatusUnauthorized
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// Fault is an error with a stable ID such as APP_NOT_ACTIVE. Declared faults are
+// values to compare with; methods that add to a fault answer with a copy.
+type Fault struct {
+	Code    Code
+	ID      string
+	Message string
+	// Fields names what is wrong with a request.
+	Fields []Field
+	// Permission and Organization say what a denied caller lacked, and where.
+	Permission   string
+	Organization string
+	// RetryAfter is set where a later try may succeed.
+	RetryAfter time.Duration
+
+	status int
+	cause  error
+}
+
+// Field is one faulty field of a request: its path in JSON names, and the reason.
+type Field struct{ Path, Reason string }
+
+// New declares a fault. IDs are unique in the whole system; a test holds this.
+func New(code Code, id, message string) *Fault {
+	return &Fault{Code: code, ID: id, Message: message}
+}
+
+// WithStatus declares a fault whose HTTP status is not its code's usual one.
+func (f *Fault) WithStatus(httpStatus int) *Fault {
+	c := *f
+	c.status = httpStatus
+	return &c
+}
+
+// HTTPStatus is the status of the HTTP answer that carries the fault.
+func (f *Fault) HTTPStatus() int {
+	if f.status != 0 {
+		return f.status
+	}
+	return f.Code.httpStatus()
+}
+
+// Say answers with a copy that has another message.
+func (f *Fault) Say(format string, args ...any) *Fault {
+	c := *f
+	c.Message = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// On answers with a copy that also names a faulty field.
+func (f *Fault) On(path, reason string) *Fault {
+	c := *f
+	c.Fields = append(f.Fields[:len(f.Fields):len(f.Fields)], Field{path, reason})
+	return &c
+}
+
+// Lacking answers with a copy that names the permission a caller lacked.
+func (f *Fault) Lacking(permission, organization string) *Fault {
+	c := *f
+	c.Permission, c.Organization = permission, organization
+	return &c
+}
+
+// After answers with a copy that says when to try again.
+func (f *Fault) After(d time.Duration) *Fault {
+	c := *f
+	c.RetryAfter = d
+	return &c
+}
+
+// Because answers with a copy that keeps err for the log.
+func (f *Fault) Because(err error) *Fault {
+	c := *f
+	c.cause = err
+	return &c
+}
+
+// Error is for logs: the ID, the message and the cause.
+func (f *Fault) Error() string {
+	if f.cause != nil {
+		return f.ID + ": " + f.Message + ": " + f.cause.Error()
+	}
+	return f.ID + ": " + f.Message
+}
+
+// Unwrap answers with the cause.
+func (f *Fault) Unwrap() error { return f.cause }
+
+// Is makes errors.Is match by ID, so that a fault that crossed the wire equals the
+// value it was declared as.
+func (f *Fault) Is(target error) bool {
+	t, ok := target.(*Fault)
+	return ok && t.ID == f.ID
+}
+
+// From answers with the fault in err's chain, or an internal one with err as its cause.
+func From(err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return f
+	}
+	return ErrInternal.Because(err)
+}

@@ -1,0 +1,158 @@
+// Package page reads lists: the bounds of a page, the filters of a search and the
+// totals beside it. It is the only place that builds SQL.
+package page
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/history"
+	"herald/shared/postgres"
+)
+
+// DefaultLimit is the size of a page whose caller names none, and the largest one
+// that operators can allow (specification, section 8).
+const DefaultLimit = 1000
+
+// ErrLimit answers for a page larger than the configured maximum.
+var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
+
+// Page is the part of a list that is asked for.
+type Page struct {
+	Offset uint64
+	Limit  int64
+	Asc    bool
+}
+
+// Bounds reads a page; max is the configured maximum.
+func Bounds(q *heraldv1.ListQuery, max int64) (Page, error) {
+	p := Page{q.GetOffset(), q.GetLimit(), q.GetAsc()}
+	switch {
+	case p.Limit < 0:
+		return Page{}, fault.ErrInvalid.Say("query.limit: must not be negative").On("query.limit", "must not be negative")
+	case p.Limit > max:
+		reason := fmt.Sprintf("the maximum is %d", max)
+		return Page{}, ErrLimit.Say("query.limit: %s", reason).On("query.limit", reason)
+	case p.Limit == 0:
+		p.Limit = min(DefaultLimit, max)
+	}
+	// No table has more rows than an int64 counts, and Postgres takes no larger offset.
+	p.Offset = min(p.Offset, 1<<62)
+	return p, nil
+}
+
+// Search is a list with its filters. Its rows have created_at and id to be ordered by.
+type Search struct {
+	columns, from, order string
+	conditions           []string
+	args                 []any
+}
+
+// Select begins a search. Order names the columns that sort the list, comma
+// separated, oldest first.
+func Select(columns, from, order string) *Search {
+	return &Search{columns: columns, from: from, order: order}
+}
+
+// Where adds a condition; each ? in it stands for the next argument.
+func (s *Search) Where(condition string, args ...any) *Search {
+	for _, a := range args {
+		s.args = append(s.args, a)
+		condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(s.args)), 1)
+	}
+	s.conditions = append(s.conditions, condition)
+	return s
+}
+
+// Column is a text that can be searched: as it is written, and a copy made by Fold.
+type Column struct{ Exact, Folded string }
+
+// Text adds a filter on a text by one of the methods of specification 4.6. Signs
+// that LIKE gives a meaning match themselves.
+func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *Search {
+	column := c.Exact
+	if method%2 == 1 { // the methods alternate: exact, ignoring case
+		column, value = c.Folded, Fold(value)
+	}
+	pattern := wildcards.Replace(value)
+	switch method {
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+		return s.Where(column+" like ?", pattern+"%")
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
+		return s.Where(column+" like ?", "%"+pattern+"%")
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
+		return s.Where(column+" like ?", "%"+pattern)
+	default:
+		return s.Where(column+" = ?", value)
+	}
+}
+
+var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// Fold is a text as it is compared without regard to case: NFKC, then full Unicode
+// case folding.
+func Fold(s string) string { return cases.Fold().String(norm.NFKC.String(s)) }
+
+// List is a page of rows and what is known about the whole.
+type List[T any] struct {
+	Rows      []T
+	Total     uint64
+	Processed uint64    // the service's last event at the time of the read
+	At        time.Time // and its time, or that of the first start
+}
+
+// Read runs a search in one round trip.
+func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
+	where := ""
+	if len(s.conditions) > 0 {
+		where = " where " + strings.Join(s.conditions, " and ")
+	}
+	direction := " desc"
+	if p.Asc {
+		direction = " asc"
+	}
+	order := strings.ReplaceAll(s.order, ",", direction+",") + direction
+	n := len(s.args)
+	var list List[T]
+	var b pgx.Batch
+	b.Queue("select count(*) from "+s.from+where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
+	b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, where, order, n+1, n+2),
+		append(s.args[:n:n], p.Limit, int64(p.Offset))...).Query(func(rows pgx.Rows) (err error) {
+		list.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	})
+	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
+		left join (select position, time from events order by position desc limit 1) e on true`).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
+	if err := db.SendBatch(ctx, &b).Close(); err != nil {
+		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
+	}
+	return list, nil
+}
+
+// Details is the list's head as it is answered.
+func (l List[T]) Details() *heraldv1.ListDetails {
+	return &heraldv1.ListDetails{TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At)}
+}
+
+// Details is an object's place in history as it is answered to reads and creations.
+func Details(r history.Record, organizationID string) *heraldv1.ObjectDetails {
+	d := Changed(r, organizationID)
+	d.CreationDate = timestamppb.New(r.CreatedAt)
+	return d
+}
+
+// Changed is the same as changes answer it: without the time of the creation.
+func Changed(r history.Record, organizationID string) *heraldv1.ObjectDetails {
+	return &heraldv1.ObjectDetails{Sequence: uint64(r.Sequence), ChangeDate: timestamppb.New(r.ChangedAt), ResourceOwner: organizationID}
+}

@@ -1,0 +1,115 @@
+// Package placeholder fills in the {{.FirstName}} of a message text.
+//
+// It is a replacement and not a template language: a closed list of names, no functions, no
+// methods, no conditions. Check refuses a text when it is saved; Expand fills it in when it is
+// sent. Both read the text once, from left to right, and what was filled in is never read again,
+// so a user who is called {{.Code}} gets a mail that says just that.
+package placeholder
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxPiece is how many runes of a refused text its Error repeats.
+const maxPiece = 60
+
+// Error says which piece of a text is no placeholder.
+type Error struct {
+	// Piece starts at the offending braces and has at most 60 runes; a longer one ends in "…".
+	Piece string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%q is not a placeholder", e.Piece)
+}
+
+// Check returns an *Error for the first double brace in text, opening or closing, that is not part
+// of a known placeholder. Single braces are ordinary characters.
+func Check(text string) error {
+	for i := 0; i < len(text); {
+		if !strings.HasPrefix(text[i:], "{{") && !strings.HasPrefix(text[i:], "}}") {
+			i++
+			continue
+		}
+		_, size := match(text[i:])
+		if size == 0 {
+			return &Error{Piece: excerpt(text[i:])}
+		}
+		i += size
+	}
+	return nil
+}
+
+// Expand returns text with each placeholder replaced by the value of its name, such as "FirstName".
+// What Check would refuse stays as it is written.
+func Expand(text string, value func(name string) string) string {
+	var out strings.Builder
+	start := 0
+	for i := 0; i < len(text); {
+		name, size := match(text[i:])
+		if size == 0 {
+			i++
+			continue
+		}
+		out.WriteString(text[start:i])
+		out.WriteString(value(name))
+		i += size
+		start = i
+	}
+	out.WriteString(text[start:])
+	return out.String()
+}
+
+// match returns the name and the length in bytes of the placeholder that text begins with, or a
+// length of 0. Between the braces it skips spaces only, which hold no second beginning: that keeps
+// a scan over any text linear.
+func match(text string) (name string, size int) {
+	inner, found := strings.CutPrefix(text, "{{")
+	if !found {
+		return "", 0
+	}
+	inner, found = strings.CutPrefix(strings.TrimLeft(inner, " "), ".")
+	if !found {
+		return "", 0
+	}
+	end := 0
+	for end < len(inner) && isLetter(inner[end]) {
+		end++
+	}
+	name = inner[:end]
+	rest, found := strings.CutPrefix(strings.TrimLeft(inner[end:], " "), "}}")
+	if !found || !known(name) {
+		return "", 0
+	}
+	return name, len(text) - len(rest)
+}
+
+func isLetter(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+func known(name string) bool {
+	switch name {
+	case "FirstName", "LastName", "NickName", "DisplayName",
+		"UserName", "LoginName", "LoginNames", "PreferredLoginName",
+		"LastEmail", "VerifiedEmail", "LastPhone", "VerifiedPhone",
+		"UserID", "OrgID", "OrgName", "CreationDate", "ChangeDate", "Code", "Expiry":
+		return true
+	}
+	return false
+}
+
+// excerpt cuts text after its first closing braces, or where it gets too long to show.
+func excerpt(text string) string {
+	runes := 0
+	for i := range text {
+		if strings.HasSuffix(text[:i], "}}") {
+			return text[:i]
+		}
+		if runes++; runes == maxPiece && len(text) > i+1 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// account is the user that the server runs as. Postgres refuses to run as root.
+type account struct {
+	name       string
+	credential *syscall.Credential // nil: the user of this process
+}
+
+// chooseAccount answers with this process's own user or, for root, with the owner
+// of dir or a user that has no rights.
+func chooseAccount(dir string) (account, error) {
+	if os.Geteuid() != 0 {
+		return account{name: strconv.Itoa(os.Geteuid())}, nil
+	}
+	candidates := []func() (*user.User, error){
+		func() (*user.User, error) { return owner(dir) },
+		func() (*user.User, error) { return user.Lookup("postgres") },
+		func() (*user.User, error) { return user.Lookup("nobody") },
+	}
+	for _, candidate := range candidates {
+		if u, err := candidate(); err == nil && u.Uid != "0" {
+			return newAccount(u)
+		}
+	}
+	return account{}, errors.New("Postgres refuses to run as root and there is neither a user postgres nor nobody: `useradd --system postgres`")
+}
+
+func owner(path string) (*user.User, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	return user.LookupId(strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid)))
+}
+
+func newAccount(u *user.User) (account, error) {
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return account{}, fmt.Errorf("user %s: %w", u.Username, err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return account{}, fmt.Errorf("group of user %s: %w", u.Username, err)
+	}
+	return account{u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+}
+
+// own makes a file the account's, with mode.
+func (a account) own(f *os.File, mode fs.FileMode) error {
+	if a.credential != nil {
+		if err := f.Chown(int(a.credential.Uid), int(a.credential.Gid)); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(mode)
+}
+
+// command prepares a program to run as the account in dir; the end of the context
+// kills it. The environment is bare: ours may carry secrets, and PG* variables would
+// change what it does.
+func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: a.credential,
+		// Ctrl-C at the terminal is for the parent, who then stops us in its order.
+		Setpgid: true,
+	}
+	return cmd
+}
+
+// enter fails when the account cannot enter dir, and names the directory that is in
+// the way. It tries, because modes do not tell what access lists and mounts allow.
+func (a account) enter(ctx context.Context, b binaries, dir string) error {
+	denied := func(dir string) bool {
+		return errors.Is(a.command(ctx, dir, b.postgres(), "--version").Run(), fs.ErrPermission)
+	}
+	if !denied(dir) {
+		return nil
+	}
+	closed := dir
+	for up := filepath.Dir(closed); up != closed && denied(up); up = filepath.Dir(up) {
+		closed = up
+	}
+	return fmt.Errorf("the server runs as user %s, who cannot enter %s: `chmod a+x %s`, or keep the data in another place",
+		a.name, closed, closed)
+}

@@ -1,0 +1,175 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settle makes the directory and gives it to the account that the server runs as.
+func (s *Server) settle() error {
+	var err error
+	if s.account, err = chooseAccount(s.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := s.account.own(d, 0o700); err != nil {
+		return fmt.Errorf("take over the directory, which another user has used: %w", err)
+	}
+	return nil
+}
+
+// open opens a file in the directory that only the account may read. The directory
+// is the account's, so that root must not follow what it may have put there.
+func (s *Server) open(name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, name), flag|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.account.own(f, 0o600); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// claim takes the directory for this process and waits for the server of an earlier
+// one that was killed. The file lock is inherited by every process that touches the
+// database files, so that it is free only when the last of them has gone.
+func (s *Server) claim(ctx context.Context) error {
+	var err error
+	if s.parentLock, err = s.lock("parent.lock"); errors.Is(err, syscall.EWOULDBLOCK) {
+		return errors.New("another process is using the directory; stop that one first")
+	} else if err != nil {
+		return err
+	}
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for told := false; ; told = true {
+		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		// Where the kernel does not tell the server that its parent has gone, we do.
+		if pid, _ := readPID(s.data()); pid > 1 && !told {
+			syscall.Kill(pid, syscall.SIGINT)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the server of an earlier run does not end: %w", ctx.Err())
+		}
+	}
+}
+
+func (s *Server) lock(name string) (*os.File, error) {
+	f, err := s.open(name, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// initialize makes the database files, whole or not at all, and reads the password.
+func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) error {
+	if writtenBy(s.data()) != 0 {
+		text, err := os.ReadFile(filepath.Join(s.dir, "password"))
+		s.password = string(text)
+		return err
+	}
+	s.password = rand.Text()
+	if err := s.writePassword(); err != nil {
+		return err
+	}
+	half := s.data() + ".new"
+	if err := os.RemoveAll(half); err != nil {
+		return err
+	}
+	args := []string{
+		"--pgdata=" + half, "--username=" + superuser, "--pwfile=" + filepath.Join(s.dir, "password"),
+		"--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-instructions", "--no-sync",
+	}
+	p, err := s.spawn(b.initdb(), args)
+	if err != nil {
+		return err
+	}
+	if err := p.wait(ctx); err != nil {
+		return s.explain("initdb", err)
+	}
+	if !volatile {
+		// Instead of initdb's thousand: under load one is twice as fast. Linux waits for
+		// it, other systems only begin it.
+		syscall.Sync()
+	}
+	if err := os.Rename(half, s.data()); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+func (s *Server) writePassword() error {
+	f, err := s.open("password", os.O_WRONLY|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(s.password)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// placeSockets chooses the socket's directory: ours, or a temporary one when the
+// path would not fit into an address (104 bytes on BSD and macOS, 108 on Linux) or
+// would be read as a list.
+func (s *Server) placeSockets() error {
+	if len(s.dir)+len("/.s.PGSQL.65535") < 104 && !strings.ContainsAny(s.dir, `,"`) {
+		s.sockets = s.dir
+		return nil
+	}
+	var err error
+	if s.sockets, err = os.MkdirTemp("", "herald-pg-"); err != nil {
+		return err
+	}
+	d, err := os.Open(s.sockets)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return s.account.own(d, 0o700)
+}
+
+// readPID reads what the server says of itself: its process id, and whether it
+// accepts connections (its lock file's first and eighth line).
+func readPID(data string) (pid int, ready bool) {
+	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	lines := strings.Split(string(text), "\n")
+	pid, _ = strconv.Atoi(lines[0])
+	return pid, len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready"
+}

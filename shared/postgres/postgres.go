@@ -1,0 +1,87 @@
+// Package postgres is how services reach their databases: pools, the roles and
+// databases of a fresh server, migrations, and what database errors mean.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/tern/v2/migrate"
+	"go.opentelemetry.io/otel/trace"
+
+	"herald/shared/secret"
+)
+
+const (
+	poolSize = 8
+	// statementLimit ends whatever a client has stopped waiting for.
+	statementLimit = "30s"
+)
+
+// Open makes a pool of 8 connections. It does not connect yet.
+func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	config.MaxConns = poolSize
+	config.MaxConnIdleTime = 10 * time.Minute
+	config.ConnConfig.ConnectTimeout = 5 * time.Second
+	config.ConnConfig.RuntimeParams["statement_timeout"] = statementLimit
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = statementLimit
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithTrimSQLInSpanName(), otelpgx.WithDisableQuerySpanNamePrefix())
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	return pool, nil
+}
+
+// Migrate brings a schema up to date. Replicas that start at once take turns.
+// History is the name of the table that keeps the version; a service's own tables
+// and those of its events are versioned apart. The files lie in the folder migrations.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations fs.FS) error {
+	return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		m, err := migrate.NewMigrator(ctx, c.Conn(), history)
+		if err != nil {
+			return fmt.Errorf("migrate %s: %w", history, Fault(err))
+		}
+		files, err := fs.Sub(migrations, "migrations")
+		if err != nil {
+			return fmt.Errorf("migrate %s: %w", history, err)
+		}
+		if err := m.LoadMigrations(files); err != nil {
+			return fmt.Errorf("migrate %s: %w", history, err)
+		}
+		if err := m.Migrate(ctx); err != nil {
+			return fmt.Errorf("migrate %s: %w", history, err)
+		}
+		return nil
+	})
+}
+
+// One reads exactly one row by column names; pgx.ErrNoRows where there is none.
+func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args ...any) (T, error) {
+	rows, err := db.Query(ctx, sql, args...)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+}
+
+// All reads rows by column names.
+func All[T any](ctx context.Context, db *pgxpool.Pool, sql string, args ...any) ([]T, error) {
+	rows, err := db.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, Fault(err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	return found, Fault(err)
+}

@@ -1,0 +1,114 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/caller"
+	"herald/shared/fault"
+)
+
+// MaxDuration is how long a request may take whose sender named no shorter time.
+const MaxDuration = 30 * time.Second
+
+var errStream = errors.New("rpc: streams are not carried over NATS")
+
+// Conn lets generated clients call services over NATS:
+//
+//	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification"))
+//
+// A call carries the caller that its context came with; without one it is made on
+// the service's own behalf.
+type Conn struct {
+	nc      *nats.Conn
+	signer  caller.Signer
+	service string
+}
+
+// NewConn returns the calling end for a service of that name.
+func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
+	return &Conn{nc, signer, service}
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c *Conn) Invoke(ctx context.Context, procedure string, args, reply any, _ ...grpc.CallOption) error {
+	data, err := proto.Marshal(args.(proto.Message))
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", procedure, err)
+	}
+	answer, err := c.Forward(ctx, procedure, data)
+	if err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(answer.Data, reply.(proto.Message)); err != nil {
+		return fmt.Errorf("decode the answer of %s: %w", procedure, err)
+	}
+	return nil
+}
+
+// NewStream implements grpc.ClientConnInterface; it always fails.
+func (*Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, errStream
+}
+
+// Answer is an encoded message and the headers for the HTTP client.
+type Answer struct {
+	Data   []byte
+	Header http.Header
+}
+
+// Forward sends an encoded request and returns the encoded answer, for a sender
+// that carries messages without reading them.
+func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, MaxDuration)
+	defer cancel()
+	m := &nats.Msg{Subject: subject(procedure), Data: request, Header: nats.Header{}}
+	outgoing(ctx, m.Header)
+	if header := signed(ctx); header != "" {
+		m.Header.Set(headerCaller, header)
+	} else {
+		m.Header.Set(headerCaller, c.signer.Sign(caller.Caller{Service: c.service}))
+	}
+	r, err := c.nc.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return Answer{}, unanswered(err)
+	}
+	if r.Header.Get(headerFault) != "" {
+		var s status.Status
+		if err := proto.Unmarshal(r.Data, &s); err != nil {
+			return Answer{}, fmt.Errorf("decode the fault of %s: %w", procedure, err)
+		}
+		return Answer{}, fault.FromStatus(&s)
+	}
+	answer := Answer{Data: r.Data}
+	for name, values := range r.Header {
+		if name, ok := strings.CutPrefix(name, headerAnswer); ok {
+			if answer.Header == nil {
+				answer.Header = http.Header{}
+			}
+			answer.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	return answer, nil
+}
+
+// unanswered tells a request that nobody took from one whose outcome is unknown.
+func unanswered(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return fault.ErrDeadline.Because(err)
+	case errors.Is(err, context.Canceled):
+		return err
+	default:
+		return fault.ErrUnavailable.After(time.Second).Because(err)
+	}
+}

@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// MaxIDLength is the length in runes beyond which no id can exist.
+const MaxIDLength = 200
+
+// ErrNotFound answers for an id that cannot exist.
+var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
+
+// Validate trims the fields that ask for it and checks the field rules of the
+// contract. The fault names every faulty field by its JSON path.
+func Validate(m proto.Message) error {
+	trim(m.ProtoReflect())
+	err := protovalidate.Validate(m)
+	invalid, ok := errors.AsType[*protovalidate.ValidationError](err)
+	if !ok {
+		return err
+	}
+	f := fault.ErrInvalid
+	var said []string
+	for _, v := range invalid.Violations {
+		path := jsonPath(v.Proto.GetField())
+		f = f.On(path, v.Proto.GetMessage())
+		said = append(said, path+": "+v.Proto.GetMessage())
+	}
+	return f.Say("%s", strings.Join(said, "; "))
+}
+
+// possibleIDs refuses ids from a path that cannot exist, before a database sees them.
+func possibleIDs(m protoreflect.Message, fields []protoreflect.FieldDescriptor) error {
+	for _, f := range fields {
+		v := m.Get(f).String()
+		if utf8.RuneCountInString(v) > MaxIDLength || strings.ContainsRune(v, 0) {
+			return ErrNotFound
+		}
+	}
+	return nil
+}
+
+// trim drops the white space around every populated field that has the option,
+// however deep.
+func trim(m protoreflect.Message) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Kind() == protoreflect.StringKind && !f.IsList() && trimmed(f):
+			m.Set(f, protoreflect.ValueOfString(strings.TrimSpace(v.String())))
+		case f.Kind() != protoreflect.MessageKind || f.IsMap():
+		case f.IsList():
+			for i := range v.List().Len() {
+				trim(v.List().Get(i).Message())
+			}
+		default:
+			trim(v.Message())
+		}
+		return true
+	})
+}
+
+func trimmed(f protoreflect.FieldDescriptor) bool {
+	on, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool)
+	return on
+}
+
+// jsonPath writes a path as a caller of the REST API knows it: queries[0].nameQuery.name.
+func jsonPath(path *validate.FieldPath) string {
+	s := protovalidate.FieldPathString(path)
+	var b strings.Builder
+	upper := false
+	for _, r := range s {
+		switch {
+		case r == '_':
+			upper = true
+		case upper && r >= 'a' && r <= 'z':
+			b.WriteRune(r - 'a' + 'A')
+			upper = false
+		default:
+			b.WriteRune(r)
+			upper = false
+		}
+	}
+	return b.String()
+}

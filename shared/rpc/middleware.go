@@ -1,0 +1,150 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/go-kit/kit/endpoint"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/shared/caller"
+	"herald/shared/fault"
+)
+
+// recovered turns a panic into an internal fault that keeps the stack for the log.
+func recovered(next endpoint.Endpoint) endpoint.Endpoint {
+	return func(ctx context.Context, request any) (response any, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(ctx, request)
+	}
+}
+
+// logged writes what stays behind at the wire: the cause of internal faults.
+func logged(log *slog.Logger, m Method) endpoint.Middleware {
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			response, err := next(ctx, request)
+			if err != nil {
+				if err = known(ctx, err); fault.From(err).Code == fault.Internal {
+					log.ErrorContext(ctx, "request failed", "method", m.Procedure(), "err", err)
+				}
+			}
+			return response, err
+		}
+	}
+}
+
+// known gives the end of a request's time its own fault, whoever noticed it.
+func known(ctx context.Context, err error) error {
+	f := fault.From(err)
+	if f.Code == fault.Internal && ctx.Err() != nil {
+		return fault.ErrDeadline.Because(err)
+	}
+	return f
+}
+
+func measured(seconds *prometheus.HistogramVec, m Method) endpoint.Middleware {
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			start := time.Now()
+			response, err := next(ctx, request)
+			outcome := "ok"
+			if err != nil {
+				outcome = fault.From(err).ID
+			}
+			seconds.WithLabelValues(m.Procedure(), outcome).Observe(time.Since(start).Seconds())
+			return response, err
+		}
+	}
+}
+
+func traced(tracer trace.Tracer, m Method) endpoint.Middleware {
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			ctx, span := tracer.Start(ctx, m.Procedure(), trace.WithSpanKind(trace.SpanKindServer))
+			defer span.End()
+			response, err := next(ctx, request)
+			if err != nil {
+				span.SetStatus(codes.Error, fault.From(err).ID)
+			}
+			return response, err
+		}
+	}
+}
+
+// admitted lets those in whom the contract names, and nobody else.
+func admitted(m Method) endpoint.Middleware {
+	project := m.Input().Fields().ByName(protoreflect.Name(m.Access.Project))
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			c, projectID := caller.From(ctx), ""
+			if project != nil {
+				projectID = request.(proto.Message).ProtoReflect().Get(project).String()
+			}
+			if err := admit(m, c, projectID); err != nil {
+				return nil, err
+			}
+			return next(ctx, request)
+		}
+	}
+}
+
+func admit(m Method, c caller.Caller, projectID string) error {
+	a := m.Access
+	switch {
+	case a.Public:
+		return nil
+	case len(a.Internal) > 0:
+		if c.Service != "" && slices.Contains(a.Internal, c.Service) {
+			return nil
+		}
+		return fault.ErrDenied.Say("%s is not called from here", m.Name())
+	case c.UserID == "":
+		return fault.ErrUnauthenticated
+	case a.Authenticated, c.Can(a.Permission, projectID):
+		return nil
+	default:
+		return Denied(a.Permission, c.OrganizationID)
+	}
+}
+
+// Denied is the fault of a caller who lacks a permission in an organization.
+func Denied(permission, organizationID string) *fault.Fault {
+	return fault.ErrDenied.Lacking(permission, organizationID).
+		Say("Permission %s is missing in organization %s", permission, organizationID)
+}
+
+// checked holds the field rules of the contract.
+func checked(m Method) endpoint.Middleware {
+	var ids []protoreflect.FieldDescriptor
+	for _, rule := range m.Rules {
+		_, path, _ := Route(rule)
+		for _, name := range PathFields(path) {
+			ids = append(ids, m.Input().Fields().ByName(protoreflect.Name(name)))
+		}
+	}
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			message := request.(proto.Message)
+			if err := possibleIDs(message.ProtoReflect(), ids); err != nil {
+				return nil, err
+			}
+			if err := Validate(message); err != nil {
+				return nil, err
+			}
+			return next(ctx, request)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package secret
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrSeal says that a sealed secret was not sealed with these keys for this place.
+var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
+
+// Keys derives every key of the system from master keys of 32 bytes. The first
+// seals; the others open what was sealed before a rotation.
+type Keys struct{ masters [][]byte }
+
+// ParseKeys reads master keys of 64 hexadecimal digits, one a line, the newest first.
+func ParseKeys(text string) (Keys, error) {
+	var k Keys
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		key, err := hex.DecodeString(line)
+		if err != nil || len(key) != sha256.Size {
+			return Keys{}, errors.New("a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one")
+		}
+		k.masters = append(k.masters, key)
+	}
+	if len(k.masters) == 0 {
+		return Keys{}, errors.New("there is no master key; `openssl rand -hex 32` makes one")
+	}
+	return k, nil
+}
+
+// NewKeyText makes a master key in the form that ParseKeys reads.
+func NewKeyText() string {
+	key := make([]byte, sha256.Size)
+	rand.Read(key) // never fails (crypto/rand)
+	return hex.EncodeToString(key) + "\n"
+}
+
+// Derive answers with the 32-byte key for a purpose (RFC 5869), from the newest master key.
+func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
+
+func derive(master []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, master, nil, "herald/"+purpose, sha256.Size)
+	if err != nil {
+		panic(err) // the length is a constant that RFC 5869 allows
+	}
+	return key
+}
+
+// MAC is HMAC-SHA256 over parts, each preceded by its length so that no two lists
+// of parts look alike.
+func MAC(key []byte, parts ...string) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:", len(p))
+		h.Write([]byte(p))
+	}
+	return h.Sum(nil)
+}
+
+const keyIDSize = 8
+
+// Seal encrypts a secret for one place, written table|column|row: AES-256-GCM with
+// the key's id and a random nonce in front.
+func (k Keys) Seal(plain []byte, place string) []byte {
+	id, aead := box(k.masters[0])
+	nonce := make([]byte, aead.NonceSize())
+	rand.Read(nonce)
+	return aead.Seal(append(id, nonce...), nonce, plain, []byte(place))
+}
+
+// Open is the inverse of Seal; ErrSeal where the place or the keys are others.
+func (k Keys) Open(sealed []byte, place string) ([]byte, error) {
+	for _, master := range k.masters {
+		id, aead := box(master)
+		if len(sealed) < keyIDSize+aead.NonceSize() || !hmac.Equal(id, sealed[:keyIDSize]) {
+			continue
+		}
+		nonce, text := sealed[keyIDSize:][:aead.NonceSize()], sealed[keyIDSize+aead.NonceSize():]
+		plain, err := aead.Open(nil, nonce, text, []byte(place))
+		if err != nil {
+			return nil, ErrSeal
+		}
+		return plain, nil
+	}
+	return nil, ErrSeal
+}
+
+func box(master []byte) (id []byte, aead cipher.AEAD) {
+	key := derive(master, "seal")
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	if aead, err = cipher.NewGCM(block); err != nil {
+		panic(err) // AES has the block size that GCM wants
+	}
+	sum := sha256.Sum256(key)
+	return sum[:keyIDSize:keyIDSize], aead
+}

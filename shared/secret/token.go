@@ -1,0 +1,65 @@
+package secret
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"strings"
+)
+
+const (
+	alphanumeric  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	tokenPrefix   = "hrld_"
+	tokenRandom   = 43 // 256 bits in base 62
+	tokenChecksum = 6
+	tokenLength   = len(tokenPrefix) + tokenRandom + tokenChecksum
+)
+
+// RandomString answers with n characters a-zA-Z0-9 from the operating system's
+// generator, each equally likely.
+func RandomString(n int) string {
+	out := make([]byte, 0, n)
+	buf := make([]byte, n+n/4)
+	for len(out) < n {
+		rand.Read(buf)
+		for _, b := range buf {
+			// 248 is the largest multiple of 62 in a byte: beyond it lies bias.
+			if b < 248 && len(out) < n {
+				out = append(out, alphanumeric[int(b)%len(alphanumeric)])
+			}
+		}
+	}
+	return string(out)
+}
+
+// NewToken makes a personal access token: prefix, 256 random bits and a checksum by
+// which a mistyped or invented one is told without asking anybody.
+func NewToken() Text {
+	body := tokenPrefix + RandomString(tokenRandom)
+	return Text{body + checksum(body)}
+}
+
+// LooksLikeToken tells a personal access token from every other Bearer value.
+func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenPrefix) }
+
+// WellFormedToken tells whether length and checksum are right.
+func WellFormedToken(s string) bool {
+	return len(s) == tokenLength && LooksLikeToken(s) &&
+		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))
+}
+
+// Hash is what is stored of a token: SHA-256, enough for a secret of 256 random bits.
+func Hash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+func checksum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	out := make([]byte, tokenChecksum)
+	for i := range out {
+		out[tokenChecksum-1-i] = alphanumeric[sum%62]
+		sum /= 62
+	}
+	return string(out)
+}
