@@ -81,7 +81,7 @@ as_root() {
 }
 
 apt_install() {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >&2
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null
 }
 
 # Debian's server package would also make a database cluster and start it at boot. A
@@ -109,7 +109,7 @@ offers() {
 install_with_apt() {
 	[ "$(id -u)" = 0 ] || command -v sudo >/dev/null || fail "missing: $missing. As root, type: apt-get install $missing"
 	say "missing: $missing. Installing with apt-get"
-	as_root apt-get update -qq >&2
+	as_root apt-get update -qq >/dev/null
 	for package in $missing; do
 		if offers "$package"; then
 			[ "$package" != postgresql ] || forbid_cluster
@@ -128,19 +128,20 @@ node_archive() {
 
 # advise prints the command that installs what is missing.
 advise() {
+	if [ "$(id -u)" = 0 ]; then sudo=; else sudo='sudo '; fi
 	if command -v brew >/dev/null; then
 		packages=$(echo "$missing" | sed 's/postgresql/postgresql@17/; s/nodejs/node/; s/chromium/google-chrome/')
 		command="brew install $packages"
 	elif command -v dnf >/dev/null; then
-		command="sudo dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server/')"
+		command="${sudo}dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server/')"
 	elif command -v pacman >/dev/null; then
-		command="sudo pacman -S $missing"
+		command="${sudo}pacman -S $missing"
 	elif command -v apk >/dev/null; then
-		command="sudo apk add $missing"
+		command="${sudo}apk add $missing"
 	else
 		case $missing in
-		nodejs) command="curl -fsSL $(node_archive) | sudo tar -xz --strip-components=1 -C /usr/local" ;;
-		chromium) command="sudo snap install chromium" ;;
+		nodejs) command="curl -fsSL $(node_archive) | ${sudo}tar -xz --strip-components=1 -C /usr/local" ;;
+		chromium) command="${sudo}snap install chromium" ;;
 		*) fail "missing: $missing (Postgres 15, Node.js 20 or later). Install with your system's package manager" ;;
 		esac
 	fi

@@ -233,10 +233,10 @@ func TestSetupNamesTheCommand(t *testing.T) {
 			m.debian(map[string]string{"chromium": "(none)"})
 			m.postgres("usr/lib/postgresql/16/bin", "16.1")
 			m.program("node", "echo v24.0.0")
-		}, "test", "Type: sudo snap install chromium"},
+		}, "test", "Type: snap install chromium"},
 		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run", "missing: postgresql (Postgres 15"},
 		"macOS":                 {func(m machine) { m.program("brew", "") }, "test", "Type: brew install postgresql@17 google-chrome node"},
-		"Fedora":                {func(m machine) { m.program("dnf", "") }, "run", "Type: sudo dnf install postgresql-server"},
+		"Fedora":                {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run", "Type: sudo dnf install postgresql-server"},
 		"unknown purpose":       {func(machine) {}, "walk", "usage"},
 	}
 	for name, test := range tests {

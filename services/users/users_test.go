@@ -2,16 +2,16 @@ package users_test
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"herald/services/users"
 	"herald/shared/boot"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -28,62 +28,122 @@ type world struct {
 	gateway usersv1.UsersClient
 	auth    usersv1.UsersClient
 	notify  usersv1.UsersClient
-	// admin is the context of the first administrator's calls.
-	admin   context.Context
-	adminID string
-	orgID   string
+	// admin is the first administrator, adminToken the file's content.
+	admin      context.Context
+	adminID    string
+	adminToken string
+	orgID      string
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, ground: testkit.Ground(t)}
-	w.service = kit.Open(t, w.ground)
+	return startWorld(t, testkit.Ground(t))
+}
+
+func startWorld(t testing.TB, g boot.Ground) *world {
+	t.Helper()
+	w := &world{TB: t, ground: g}
+	w.service = kit.Open(t, g)
 	file := t.TempDir() + "/admin.pat"
 	if _, err := users.New(t.Context(), w.service, users.Config{PublicURL: "http://localhost:8080", MaxLimit: 1000, TokenFile: file}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.service)
-	w.gateway = usersv1.NewUsersClient(testkit.Calls(t, w.ground, "gateway"))
-	w.auth = usersv1.NewUsersClient(testkit.Calls(t, w.ground, "auth"))
-	w.notify = usersv1.NewUsersClient(testkit.Calls(t, w.ground, "notification"))
+	w.gateway = usersv1.NewUsersClient(testkit.Calls(t, g, "gateway"))
+	w.auth = usersv1.NewUsersClient(testkit.Calls(t, g, "auth"))
+	w.notify = usersv1.NewUsersClient(testkit.Calls(t, g, "notification"))
 	token, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := w.resolve(string(token[:len(token)-1]), "")
-	w.admin, w.adminID, w.orgID = testkit.As(t.Context(), w.ground, c), c.UserID, c.OrganizationID
+	w.adminToken = strings.TrimSpace(string(token))
+	c, err := w.resolve(w.adminToken, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.admin, w.adminID, w.orgID = w.as(c), c.UserID, c.OrganizationID
 	return w
 }
 
+func (w *world) as(c caller.Caller) context.Context { return testkit.As(w.Context(), w.ground, c) }
+
 // resolve does what the gateway does with a token.
-func (w *world) resolve(token, orgID string) caller.Caller {
-	w.Helper()
+func (w *world) resolve(token, orgID string) (caller.Caller, error) {
 	r, err := w.gateway.ResolveToken(w.Context(), &usersv1.ResolveTokenRequest{TokenHash: secret.Hash(token), OrgId: orgID})
+	return caller.FromProto(r.GetCaller()), err
+}
+
+// person imports an active user of an organization and answers with the id.
+func (w *world) person(ctx context.Context, name string) string {
+	w.Helper()
+	r := minimal(name)
+	r.Email.IsEmailVerified = true
+	r.HashedPassword = &usersv1.HashedPassword{Value: someHash}
+	got, err := w.gateway.ImportHumanUser(ctx, r)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return caller.FromProto(r.Caller)
+	return got.UserId
 }
 
-var _ = rpc.MaxDuration
-var _ = protojson.Marshal
+// org creates an organization and answers with its id and the administrator's
+// context in it.
+func (w *world) org(name string) (string, context.Context) {
+	w.Helper()
+	r, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: name})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.resolve(w.adminToken, r.Id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Id, w.as(c)
+}
 
-func TestFirst(t *testing.T) {
-	w := newWorld(t)
-	r, err := w.gateway.ImportHumanUser(w.admin, &usersv1.ImportHumanUserRequest{UserId: "u1", UserName: "mini", Profile: &usersv1.Profile{FirstName: "M", LastName: "N"}, Email: &usersv1.Email{Email: "a@b.ch"}, OtpCode: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", Metadata: []*usersv1.Metadata{{Key: "a", Value: []byte("b")}}})
-	t.Log(r, err)
-	r, err = w.gateway.ImportHumanUser(w.admin, &usersv1.ImportHumanUserRequest{UserId: "u1", UserName: "mini", Profile: &usersv1.Profile{FirstName: "M", LastName: "N"}, Email: &usersv1.Email{Email: "a@b.ch"}, OtpCode: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", Metadata: []*usersv1.Metadata{{Key: "a", Value: []byte("b")}}})
-	t.Log(r, err)
-	r, err = w.gateway.ImportHumanUser(w.admin, &usersv1.ImportHumanUserRequest{UserId: "u1", UserName: "mini2", Profile: &usersv1.Profile{FirstName: "M", LastName: "N"}, Email: &usersv1.Email{Email: "a@b.ch"}})
-	t.Log(r, err)
-	s, err := w.gateway.SearchUsers(w.admin, &usersv1.SearchUsersRequest{})
-	t.Log(s, err)
-	o, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: " Déjà Vu AG "})
-	t.Log(o, err)
-	so, err := w.gateway.SearchOrgs(w.admin, &usersv1.SearchOrgsRequest{})
-	t.Log(so, err)
-	d, err := w.gateway.DeactivateMyOrg(w.admin, &usersv1.DeactivateMyOrgRequest{})
-	t.Log(d, err)
-	rm, err := w.gateway.RemoveIamMember(w.admin, &usersv1.RemoveMemberRequest{UserId: w.adminID})
-	t.Log(rm, err)
+// login makes a token for a user and answers with the caller it stands for.
+func (w *world) login(ctx context.Context, userID, orgID string) context.Context {
+	w.Helper()
+	r, err := w.gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.resolve(r.Token, orgID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return w.as(c)
+}
+
+// rows counts what a query finds.
+func (w *world) rows(sql string, args ...any) (n int) {
+	w.Helper()
+	if err := w.service.DB.QueryRow(w.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+// refused fails unless err is the fault of that id, whose message says all parts.
+func refused(t testing.TB, err error, id string, parts ...string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.ID != id {
+		t.Errorf("got %v, want %s", err, id)
+		return
+	}
+	for _, p := range parts {
+		if !strings.Contains(f.Message, p) {
+			t.Errorf("%s says %q, which lacks %q", id, f.Message, p)
+		}
+	}
+}
+
+// someHash is pbkdf2-sha256 of "password".
+const someHash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
+
+func minimal(name string) *usersv1.ImportHumanUserRequest {
+	return &usersv1.ImportHumanUserRequest{
+		UserName: name, Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"}, Email: &usersv1.Email{Email: "mini@example.com"},
+	}
 }

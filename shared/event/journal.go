@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Save struct {
 	// AggregateID and OrganizationID say what the event is about.
 	AggregateID    string
 	OrganizationID string
+	// OrganizationOf is SQL for the organization, for those who do not know it.
+	OrganizationOf string
 	// EventID is chosen by those who must know it beforehand; empty for a fresh one.
 	EventID string
 	// If is a condition that must hold when the change is written; without it the
@@ -164,13 +167,10 @@ func (s Save) fault(err error) error {
 }
 
 func (e Event) with(s Save) (string, []any) {
-	condition := s.If
-	if condition == "" {
-		condition = "true"
-	}
+	condition, organization := cmp.Or(s.If, "true"), cmp.Or(s.OrganizationOf, "$5")
 	sql := `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select $1, $2, $3, $4, $5, $6, $7::jsonb, $8::timestamptz where ` + condition + ` returning position, time
+	select $1, $2, $3, $4, ` + organization + `, $6, $7::jsonb, $8::timestamptz where ` + condition + ` returning position, time
 ), outboxed as (
 	insert into outbox select position from event
 ), ` + s.SQL + ` select position from event`

@@ -74,7 +74,7 @@ func newUser(u NewUser) event.Save {
 		keys := slices.Collect(maps.Keys(u.Metadata))
 		values := make([][]byte, len(keys))
 		for i, k := range keys {
-			values[i] = u.Metadata[k]
+			values[i] = append([]byte{}, u.Metadata[k]...) // nil would be null
 		}
 		save.Also(`metadata as (
 			insert into user_metadata (user_id, key, value) select created.id, m.key, m.value

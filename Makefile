@@ -1,0 +1,67 @@
+# `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES := shared gateway services/users services/text services/notification services/auth deploy/herald
+TOOL := GOWORK=off go -C tools tool
+BUF = GOWORK=off $$($(TOOL) -n buf)
+FUZZTIME ?= 20s
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## Build the binary, .build/herald
+	@go build -o .build/herald ./deploy/herald
+
+.PHONY: run
+run: ## Run everything on this machine; ^C stops it
+	@deploy/setup.sh run
+	@$(MAKE) --no-print-directory build
+	@exec .build/herald run
+
+.PHONY: test
+test: ## Run all tests, on real servers and a real browser
+	@deploy/setup.sh test
+	@go test -timeout 15m work
+
+.PHONY: check
+check: ## Check formatting, contracts, generated code and module files
+	@test -z "$$(gofmt -l $(MODULES) | grep -v /gen/ | tee /dev/stderr)"
+	@go vet work
+	@$(BUF) lint
+	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }
+	@$(BUF) breaking --against shared/proto/released.binpb
+	@deploy/check-generated.sh
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m/go.mod is not tidy: run \`go mod tidy\` there"; exit 1; }; done
+
+.PHONY: generate
+generate: ## Generate code from the contracts in shared/proto
+	@$(BUF) format -w
+	@rm -rf shared/gen && $(BUF) generate
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
+	@for m in $(MODULES); do \
+		grep -rlE '^func Fuzz' --include='*_test.go' $$m | while read -r file; do \
+			grep -oE '^func Fuzz[A-Za-z0-9_]+' $$file | sed 's/^func //' | while read -r name; do \
+				echo "$$(dirname $$file) $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); \
+			done; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Measure the whole system beside its floor, in the same run
+	@deploy/setup.sh run
+	@$(MAKE) --no-print-directory build
+	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald/bench
+
+.PHONY: up
+up: ## Run everything in containers
+	@docker compose up --build --detach --wait
+
+.PHONY: down
+down: ## Stop the containers; their volumes stay
+	@docker compose down

@@ -1,0 +1,238 @@
+// Package allinone runs the whole system in one process: a local Postgres, NATS, all
+// services, the gateway, and an inbox that shows the mails. It has the same NATS
+// users and database roles as the system in many processes.
+package allinone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"herald/deploy/herald/internal/inbox"
+	"herald/gateway"
+	"herald/services/users"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/postgres/local"
+	"herald/shared/secret"
+)
+
+// Config is the settings of the all-in-one, beside those of the services.
+type Config struct {
+	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
+	InboxListen string      `env:"HERALD_INBOX_LISTEN" envDefault:"127.0.0.1:8025" help:"address of the page that shows the mails"`
+	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0" help:"address for programs that subscribe to events; port 0 takes any that is free"`
+	Database    secret.Text `env:"HERALD_DATABASE_URL" help:"Postgres server to use instead of a local one; its role needs CREATEDB and CREATEROLE"`
+	NATS        string      `env:"HERALD_NATS_URL" help:"NATS server to use instead of one in the process"`
+	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; made at the first start"`
+	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size at which the stream of events is full"`
+}
+
+const stopLimit = 20 * time.Second
+
+// system is what runs, in the order of its start.
+type system struct {
+	Config
+	services Services
+	ground   boot.Ground
+	postgres *local.Server
+	nats     *server.Server
+	inbox    *inbox.Inbox
+	page     net.Listener
+	smtp     net.Listener
+	opened   []*boot.Service
+	admin    users.Administrator
+	gateway  *gateway.Gateway
+}
+
+// Run runs everything until ctx ends. It writes to out what an operator reads, and
+// `ready` when the first request will succeed; logs go to logs.
+func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
+	var s system
+	var observe boot.Observe
+	if err := boot.Load(environ, append(s.services.Configs(), &s.Config, &observe)...); err != nil {
+		return err
+	}
+	err := s.prepare(ctx, observe, logs)
+	if err == nil {
+		err = s.start(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.stop())
+	}
+	Welcome(out, s.admin)
+	s.welcome(out)
+	s.work(ctx)
+	return s.stop()
+}
+
+// prepare makes the data directory and the keys, and tells services where they are.
+func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writer) error {
+	telemetry, err := boot.NewTelemetry(ctx, observe, "run", logs)
+	if err != nil {
+		return err
+	}
+	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
+		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
+	}
+	// Postgres may run as another user, who passes through; the files are closed to others.
+	if err := os.MkdirAll(s.DataDir, 0o711); err != nil {
+		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
+	}
+	keys, err := masterKey(s.MasterKey, s.file("master.key"))
+	if err != nil {
+		return err
+	}
+	s.ground = boot.Ground{
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Now: time.Now,
+		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: 1},
+	}
+	if s.services.Users.TokenFile == "" {
+		s.services.Users.TokenFile = s.file("admin.pat")
+	}
+	return s.publicURL()
+}
+
+func (s *system) file(name string) string { return filepath.Join(s.DataDir, name) }
+
+// publicURL gives all services the one address that links are made of.
+func (s *system) publicURL() error {
+	public := s.services.Gateway.PublicURL
+	if public == "" {
+		_, port, err := net.SplitHostPort(s.services.Gateway.Listen)
+		if err != nil {
+			return fmt.Errorf("HERALD_LISTEN: %w", err)
+		}
+		public = "http://localhost:" + port
+	}
+	public = strings.TrimSuffix(public, "/")
+	s.services.Gateway.PublicURL, s.services.Users.PublicURL, s.services.Notification.PublicURL = public, public, public
+	return nil
+}
+
+// start brings up the servers side by side, then the services side by side, then
+// the gateway: when it listens, everything behind it answers.
+func (s *system) start(ctx context.Context) error {
+	if err := together(s.startPostgres(ctx), s.startNATS, s.startInbox); err != nil {
+		return err
+	}
+	var opens []func() error
+	var mu sync.Mutex
+	for _, name := range names {
+		opens = append(opens, func() error {
+			database, err := postgres.Provision(ctx, s.Database, s.ground.Keys, name)
+			if err != nil {
+				return err
+			}
+			service, admin, err := s.services.Open(ctx, s.ground, name, database)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			s.opened = append(s.opened, service)
+			if admin.LoginName != "" {
+				s.admin = admin
+			}
+			return nil
+		})
+	}
+	if err := together(opens...); err != nil {
+		return err
+	}
+	var err error
+	s.gateway, err = gateway.New(ctx, s.ground, s.services.Gateway)
+	return err
+}
+
+func (s *system) startPostgres(ctx context.Context) func() error {
+	return func() error {
+		if !s.Database.Empty() {
+			return nil
+		}
+		var err error
+		if s.postgres, err = local.Start(ctx, local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}); err != nil {
+			return err
+		}
+		s.Database = secret.NewText(s.postgres.URL())
+		return nil
+	}
+}
+
+func (s *system) startNATS() error {
+	if s.NATS != "" {
+		s.ground.Bus = bus.Address{URL: s.NATS}
+		return nil
+	}
+	var err error
+	if s.nats, err = (bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen, Keys: s.ground.Keys}).Start(); err != nil {
+		return err
+	}
+	s.ground.Bus = bus.Address{Server: s.nats}
+	if s.NATSListen == "" {
+		return nil
+	}
+	url := "nats://" + bus.Subscriber + ":" + bus.Password(s.ground.Keys, bus.Subscriber).Reveal() + "@" + s.nats.Addr().String()
+	return writeSecret(s.file("subscriber.url"), url+"\n")
+}
+
+// startInbox takes the mails unless the operator has a mail server.
+func (s *system) startInbox() error {
+	if !s.services.Notification.SMTP.Empty() {
+		return nil
+	}
+	var err error
+	if s.inbox, err = inbox.Open(s.file("inbox"), s.ground.Log); err != nil {
+		return err
+	}
+	if s.page, err = net.Listen("tcp", s.InboxListen); err != nil {
+		return fmt.Errorf("HERALD_INBOX_LISTEN: %w", err)
+	}
+	if s.smtp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return fmt.Errorf("inbox: %w", err)
+	}
+	s.services.Notification.SMTP = secret.NewText("smtp://" + s.smtp.Addr().String() + "?starttls=off")
+	return nil
+}
+
+func (s *system) welcome(out io.Writer) {
+	fmt.Fprintf(out, "administrator's token: %s\n", s.services.Users.TokenFile)
+	if s.page != nil {
+		fmt.Fprintf(out, "mails: http://%s\n", shown(s.page.Addr()))
+	}
+	if s.nats != nil && s.NATSListen != "" {
+		fmt.Fprintf(out, "events: %s\n", s.file("subscriber.url"))
+	}
+	fmt.Fprintf(out, "ready %s\n", s.services.Gateway.PublicURL)
+}
+
+// shown is an address as a browser on this machine takes it.
+func shown(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return a.String()
+}
+
+// together runs all functions at once and waits for them.
+func together(all ...func() error) error {
+	errs := make([]error, len(all))
+	var wait sync.WaitGroup
+	for i, f := range all {
+		wait.Go(func() { errs[i] = f() })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}

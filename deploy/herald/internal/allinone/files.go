@@ -1,0 +1,56 @@
+package allinone
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"herald/shared/secret"
+)
+
+// masterKey reads the master key, or makes one at the first start. Without it the
+// databases cannot be read: it is on the disk before anything depends on it.
+func masterKey(given secret.Text, file string) (secret.Keys, error) {
+	if !given.Empty() {
+		return parse(given.Reveal(), "HERALD_MASTER_KEY")
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		text = []byte(secret.NewKeyText())
+		err = writeSecret(file, string(text))
+	}
+	if err != nil {
+		return secret.Keys{}, fmt.Errorf("master key: %w", err)
+	}
+	return parse(string(text), file)
+}
+
+func parse(text, source string) (secret.Keys, error) {
+	keys, err := secret.ParseKeys(text)
+	if err != nil {
+		return secret.Keys{}, fmt.Errorf("%s: %w", source, err)
+	}
+	return keys, nil
+}
+
+// writeSecret puts a text into a file that only its owner reads: whole or not at
+// all, and on the disk.
+func writeSecret(file, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

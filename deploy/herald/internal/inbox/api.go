@@ -1,0 +1,145 @@
+package inbox
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	pageSize    = 50
+	maxPageSize = 1000
+)
+
+// list is the answer to messages and search. Count is of this page, MessagesCount
+// of what the query matches, Total of everything.
+type list struct {
+	Total          int        `json:"total"`
+	Unread         int        `json:"unread"`
+	Count          int        `json:"count"`
+	MessagesCount  int        `json:"messages_count"`
+	MessagesUnread int        `json:"messages_unread"`
+	Start          int        `json:"start"`
+	Tags           []string   `json:"tags"`
+	Messages       []*Summary `json:"messages"`
+	Repeats        int        `json:"repeats"`
+}
+
+// Handler serves the page at / and Mailpit's REST API below /api/v1/. It answers only
+// requests that name a loopback host, so that no web site can read the mails through
+// a name of its own that leads here.
+func (in *Inbox) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/messages", func(w http.ResponseWriter, r *http.Request) { reply(w, in.list(r, "")) })
+	mux.HandleFunc("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request) { reply(w, in.list(r, r.FormValue("query"))) })
+	mux.HandleFunc("DELETE /api/v1/messages", in.deleteMessages)
+	mux.HandleFunc("GET /api/v1/message/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+		if m.Date.IsZero() {
+			m.Date = m.Created
+		}
+		reply(w, m)
+	}))
+	mux.HandleFunc("GET /api/v1/message/{id}/headers", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+		reply(w, m.header)
+	}))
+	mux.HandleFunc("GET /api/v1/message/{id}/raw", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Write(m.raw)
+	}))
+	in.mountPages(mux)
+	return guard(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// guard keeps other web sites out, and scripts of mails from running.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback(r.Host) {
+			http.Error(w, "This inbox is for this machine only: open it as http://localhost", http.StatusForbidden)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; "+
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
+
+func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m, found := in.find(r.PathValue("id"))
+		if !found {
+			http.Error(w, "message not found", http.StatusNotFound)
+			return
+		}
+		answer(w, r, m)
+	}
+}
+
+func (in *Inbox) list(r *http.Request, query string) list {
+	mails := in.newest("")
+	all := list{Total: len(mails), Tags: []string{}}
+	for _, m := range mails {
+		all.Repeats += m.Repeats
+		if !m.Read {
+			all.Unread++
+		}
+	}
+	if query != "" {
+		mails = in.newest(query)
+	}
+	all.MessagesCount = len(mails)
+	for _, m := range mails {
+		if !m.Read {
+			all.MessagesUnread++
+		}
+	}
+	all.Start = min(number(r, "start", 0), len(mails))
+	limit := min(number(r, "limit", pageSize), maxPageSize, len(mails)-all.Start)
+	all.Messages = slices.Clip(mails[all.Start:][:limit])
+	all.Count = len(all.Messages)
+	return all
+}
+
+// number reads a parameter that is a count; any other is as if it were not there.
+func number(r *http.Request, name string, otherwise int) int {
+	if n, err := strconv.Atoi(r.FormValue(name)); err == nil && n >= 0 {
+		return n
+	}
+	return otherwise
+}
+
+func (in *Inbox) deleteMessages(w http.ResponseWriter, r *http.Request) {
+	var body struct{ IDs []string }
+	if r.ContentLength != 0 {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessage)).Decode(&body); err != nil {
+			http.Error(w, `the body is {"IDs": ["..."]}, or nothing to delete all`, http.StatusBadRequest)
+			return
+		}
+	}
+	in.empty(body.IDs)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("ok"))
+}
+
+func reply(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(answer) // fails only when nobody reads
+}

@@ -1,0 +1,106 @@
+package inbox
+
+import (
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page
+var files embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"time":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
+	"people":  people,
+	"headers": headers,
+}).ParseFS(files, "page/*.html"))
+
+// The frame of a mail's HTML is a site of its own: no script, no form, and nothing
+// of ours within its reach, also when it is opened outside the page. Links open.
+const framePolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
+	"default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; font-src http: https: data:; " +
+	"form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+
+func (in *Inbox) mountPages(mux *http.ServeMux) {
+	mux.HandleFunc("GET /{$}", in.listPage)
+	mux.HandleFunc("GET /mail/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) { render(w, "mail.html", m) }))
+	mux.HandleFunc("GET /mail/{id}/html", in.withMail(frame))
+	mux.HandleFunc("POST /delete", func(w http.ResponseWriter, r *http.Request) {
+		in.empty(nil)
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	})
+	mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, files, "page/style.css")
+	})
+}
+
+func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
+	page := struct {
+		list
+		Searching     bool // then the page must not refresh under the typist
+		Query         string
+		Newer, Older  string
+		First, Latest int
+	}{Query: r.FormValue("q"), Searching: r.URL.Query().Has("q")}
+	page.list = in.list(r, page.Query)
+	page.First, page.Latest = page.Start+1, page.Start+page.Count
+	link := func(start int) string {
+		q := url.Values{"start": {strconv.Itoa(start)}}
+		if page.Searching {
+			q.Set("q", page.Query)
+		}
+		return "/?" + q.Encode()
+	}
+	if page.Start > 0 {
+		page.Newer = link(max(0, page.Start-pageSize))
+	}
+	if page.Latest < page.MessagesCount {
+		page.Older = link(page.Latest)
+	}
+	render(w, "list.html", page)
+}
+
+func frame(w http.ResponseWriter, _ *http.Request, m Mail) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", framePolicy)
+	// In front of the mail's own, which HTML parsers then ignore.
+	w.Write([]byte(`<!doctype html><base target="_blank">` + m.HTML))
+}
+
+func render(w http.ResponseWriter, name string, data any) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	pages.ExecuteTemplate(w, name, data) // fails only when nobody reads
+}
+
+// String is the name and the address, as far as they are known.
+func (a Address) String() string {
+	if a.Name == "" || a.Address == "" {
+		return a.Name + a.Address
+	}
+	return a.Name + " <" + a.Address + ">"
+}
+
+func people(list []Address) string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = a.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// headers lists a mail's header fields by name.
+func headers(m Mail) [][2]string {
+	var all [][2]string
+	for name, values := range m.header {
+		for _, value := range values {
+			all = append(all, [2]string{name, value})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y [2]string) int { return strings.Compare(x[0], y[0]) })
+	return all
+}

@@ -1,0 +1,101 @@
+package authn
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/shared/fault"
+	"herald/shared/rpc"
+)
+
+// Faults of a request's credentials.
+var (
+	ErrScope        = fault.New(fault.Denied, "INSUFFICIENT_SCOPE", "The token lacks a scope")
+	ErrOrganization = fault.New(fault.Invalid, "ORGANIZATION_HEADER_INVALID", "x-service-orgid names one organization")
+)
+
+// Audience is the scope of tokens for the management of the platform itself.
+const Audience = "urn:service:iam:org:project:id:service:aud"
+
+// Header names the organization that a request acts on.
+const Header = "X-Service-Orgid"
+
+// nowhere is asked for instead of a name that no organization can have: the answer
+// is that of any unknown one.
+const nowhere = "?"
+
+// Challenge is a refusal with the WWW-Authenticate header that belongs to it (RFC
+// 6750 section 3).
+type Challenge struct {
+	*fault.Fault
+	Authenticate string
+}
+
+// Unwrap answers with the fault.
+func (c Challenge) Unwrap() error { return c.Fault }
+
+var (
+	errNoToken = Challenge{fault.ErrUnauthenticated, "Bearer"}
+	errToken   = Challenge{fault.ErrUnauthenticated, InvalidToken}
+)
+
+// InvalidToken challenges a token that is unknown, expired, revoked or malformed.
+const InvalidToken = `Bearer error="invalid_token"`
+
+// bearer reads the one token of a request (RFC 6750 section 2.1). Tokens in the body
+// or the query are not looked for.
+func bearer(h http.Header) (string, error) {
+	given := h["Authorization"]
+	if len(given) == 0 || len(given) == 1 && given[0] == "" {
+		return "", errNoToken
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	token = strings.TrimLeft(token, " ")
+	if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", errToken
+	}
+	return token, nil
+}
+
+// organization reads whom a request acts on; empty stands for the caller's own
+// organization.
+func organization(h http.Header) (string, error) {
+	given := h[Header]
+	switch {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1 || strings.Contains(given[0], ","):
+		return "", ErrOrganization
+	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > rpc.MaxIDLength, strings.ContainsFunc(given[0], unicode.IsControl):
+		return nowhere, nil
+	}
+	return given[0], nil
+}
+
+// exempt are the endings of the self-service writes that a login for any other
+// application may do: setting up one's own second factor.
+var exempt = []string{"/auth_factors/otp", "/_verify"}
+
+// Scopes lists what a token needs for a method, by the first of its REST paths.
+func Scopes(verb, path string) []string {
+	ends := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
+	reads := verb == http.MethodGet || verb == http.MethodPost && ends("/_search")
+	own := reads || verb == http.MethodPost && slices.ContainsFunc(exempt, ends)
+	if strings.HasPrefix(path, "/auth/v1/") && own {
+		return []string{"openid"}
+	}
+	return []string{"openid", Audience}
+}
+
+func permits(has, needed []string) error {
+	for _, s := range needed {
+		if !slices.Contains(has, s) {
+			all := strings.Join(needed, " ")
+			return Challenge{ErrScope.Say("The token lacks the scope %s", s), `Bearer error="insufficient_scope", scope="` + all + `"`}
+		}
+	}
+	return nil
+}

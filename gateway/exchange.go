@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"herald/gateway/authn"
+	"herald/shared/fault"
+)
+
+// exchange is one request and its answer: what a refusal and the log line need to know.
+type exchange struct {
+	http.ResponseWriter
+	began time.Time
+	form  form
+	// route is the template, procedure or prefix that answers: never the path itself,
+	// in which people's data may stand.
+	route  string
+	status int
+	fault  *fault.Fault
+	pass   authn.Pass
+	// quiet requests are logged at level debug.
+	quiet bool
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
+
+// WriteHeader implements http.ResponseWriter.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= http.StatusOK {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher, which streams need.
+func (x *exchange) Flush() {
+	if f, ok := x.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// fail answers with the fault in err.
+func (x *exchange) fail(r *http.Request, err error) { x.form(x, r, x.refuse(err)) }
+
+// refuse notes the fault and sets the headers that belong to it.
+func (x *exchange) refuse(err error) *fault.Fault {
+	if errors.Is(err, context.Canceled) { // the sender has gone
+		err = fault.ErrDeadline.Because(err)
+	}
+	f := fault.From(err)
+	x.fault = f
+	challenge, ok := errors.AsType[authn.Challenge](err)
+	switch {
+	case ok:
+		x.Header().Set("WWW-Authenticate", challenge.Authenticate)
+	case f.Code == fault.Unauthenticated:
+		x.Header().Set("WWW-Authenticate", authn.InvalidToken)
+	}
+	if f.RetryAfter > 0 {
+		x.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	return f
+}
+
+// wrongVerb answers where the path exists for other methods.
+func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
+	x.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+	if r.Method == http.MethodOptions {
+		x.WriteHeader(http.StatusNoContent)
+		return
+	}
+	x.fail(r, ErrVerb)
+}
+
+// end answers for a handler that panicked and writes the request's line.
+func (x *exchange) end(log *slog.Logger, r *http.Request) {
+	if p := recover(); p != nil {
+		f := x.refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		if x.status == 0 {
+			x.form(x, r, f)
+		} else {
+			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+	}
+	level := slog.LevelInfo
+	attributes := []slog.Attr{
+		slog.String("http", verb(r)), slog.String("route", x.route), slog.Int("status", x.status),
+		slog.Duration("took", time.Since(x.began)), slog.String("agent", agent(r)),
+	}
+	if x.quiet {
+		level = slog.LevelDebug
+	}
+	if x.fault != nil {
+		attributes = append(attributes, slog.String("fault", x.fault.ID))
+		trace.SpanFromContext(r.Context()).SetStatus(codes.Error, x.fault.ID)
+		if cause := x.fault.Unwrap(); cause != nil {
+			attributes = append(attributes, slog.String("cause", cause.Error()))
+			if x.fault.Code == fault.Internal {
+				level = slog.LevelError
+			}
+		}
+	}
+	log.LogAttrs(r.Context(), level, "request", attributes...)
+}
+
+// agent is the start of what the sender calls itself.
+func agent(r *http.Request) string {
+	a := r.UserAgent()
+	return strings.ToValidUTF8(a[:min(len(a), 200)], "\uFFFD")
+}

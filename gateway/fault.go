@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"herald/shared/fault"
+)
+
+// Faults that the gateway itself answers with.
+var (
+	ErrMethod    = fault.New(fault.Unimplemented, "METHOD_UNKNOWN", "There is no such method")
+	ErrVerb      = fault.New(fault.Unimplemented, "VERB_NOT_ALLOWED", "The path exists, but not for this HTTP method")
+	ErrRequest   = fault.New(fault.Invalid, "MALFORMED_REQUEST", "The HTTP request is malformed")
+	ErrHeaders   = fault.New(fault.Invalid, "HEADERS_TOO_LARGE", "The headers are larger than 16 KiB").WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+	ErrBody      = fault.New(fault.Invalid, "BODY_TOO_LARGE", "The body is larger than allowed").WithStatus(http.StatusRequestEntityTooLarge)
+	ErrMediaType = fault.New(fault.Invalid, "MEDIA_TYPE_UNSUPPORTED", "The body must be application/json, without Content-Encoding").WithStatus(http.StatusUnsupportedMediaType)
+)
+
+// form writes a fault in the way that a request's sender understands.
+type form func(http.ResponseWriter, *http.Request, *fault.Fault)
+
+// asJSON writes the error body of REST.
+func asJSON(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.HTTPStatus())
+	_, _ = w.Write(encodeFault(f))
+}
+
+func encodeFault(f *fault.Fault) []byte {
+	body, err := protojson.Marshal(f.Status())
+	if err != nil {
+		return encodeFault(fault.ErrInternal)
+	}
+	return body
+}
+
+var rpcErrors = connect.NewErrorWriter(connect.WithCodec(frames{}))
+
+// asRPC writes a fault as gRPC, gRPC-Web or Connect do; whose media type is none of
+// theirs gets the error body.
+func asRPC(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	if r.Method != http.MethodPost || !rpcMediaType(r) {
+		asJSON(w, r, f)
+		return
+	}
+	_ = rpcErrors.Write(w, r, rpcError(f)) // the sender has gone
+}
+
+// rpcError is the fault with the same code, message and details.
+func rpcError(f *fault.Fault) *connect.Error {
+	s := f.Status()
+	e := connect.NewError(connect.Code(s.Code), errors.New(s.Message))
+	for _, d := range s.Details {
+		if detail, err := connect.NewErrorDetail(d); err == nil { // fails for no Any
+			e.AddDetail(detail)
+		}
+	}
+	return e
+}
+
+// mediaType is the request's media type in lower case, without parameters.
+func mediaType(r *http.Request) string {
+	name, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(name))
+}

@@ -1,0 +1,323 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/gateway"
+	"herald/gateway/authn"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	_ "herald/shared/gen/herald/notification/v1"
+	_ "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+var (
+	errUser  = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	errToken = fault.New(fault.Unauthenticated, "UNAUTHENTICATED", "A valid Bearer token is required")
+	errOrg   = fault.New(fault.Denied, "PERMISSION_DENIED", "You are not a member of this organization")
+)
+
+// world is a gateway with a users service and an auth service of the test's own.
+type world struct {
+	boot.Ground
+	*users
+	url   string
+	auth  *auth
+	conn  *nats.Conn // of the users service
+	lines *lines
+	clock *clock
+}
+
+func start(t testing.TB) *world {
+	t.Helper()
+	w := &world{Ground: testkit.Ground(t), users: newUsers(), auth: &auth{}, lines: &lines{}, clock: &clock{}}
+	var err error
+	w.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{}, "test", w.lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Now = w.clock.Now
+	w.conn = w.serve(t, "users", &usersv1.Users_ServiceDesc, w.users)
+	w.serve(t, "auth", &authv1.Auth_ServiceDesc, w.auth)
+	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := g.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+	w.url = "http://" + g.Addr().String()
+	return w
+}
+
+func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service any) *nats.Conn {
+	address := w.Bus
+	address.User, address.Password = name, bus.Password(w.Keys, name)
+	nc, err := bus.Connect(t.Context(), address, w.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.NewServer(rpc.Config{
+		Conn: nc, Signer: caller.NewSigner(w.Keys, w.Now), Log: w.Log, Metrics: w.Metrics, Tracer: w.Traces.Tracer(name),
+	})
+	if err := s.Register(desc, service); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Drain(); nc.Close() })
+	return nc
+}
+
+// clock is time that a test can move on.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// users is a users service that knows tokens and one user, u1 of organization o1.
+type users struct {
+	usersv1.UnimplementedUsersServer
+	mu       sync.Mutex
+	tokens   map[string]*heraldv1.Caller
+	last     proto.Message
+	caller   caller.Caller
+	headers  string
+	fail     func(context.Context) error
+	resolved atomic.Int64
+	called   atomic.Int64
+}
+
+func newUsers() *users { return &users{tokens: map[string]*heraldv1.Caller{}} }
+
+// token makes a token for somebody with roles in o1 and the scopes given.
+func (u *users) token(userID string, roles []string, scopes ...string) string {
+	t := secret.NewToken().Reveal()
+	u.grant(t, userID, roles, scopes...)
+	return t
+}
+
+func (u *users) grant(token, userID string, roles []string, scopes ...string) {
+	c := caller.Caller{
+		UserID: userID, OrganizationID: "o1", HomeOrganizationID: "o1", Scopes: scopes,
+		Memberships: []permission.Membership{{OrganizationID: "o1", Roles: roles}},
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.tokens[string(secret.Hash(token))] = c.Proto()
+}
+
+func (u *users) revoke(token string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.tokens, string(secret.Hash(token)))
+}
+
+func (u *users) owner() string {
+	return u.token("u1", []string{"ORG_OWNER"}, "openid", authn.Audience)
+}
+
+func (u *users) ResolveToken(_ context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {
+	u.resolved.Add(1)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c, ok := u.tokens[string(r.TokenHash)]
+	switch {
+	case len(r.TokenHash) != sha256.Size || !ok:
+		return nil, errToken
+	case r.OrgId != "" && r.OrgId != "o1":
+		return nil, errOrg
+	}
+	return &usersv1.ResolveTokenResponse{Caller: c}, nil
+}
+
+// took notes a request and answers as the test wants.
+func (u *users) took(ctx context.Context, m proto.Message) error {
+	u.called.Add(1)
+	u.mu.Lock()
+	u.last, u.caller, u.headers = proto.Clone(m), caller.From(ctx), rpc.RequestID(ctx)
+	fail := u.fail
+	u.mu.Unlock()
+	if fail != nil {
+		return fail(ctx)
+	}
+	return nil
+}
+
+func (u *users) failWith(f func(context.Context) error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.fail = f
+}
+
+func (u *users) request() proto.Message {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.last
+}
+
+func (u *users) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+	if err := u.took(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.UserId != "u1" {
+		return nil, errUser
+	}
+	return &usersv1.GetUserResponse{User: &usersv1.User{Id: "u1", State: usersv1.UserState_USER_STATE_ACTIVE, Details: &heraldv1.ObjectDetails{
+		Sequence: 7, CreationDate: &timestamppb.Timestamp{Seconds: 1_700_000_000, Nanos: 120_000_000},
+	}, Type: &usersv1.User_Machine{Machine: &usersv1.Machine{Name: "robot"}}}}, nil
+}
+
+func (u *users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
+	if err := u.took(ctx, r); err != nil {
+		return nil, err
+	}
+	return &usersv1.GetMyUserResponse{User: &usersv1.User{Id: caller.From(ctx).UserID}}, grpc.SetHeader(ctx, metadata.Pairs("content-language", "de"))
+}
+
+func (u *users) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) (*usersv1.SearchUsersResponse, error) {
+	return &usersv1.SearchUsersResponse{Details: &heraldv1.ListDetails{}}, u.took(ctx, r)
+}
+
+func (u *users) IsUserUnique(ctx context.Context, r *usersv1.IsUserUniqueRequest) (*usersv1.IsUserUniqueResponse, error) {
+	return &usersv1.IsUserUniqueResponse{}, u.took(ctx, r)
+}
+
+func (u *users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRequest) (*usersv1.ImportHumanUserResponse, error) {
+	return &usersv1.ImportHumanUserResponse{UserId: r.UserId}, u.took(ctx, r)
+}
+
+func (u *users) AddPersonalAccessToken(ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	return &usersv1.AddPersonalAccessTokenResponse{}, u.took(ctx, r)
+}
+
+func (u *users) RemoveMyPersonalAccessToken(ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	return &usersv1.RemovePersonalAccessTokenResponse{}, u.took(ctx, r)
+}
+
+func (u *users) SearchMyPersonalAccessTokens(ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	return &usersv1.SearchPersonalAccessTokensResponse{}, u.took(ctx, r)
+}
+
+// auth answers browsers with what the test says.
+type auth struct {
+	authv1.UnimplementedAuthServer
+	answer func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
+}
+
+func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	response, err := a.answer(r.Request)
+	return &authv1.ServePageResponse{Response: response}, err
+}
+
+// answer is what came back.
+type answer struct {
+	*http.Response
+	body []byte
+}
+
+// do sends a request; pairs are header names and values.
+func (w *world) do(t testing.TB, method, path, body string, pairs ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		r.Header.Add(pairs[i], pairs[i+1])
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response, data}
+}
+
+// as is the header of a caller.
+func as(token string) []string { return []string{"Authorization", "Bearer " + token} }
+
+// errorBody is the error body of REST.
+type errorBody struct {
+	Code    int
+	Message string
+	Details []struct {
+		Type            string `json:"@type"`
+		ID              string
+		FieldViolations []struct{ Field, Description string }
+	}
+}
+
+// refused fails the test unless the answer is a whole error body.
+func (a answer) refused(t testing.TB, status int, id string) errorBody {
+	t.Helper()
+	var e errorBody
+	if err := json.Unmarshal(a.body, &e); err != nil {
+		t.Fatalf("%d %s: %v", a.StatusCode, a.body, err)
+	}
+	if a.StatusCode != status || len(e.Details) == 0 || e.Details[0].ID != id {
+		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, id)
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/json" {
+		t.Fatalf("content type %q", got)
+	}
+	return e
+}
+
+func (a answer) ok(t testing.TB) answer {
+	t.Helper()
+	if a.StatusCode != http.StatusOK {
+		t.Fatalf("got %d %s", a.StatusCode, a.body)
+	}
+	return a
+}

@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"herald/shared/rpc"
+)
+
+// mountMeta adds what tools ask every gRPC server for, without a token: reflection
+// and the health service.
+func (e *edge) mountMeta(services []string) {
+	reflector := grpcreflect.NewStaticReflector(append(services, healthpb.Health_ServiceDesc.ServiceName)...)
+	limits := []connect.HandlerOption{uncompressed, connect.WithReadMaxBytes(maxBody)}
+	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
+		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
+	} {
+		prefix, h := mount(reflector, limits...)
+		e.procedures[prefix+"ServerReflectionInfo"] = anybody(h, "application/grpc", "application/connect")
+	}
+	check := func(ctx context.Context, r *connect.Request[healthpb.HealthCheckRequest]) (*connect.Response[healthpb.HealthCheckResponse], error) {
+		if r.Msg.Service != "" && !slices.Contains(services, r.Msg.Service) {
+			return nil, rpcError(exchangeOf(ctx).refuse(rpc.ErrNotFound))
+		}
+		status := healthpb.HealthCheckResponse_SERVING
+		if len(e.health.Causes(ctx)) > 0 {
+			status = healthpb.HealthCheckResponse_NOT_SERVING
+		}
+		return connect.NewResponse(&healthpb.HealthCheckResponse{Status: status}), nil
+	}
+	e.procedures[healthpb.Health_Check_FullMethodName] = anybody(
+		connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, limits...), "application/")
+}
+
+// anybody serves h without a token to whose media type begins as one of these.
+func anybody(h http.Handler, types ...string) handler {
+	return func(x *exchange, r *http.Request) {
+		x.quiet = true
+		if t := mediaType(r); !slices.ContainsFunc(types, func(p string) bool { return strings.HasPrefix(t, p) }) {
+			x.fail(r, ErrMediaType)
+			return
+		}
+		h.ServeHTTP(x, r)
+	}
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"herald/gateway/authn"
+	"herald/shared/fault"
+	"herald/shared/rpc"
+)
+
+// method is what requests for one method need of its contract.
+type method struct {
+	procedure string
+	in, out   protoreflect.MessageType
+	public    bool
+	scopes    []string
+}
+
+// mount reads the contracts. Methods without a REST path stay internal, on every
+// protocol; those with pages get browsers' requests.
+func (e *edge) mount(methods []rpc.Method) error {
+	e.rest, e.procedures = http.NewServeMux(), map[string]handler{}
+	var services []string
+	for _, d := range methods {
+		m, err := newMethod(d)
+		if err != nil {
+			return fmt.Errorf("contract of %s: %w", d.FullName(), err)
+		}
+		for _, prefix := range d.Pages {
+			p, err := newPage(prefix, m)
+			if err != nil {
+				return fmt.Errorf("contract of %s: %w", d.FullName(), err)
+			}
+			e.pages = append(e.pages, p)
+		}
+		if len(d.Rules) == 0 {
+			continue
+		}
+		for _, rule := range d.Rules {
+			if err := e.mountREST(m, rule); err != nil {
+				return fmt.Errorf("contract of %s: %w", d.FullName(), err)
+			}
+		}
+		e.procedures[m.procedure] = e.rpc(m)
+		services = append(services, string(d.Parent().FullName()))
+	}
+	slices.Sort(services)
+	e.mountMeta(slices.Compact(services))
+	e.rest.Handle("/", handler(e.unmatched))
+	return nil
+}
+
+func newMethod(d rpc.Method) (*method, error) {
+	in, err := protoregistry.GlobalTypes.FindMessageByName(d.Input().FullName())
+	if err != nil {
+		return nil, err
+	}
+	out, err := protoregistry.GlobalTypes.FindMessageByName(d.Output().FullName())
+	if err != nil {
+		return nil, err
+	}
+	m := &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public}
+	if len(d.Rules) > 0 {
+		verb, path, _ := rpc.Route(d.Rules[0])
+		m.scopes = authn.Scopes(verb, path)
+	}
+	return m, nil
+}
+
+func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
+	verb, path, body := rpc.Route(rule)
+	if verb == "" || body != "" && body != "*" {
+		return errors.New(`a REST path has GET, POST, PUT or DELETE, and body "*" or none`)
+	}
+	var ids []protoreflect.FieldDescriptor
+	for _, name := range rpc.PathFields(path) {
+		f := m.in.Descriptor().Fields().ByTextName(name)
+		if f == nil || f.Kind() != protoreflect.StringKind || f.IsList() {
+			return fmt.Errorf("{%s} is no text field of the request", name)
+		}
+		ids = append(ids, f)
+	}
+	route := verb + " " + path
+	e.rest.Handle(route, handler(func(x *exchange, r *http.Request) {
+		x.route = route
+		e.serveREST(x, r, &binding{m, body == "*", ids})
+	}))
+	return nil
+}
+
+// unmatched answers where no method is at the path, or none for the verb.
+func (e *edge) unmatched(x *exchange, r *http.Request) {
+	var allowed []string
+	for _, verb := range []string{"GET", "POST", "PUT", "DELETE"} {
+		other := *r
+		other.Method = verb
+		if e.hasREST(&other) {
+			allowed = append(allowed, verb)
+		}
+	}
+	switch {
+	case len(allowed) > 0:
+		x.wrongVerb(r, allowed...)
+	case strings.HasPrefix(mediaType(r), "application/grpc"):
+		x.fail(r, ErrMethod)
+	default:
+		x.fail(r, rpc.ErrNotFound.Say("There is nothing at this path"))
+	}
+}
+
+// admit finds out who asks; it decides before anything of a body is read.
+func (e *edge) admit(x *exchange, r *http.Request, m *method) (err error) {
+	if !m.public {
+		x.pass, err = e.callers.Admit(r.Context(), r.Header, m.scopes)
+	}
+	return err
+}
+
+// call sends a request on. A refusal of a caller from memory may be out of date: the
+// service did nothing, so that asking again is safe.
+func (e *edge) call(ctx context.Context, m *method, pass authn.Pass, request []byte) (rpc.Answer, error) {
+	answer, err := e.calls.Forward(rpc.WithSigned(ctx, pass.Header), m.procedure, request)
+	if err == nil || !pass.Cached {
+		return answer, err
+	}
+	if code := fault.From(err).Code; code != fault.Denied && code != fault.Unauthenticated {
+		return answer, err
+	}
+	if pass, err = e.callers.Again(ctx, pass); err != nil {
+		return rpc.Answer{}, err
+	}
+	return e.calls.Forward(rpc.WithSigned(ctx, pass.Header), m.procedure, request)
+}

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/rpc"
+)
+
+// maxForm is the size of a form that a page posts.
+const maxForm = 64 << 10
+
+// page is a path prefix whose requests a method answers.
+type page struct {
+	*method
+	prefix            string
+	request, response protoreflect.FieldDescriptor
+}
+
+func newPage(prefix string, m *method) (*page, error) {
+	p := &page{m, prefix, wrapped(m.in, &heraldv1.HttpRequest{}), wrapped(m.out, &heraldv1.HttpResponse{})}
+	if p.request == nil || p.response == nil || !strings.HasSuffix(prefix, "/") {
+		return nil, errors.New("pages need a prefix that ends with /, an HttpRequest and an HttpResponse")
+	}
+	return p, nil
+}
+
+// wrapped finds the field that holds a message like m.
+func wrapped(t protoreflect.MessageType, m proto.Message) protoreflect.FieldDescriptor {
+	for i := range t.Descriptor().Fields().Len() {
+		f := t.Descriptor().Fields().Get(i)
+		if f.Message() != nil && !f.IsList() && f.Message().FullName() == m.ProtoReflect().Descriptor().FullName() {
+			return f
+		}
+	}
+	return nil
+}
+
+func (e *edge) page(path string) *page {
+	for _, p := range e.pages {
+		if strings.HasPrefix(path, p.prefix) {
+			return p
+		}
+	}
+	return nil
+}
+
+// browse hands a browser's request to the service that owns the page, and its answer back.
+func (e *edge) browse(x *exchange, r *http.Request, p *page) {
+	answer, err := e.visit(x, r, p)
+	if err != nil {
+		x.fail(r, err)
+		return
+	}
+	for _, h := range answer.Headers {
+		if !hops[http.CanonicalHeaderKey(h.Name)] {
+			x.Header().Add(h.Name, h.Value)
+		}
+	}
+	if x.Header().Get("Cache-Control") == "" {
+		x.Header().Set("Cache-Control", "no-store")
+	}
+	x.WriteHeader(int(answer.Status))
+	_, _ = x.Write(answer.Body) // the sender has gone
+}
+
+func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpResponse, error) {
+	body, err := readBody(x, r, maxForm)
+	if err != nil {
+		return nil, err
+	}
+	in := p.in.New()
+	in.Set(p.request, protoreflect.ValueOfMessage(browserRequest(r, body).ProtoReflect()))
+	data, err := proto.Marshal(in.Interface())
+	if err != nil {
+		return nil, rpc.ErrNotFound // a path or header that is not UTF-8
+	}
+	answer, err := e.calls.Forward(r.Context(), p.procedure, data)
+	if err != nil {
+		return nil, err
+	}
+	out := p.out.New()
+	if err := proto.Unmarshal(answer.Data, out.Interface()); err != nil {
+		return nil, err
+	}
+	response := out.Get(p.response).Message().Interface().(*heraldv1.HttpResponse)
+	if response.GetStatus() < 200 || response.GetStatus() > 599 {
+		return nil, errors.New("the page has no status")
+	}
+	return response, nil
+}
+
+// needed are the headers that pages may read. None of them says where the request
+// was sent: only the configured origin counts.
+var needed = []string{
+	"Accept-Language", "Content-Type", "Cookie", "Origin",
+	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
+}
+
+// hops are headers that concern one connection only, or that net/http sets.
+var hops = map[string]bool{
+	"Connection": true, "Content-Length": true, "Keep-Alive": true, "Proxy-Authenticate": true,
+	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+func browserRequest(r *http.Request, body []byte) *heraldv1.HttpRequest {
+	m := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body}
+	for _, name := range needed {
+		for _, v := range r.Header[name] {
+			m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
+		}
+	}
+	return m
+}
+
+var errorPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
+<h1>{{.Title}}</h1><p>{{.Text}}</p><p><small>{{.ID}}</small></p></html>
+`))
+
+// asPage writes a fault for people.
+func asPage(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
+	text := f.Message
+	if f.Code == fault.Unavailable || f.Code == fault.Deadline {
+		text = "The login service is away; try again."
+	}
+	var b bytes.Buffer
+	_ = errorPage.Execute(&b, map[string]string{ // fails for no texts
+		"Title": http.StatusText(f.HTTPStatus()), "Text": text, "ID": w.Header().Get("X-Request-Id"),
+	})
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(f.HTTPStatus())
+	_, _ = w.Write(b.Bytes())
+}

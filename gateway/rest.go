@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/gateway/transcode"
+	"herald/shared/rpc"
+)
+
+// maxBody is the size of a request's message; answers may be larger.
+const maxBody = 1 << 20
+
+// binding is how a method's request is read at one of its REST paths.
+type binding struct {
+	*method
+	body bool
+	ids  []protoreflect.FieldDescriptor
+}
+
+func (e *edge) serveREST(x *exchange, r *http.Request, b *binding) {
+	body, err := e.tryREST(x, r, b)
+	if err != nil {
+		x.fail(r, err)
+		return
+	}
+	x.Header().Set("Content-Type", "application/json")
+	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(body) // the sender has gone
+}
+
+func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) ([]byte, error) {
+	if err := e.admit(x, r, b.method); err != nil {
+		return nil, err
+	}
+	request, err := b.read(x, r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := e.call(r.Context(), b.method, x.pass, request)
+	if err != nil {
+		return nil, err
+	}
+	out := b.out.New().Interface()
+	if err := proto.Unmarshal(answer.Data, out); err != nil {
+		return nil, err
+	}
+	copyHeaders(x.Header(), answer.Header)
+	return transcode.Encode(nil, out)
+}
+
+// read makes the request's message of the body or the query, and of the path, which
+// wins: it is what the sender addressed.
+func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
+	in := b.in.New()
+	if b.body {
+		body, err := readBody(x, r, maxBody)
+		if err != nil {
+			return nil, err
+		}
+		if len(body) > 0 && !isJSON(r, body[0]) {
+			return nil, ErrMediaType
+		}
+		if err := transcode.Decode(body, in.Interface()); err != nil {
+			return nil, err
+		}
+	} else if err := transcode.Query(r.URL.RawQuery, in.Interface()); err != nil {
+		return nil, err
+	}
+	for _, f := range b.ids {
+		id := r.PathValue(string(f.Name()))
+		if !utf8.ValidString(id) { // what else is impossible the service tells, as on the other protocols
+			return nil, rpc.ErrNotFound
+		}
+		in.Set(f, protoreflect.ValueOfString(id))
+	}
+	return proto.Marshal(in.Interface())
+}
+
+// readBody reads a whole body that is not compressed.
+func readBody(x *exchange, r *http.Request, limit int64) ([]byte, error) {
+	for _, name := range []string{"Content-Encoding", "Grpc-Encoding"} {
+		if v := r.Header.Get(name); v != "" && v != "identity" {
+			return nil, ErrMediaType
+		}
+	}
+	if r.ContentLength > limit {
+		return nil, ErrBody
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, limit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, ErrBody
+	}
+	if err != nil {
+		return nil, ErrRequest.Because(err)
+	}
+	return body, nil
+}
+
+// isJSON tells whether a body that begins so is to be read as JSON. The other media
+// types of the specification are accepted for JSON, but not for frames, which begin
+// with a byte that no JSON begins with.
+func isJSON(r *http.Request, first byte) bool {
+	switch t := mediaType(r); t {
+	case "", "application/json":
+		return true
+	case "application/grpc", "application/grpc-web+proto":
+		return first >= ' ' && first < utf8.RuneSelf || strings.IndexByte("\t\r\n", first) >= 0
+	default:
+		return strings.HasSuffix(t, "+json")
+	}
+}
+
+// copyHeaders takes over headers that a service set for the HTTP client.
+func copyHeaders(to, from http.Header) {
+	for name, values := range from {
+		to[name] = values
+	}
+}

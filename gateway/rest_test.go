@@ -1,0 +1,133 @@
+package gateway_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+func TestAnswerIsWholeJSON(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	got := w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
+	same(t, got.body, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
+		"state":"USER_STATE_ACTIVE","userName":"","loginNames":[],"preferredLoginName":"",
+		"machine":{"name":"robot","description":"","hasSecret":false}}}`)
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+	} {
+		if got.Header.Get(name) != want {
+			t.Errorf("%s: %q", name, got.Header.Get(name))
+		}
+	}
+	empty := w.do(t, "POST", "/management/v1/users/_search", "", as(w.owner())...).ok(t)
+	same(t, empty.body, `{"details":{"totalResult":"0","processedSequence":"0"},"result":[]}`)
+}
+
+func TestServiceHeadersReachTheClient(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	got := w.do(t, "GET", "/auth/v1/users/me", "", as(w.owner())...).ok(t)
+	if got.Header.Get("Content-Language") != "de" {
+		t.Error(got.Header)
+	}
+}
+
+func TestPathWinsOverBody(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.do(t, "POST", "/management/v1/users/a%2Fb%20c/pats", `{"userId":"other"}`, as(w.owner())...).ok(t)
+	if got := w.request().(*usersv1.AddPersonalAccessTokenRequest).UserId; got != "a/b c" {
+		t.Error(got)
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	framed := "\x00\x00\x00\x00\x02{}"
+	for _, c := range []struct {
+		mediaType, body string
+		status          int
+	}{
+		{"", `{}`, 200},
+		{"application/json", `{}`, 200},
+		{"Application/JSON; charset=latin1", `{}`, 200},
+		{"application/json;;;", `{}`, 200},
+		{"application/scim+json", `{}`, 200},
+		{"application/grpc", `{}`, 200},
+		{"application/grpc-web+proto", ` {}`, 200},
+		{"application/grpc", framed, 415},
+		{"application/grpc-web+proto", framed, 415},
+		{"application/grpc-web+proto", "\x80", 415},
+		{"application/grpc-web-text", `{}`, 415},
+		{"application/grpc+proto", `{}`, 415},
+		{"application/proto", `{}`, 415},
+		{"application/x-www-form-urlencoded", `{}`, 415},
+		{"text/json", `{}`, 415},
+		{"multipart/form-data; boundary=x", `{}`, 415},
+		{"json", `{}`, 415},
+		{"text/plain", ``, 200},
+		{"application/json", ``, 200},
+	} {
+		got := w.do(t, "POST", "/management/v1/users/_search", c.body, append(as(w.owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
+		if got.StatusCode != c.status {
+			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.body)
+		}
+		if c.status == 415 {
+			got.refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+		}
+	}
+	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "GET", "/management/v1/users/u1", "not read", append(as(w.owner()), "Content-Type", "text/plain")...).ok(t)
+}
+
+func TestBadJSON(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, c := range []struct{ body, id, field string }{
+		{`{`, "MALFORMED_JSON", ""},
+		{`{} {}`, "MALFORMED_JSON", ""},
+		{`[]`, "MALFORMED_JSON", ""},
+		{"{\"userName\":\"\xff\"}", "MALFORMED_JSON", ""},
+		{`{"x":1,"x":2}`, "MALFORMED_JSON", ""},
+		{`{"query":{"limit":1e1}}`, "INVALID_ARGUMENT", "query.limit"},
+		{`{"query":{"limit":1,"limit":1}}`, "INVALID_ARGUMENT", "query.limit"},
+		{`{"query":{"offset":18446744073709551616}}`, "INVALID_ARGUMENT", "query.offset"},
+		{`{"queries":[{"stateQuery":{"state":"NONE"}}]}`, "INVALID_ARGUMENT", "queries[0].stateQuery.state"},
+		{`{"queries":[{"userNameQuery":{"userName":"a","method":99}}]}`, "INVALID_ARGUMENT", "queries[0].userNameQuery.method"},
+		{`{"queries":{}}`, "INVALID_ARGUMENT", "queries"},
+	} {
+		before := w.called.Load()
+		got := w.do(t, "POST", "/management/v1/users/_search", c.body, as(w.owner())...).refused(t, 400, c.id)
+		field := ""
+		if len(got.Details) > 1 {
+			field = got.Details[1].FieldViolations[0].Field
+		}
+		if got.Code != 3 || field != c.field || w.called.Load() != before {
+			t.Errorf("%s: %+v", c.body, got)
+		}
+	}
+}
+
+func TestQueryParameters(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.do(t, "GET", "/management/v1/users/_is_unique?user_name=a%20b&unknown=1&unknown=2", "", as(w.owner())...).ok(t)
+	if !proto.Equal(w.request(), &usersv1.IsUserUniqueRequest{UserName: "a b"}) {
+		t.Error(w.request())
+	}
+	w.do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", as(w.owner())...).refused(t, 400, "INVALID_ARGUMENT")
+	w.do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", as(w.owner())...).refused(t, 400, "MALFORMED_QUERY")
+}
+
+func TestFieldsOfOthersAreIgnored(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.do(t, "POST", "/management/v1/users/_search", `{"details":{"sequence":"9"},"resourceOwner":"o2","state":[1],"query":null}`, as(w.owner())...).ok(t)
+	if !proto.Equal(w.request(), &usersv1.SearchUsersRequest{}) {
+		t.Error(w.request())
+	}
+}

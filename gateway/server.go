@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"herald/shared/fault"
+)
+
+const (
+	maxHeaders = 16 << 10
+	// readHeaders is how much net/http reads, so that the answer to too much is ours.
+	readHeaders = 64 << 10
+)
+
+// newServer speaks HTTP/1.1 and, with prior knowledge, HTTP/2 without TLS. Nobody
+// can hold a connection's resources without end.
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       45 * time.Second,
+		WriteTimeout:      90 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    readHeaders,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Protocols:         &http.Protocols{},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          128,
+			MaxReceiveBufferPerConnection: 4 << 20,
+			MaxReceiveBufferPerStream:     maxBody,
+			SendPingTimeout:               30 * time.Second,
+			PingTimeout:                   15 * time.Second,
+			WriteByteTimeout:              30 * time.Second,
+		},
+		DisableGeneralOptionsHandler: true,
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	return s
+}
+
+// plainless is a listener on whose connections net/http's own answers to requests
+// that it cannot read, which are plain text, become error bodies.
+type plainless struct{ net.Listener }
+
+func (l plainless) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return plainlessConn{c}, nil
+}
+
+type plainlessConn struct{ net.Conn }
+
+// plainHeaders ends the head of every such answer; net/http writes it whole and
+// nothing else looks like it: no answer of ours is plain text.
+const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// Write implements net.Conn.
+func (c plainlessConn) Write(b []byte) (int, error) {
+	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
+		return c.Conn.Write(b)
+	}
+	f := unreadable(string(b[len("HTTP/1.1 "):][:3]))
+	body := encodeFault(f)
+	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		f.HTTPStatus(), http.StatusText(f.HTTPStatus()), len(body), body)
+	return len(b), err
+}
+
+func unreadable(status string) *fault.Fault {
+	switch n, _ := strconv.Atoi(status); n {
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return ErrHeaders
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return ErrRequest.WithStatus(n)
+	}
+	return ErrRequest
+}

@@ -1,0 +1,72 @@
+package transcode
+
+import (
+	"bytes"
+	"strconv"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// fits compares one value with the type of a field that is a scalar, an enum or one
+// of protobuf's own messages.
+func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
+	quoted := value[0] == '"'
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		if !quoted {
+			return &flaw{reason: "must be a string"}
+		}
+		return nil
+	case protoreflect.BoolKind:
+		if value[0] != 't' && value[0] != 'f' {
+			return &flaw{reason: "must be true or false"}
+		}
+		return nil
+	case protoreflect.EnumKind:
+		return names(f.Enum(), value)
+	case protoreflect.FloatKind, protoreflect.DoubleKind:
+		return parses(f, value, "must be a number")
+	case protoreflect.BytesKind:
+		return parses(f, value, "must be base64")
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return parses(f, value, "is not a "+string(f.Message().Name()))
+	}
+	if bytes.ContainsAny(value, ".eE") { // protojson reads 1e1 as 10
+		return &flaw{reason: "must be an integer"}
+	}
+	return parses(f, value, "must be an integer of its type")
+}
+
+func names(d protoreflect.EnumDescriptor, value []byte) *flaw {
+	var known protoreflect.EnumValueDescriptor
+	if value[0] == '"' {
+		known = d.Values().ByName(protoreflect.Name(text(value)))
+	} else if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
+		known = d.Values().ByNumber(protoreflect.EnumNumber(n))
+	}
+	if known == nil {
+		return &flaw{reason: "is not a value of " + string(d.Name())}
+	}
+	return nil
+}
+
+// parses asks protojson to read the value alone.
+func parses(f protoreflect.FieldDescriptor, value []byte, reason string) *flaw {
+	parent := f.ContainingMessage()
+	if parent.IsMapEntry() {
+		return nil // has no type of its own; it is read with the whole body
+	}
+	t, err := protoregistry.GlobalTypes.FindMessageByName(parent.FullName())
+	if err != nil {
+		return &flaw{reason: reason}
+	}
+	if f.IsList() {
+		value = bytes.Join([][]byte{[]byte("["), value, []byte("]")}, nil)
+	}
+	body := bytes.Join([][]byte{[]byte(`{"` + f.JSONName() + `":`), value, []byte("}")}, nil)
+	if lenient.Unmarshal(body, t.New().Interface()) != nil {
+		return &flaw{reason: reason}
+	}
+	return nil
+}

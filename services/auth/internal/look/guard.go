@@ -1,0 +1,40 @@
+package look
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// Guard puts the headers of every page before a handler, and refuses forms that another
+// site posts. publicURL is where browsers reach the pages; its origin is the only one
+// that counts where a browser does not say itself that a request comes from its own site.
+func (l *Look) Guard(next http.Handler, publicURL string) (http.Handler, error) {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", publicURL)
+	}
+	own := http.NewCrossOriginProtection()
+	if err := own.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
+	}
+	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.Notice(w, r, http.StatusForbidden, "foreign", "")
+	}))
+	return l.headed(own.Handler(next)), nil
+}
+
+func (l *Look) headed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", l.policy)
+		// With no-referrer a browser would post our own forms with "Origin: null", which
+		// cannot be told from another site's (Fetch standard, "append a request Origin header").
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("X-Robots-Tag", "noindex")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,92 @@
+// Package pages lets an http.Handler answer the requests that the gateway hands on over
+// NATS, unread. The handler meets an ordinary http.Request, whose Host says nothing:
+// what a browser or a proxy claims about the host never reaches a page.
+package pages
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+const (
+	// maxBody is far more than any form of ours has, in bytes.
+	maxBody = 64 << 10
+	// host is a name that no site can have (RFC 6761 section 6.4). It must not be empty:
+	// "Origin: null" would then pass for the same origin.
+	host = "host.invalid"
+)
+
+type server struct {
+	authv1.UnsafeAuthServer // a method that is missing here does not compile
+	handler                 http.Handler
+}
+
+// New returns the service's methods, answered by h.
+func New(h http.Handler) authv1.AuthServer { return server{handler: h} }
+
+// ServePage fails for what is no HTTP request; everything else is for the handler.
+func (s server) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	in, err := request(ctx, r.GetRequest())
+	if err != nil {
+		return nil, err
+	}
+	out := &answer{header: http.Header{}}
+	in.Body = http.MaxBytesReader(out, in.Body, maxBody)
+	s.handler.ServeHTTP(out, in)
+	return &authv1.ServePageResponse{Response: out.message()}, nil
+}
+
+func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error) {
+	// A URI with scheme or host would be a request to a proxy (RFC 9112 section 3.2.2).
+	u, err := url.ParseRequestURI(m.GetUri())
+	if err != nil || u.IsAbs() || u.Host != "" {
+		return nil, fault.ErrInvalid.Because(err)
+	}
+	r := &http.Request{
+		Method: m.GetMethod(), URL: u, RequestURI: m.GetUri(), Host: host, Header: http.Header{},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(bytes.NewReader(m.GetBody())), ContentLength: int64(len(m.GetBody())),
+	}
+	for _, h := range m.GetHeaders() {
+		r.Header.Add(h.GetName(), h.GetValue())
+	}
+	return r.WithContext(ctx), nil
+}
+
+// answer is an http.ResponseWriter that keeps everything.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(b)
+}
+
+func (a *answer) message() *heraldv1.HttpResponse {
+	a.WriteHeader(http.StatusOK)
+	m := &heraldv1.HttpResponse{Status: int32(a.status), Body: a.body.Bytes()}
+	for name, values := range a.header {
+		for _, v := range values {
+			m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
+		}
+	}
+	return m
+}

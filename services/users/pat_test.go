@@ -1,0 +1,94 @@
+package users_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+func TestPersonalAccessTokens(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	id := w.person(w.admin, "mini")
+	forever, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	if err != nil || !secret.WellFormedToken(forever.Token) {
+		t.Fatalf("%v, %v", forever, err)
+	}
+	hour, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(time.Hour))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))})
+	refused(t, err, "EXPIRATION_PAST", "expirationDate")
+	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: "nobody"})
+	refused(t, err, "USER_NOT_FOUND")
+	_, elsewhere := w.org("Elsewhere")
+	_, err = w.gateway.AddPersonalAccessToken(elsewhere, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	refused(t, err, "USER_NOT_FOUND")
+
+	c, err := w.resolve(forever.Token, "")
+	if err != nil || c.UserID != id || c.OrganizationID != w.orgID || len(c.Scopes) != 2 || len(c.Memberships) != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	read, err := w.gateway.GetPersonalAccessToken(w.admin, &usersv1.GetPersonalAccessTokenRequest{UserId: id, TokenId: forever.TokenId})
+	if err != nil || read.Token.ExpirationDate.AsTime().Year() != 9999 {
+		t.Errorf("%v, %v", read, err)
+	}
+	list, err := w.gateway.SearchMyPersonalAccessTokens(w.as(c), &usersv1.SearchMyPersonalAccessTokensRequest{})
+	if err != nil || list.Details.TotalResult != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+	refused(t, err, "FRESH_LOGIN_REQUIRED")
+	for _, foreign := range []*usersv1.GetPersonalAccessTokenRequest{{UserId: w.adminID, TokenId: forever.TokenId}, {UserId: id, TokenId: "none"}} {
+		_, err = w.gateway.GetPersonalAccessToken(w.admin, foreign)
+		refused(t, err, "PAT_NOT_FOUND")
+	}
+
+	ahead.Store(int64(61 * time.Minute))
+	_, err = w.resolve(hour.Token, "")
+	refused(t, err, "TOKEN_INVALID")
+	if _, err := w.gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.resolve(forever.Token, "")
+	refused(t, err, "TOKEN_INVALID")
+	_, err = w.resolve("hrld_", "")
+	refused(t, err, "TOKEN_INVALID")
+}
+
+// Whom a token stands for depends on the organization asked for; who does not belong
+// there learns nothing about it.
+func TestResolveInOrganizations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orgA, inA := w.org("A")
+	orgB, _ := w.org("B")
+	id := w.person(w.admin, "mini")
+	w.addMember(inA, id, "ORG_OWNER_VIEWER")
+	pat, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := w.resolve(pat.Token, w.orgID); err != nil || len(c.Memberships) != 0 {
+		t.Errorf("home: %+v, %v", c, err)
+	}
+	if c, err := w.resolve(pat.Token, orgA); err != nil || !c.Can("user.read", "") || c.Can("user.write", "") {
+		t.Errorf("member: %+v, %v", c, err)
+	}
+	_, known := w.resolve(pat.Token, orgB)
+	refused(t, known, "PERMISSION_DENIED")
+	_, unknown := w.resolve(pat.Token, "nowhere")
+	refused(t, unknown, "PERMISSION_DENIED")
+	_, err = w.resolve(w.adminToken, "nowhere")
+	refused(t, err, "ORG_NOT_FOUND")
+}

@@ -1,0 +1,62 @@
+// Package browser starts a real browser for tests of pages: Chromium without a window,
+// with a profile of its own that ends with the test, and with everything off by which a
+// browser calls its maker.
+package browser
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// limit is how long one test may use its browser.
+const limit = 2 * time.Minute
+
+// Open starts a browser and answers with the context that chromedp's actions take. It
+// fails the test where no browser is installed, saying what to type.
+func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	flags := append([]chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(find(t)),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.NoSandbox, // root has none, and the pages are our own
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-extensions", true),
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("password-store", "basic"),
+	}, options...)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
+	allocator, stop := chromedp.NewExecAllocator(limited, flags...)
+	ctx, closeTab := chromedp.NewContext(allocator, chromedp.WithLogf(t.Logf))
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("stop the browser: %v", err)
+		}
+		closeTab()
+		stop()
+		cancel()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return ctx
+}
+
+func find(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no browser in PATH; on Debian type: apt-get install chromium")
+	return ""
+}
