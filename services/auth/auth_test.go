@@ -223,7 +223,7 @@ func TestRetry(t *testing.T) {
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Config{
-		{PublicURL: public, DefaultLanguage: "tlh"}, {PublicURL: public}, {PublicURL: "login.example.com", DefaultLanguage: "en"}, {DefaultLanguage: "en"},
+		{PublicURL: public, DefaultLanguage: "ko"}, {PublicURL: public}, {PublicURL: "login.example.com", DefaultLanguage: "en"}, {DefaultLanguage: "en"},
 	} {
 		s := kit.Open(t, testkit.Ground(t))
 		if err := New(t.Context(), s, c); err == nil {

@@ -3,6 +3,7 @@ package inbox
 import (
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func FuzzParse(f *testing.F) {
 		if !utf8.ValidString(m.Text) || !utf8.ValidString(m.HTML) {
 			t.Error("invalid UTF-8")
 		}
-		if err := pages.ExecuteTemplate(t.Output(), "mail.html", m); err != nil {
+		if err := pages.ExecuteTemplate(io.Discard, "mail.html", m); err != nil {
 			t.Error(err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -44,9 +45,9 @@ func (s server) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*aut
 }
 
 func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error) {
-	// A URI with scheme or host would be a request to a proxy (RFC 9112 section 3.2.2).
+	// A URI with a scheme would be a request to a proxy (RFC 9112 section 3.2.2).
 	u, err := url.ParseRequestURI(m.GetUri())
-	if err != nil || u.IsAbs() || u.Host != "" {
+	if err != nil || u.IsAbs() || !strings.HasPrefix(u.Path, "/") {
 		return nil, fault.ErrInvalid.Because(err)
 	}
 	r := &http.Request{

@@ -1,0 +1,156 @@
+package domain_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/secret"
+)
+
+func TestSlug(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Herald": "herald", " Déjà  Vu, AG! ": "deja-vu-ag", "日本": "", "--": "", "Straße 7": "stra-e-7", "ﬁne": "fine",
+		strings.Repeat("a", 70): strings.Repeat("a", 63),
+		// A label does not end with a hyphen (RFC 1035, 2.3.1).
+		strings.Repeat("a", 62) + " b": strings.Repeat("a", 62),
+	} {
+		if got := domain.Slug(name); got != want {
+			t.Errorf("Slug(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestCheckEmail(t *testing.T) {
+	t.Parallel()
+	for s, ok := range map[string]bool{
+		"mini@example.com": true, "admin@localhost": true, "mini+tag@example.com": true, "mïni@exämple.com": true, "o'neil@example.com": true,
+		"": false, "mini": false, "@example.com": false, "mini@": false, "a@b@c": false, "Mini <mini@example.com>": false, "<mini@example.com>": false,
+		"a@b.ch,c@d.ch": false, "a@b.ch;c@d.ch": false, "a@b.ch\r\nBcc: c@d.ch": false, "a b@c.ch": false, `"a b"@c.ch`: false, "a(b)@c.ch": false,
+		"mini@[127.0.0.1]": false, "a@b.ch\x00": false, strings.Repeat("a", 250) + "@b.ch": false,
+	} {
+		if err := domain.CheckEmail(s); (err == nil) != ok {
+			t.Errorf("CheckEmail(%q) = %v", s, err)
+		}
+	}
+}
+
+func FuzzCheckEmail(f *testing.F) {
+	f.Add("mini@example.com")
+	f.Add("a@b.ch\r\nBcc: c@d.ch")
+	f.Fuzz(func(t *testing.T, s string) {
+		if domain.CheckEmail(s) == nil && (len(s) > 254 || strings.ContainsAny(s, "\r\n\t ,;<>\"") || strings.Count(s, "@") != 1) {
+			t.Errorf("%q was taken for an address", s)
+		}
+	})
+}
+
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{"": "", "de": "de", "DE": "de", "de_CH": "de-CH", "zh-hant-TW": "zh-Hant-TW", "xx": "xx", "tlh": "tlh"} {
+		if got, err := domain.Language(s); got != want || err != nil {
+			t.Errorf("Language(%q) = %q, %v; want %q", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"de;", "d", "german language", "-", "de-", "1", "\x00"} {
+		if got, err := domain.Language(s); !errors.Is(err, domain.ErrLanguage) {
+			t.Errorf("Language(%q) = %q, %v", s, got, err)
+		}
+	}
+}
+
+func FuzzLanguage(f *testing.F) {
+	f.Add("de_CH")
+	f.Add("x-a-b")
+	f.Fuzz(func(t *testing.T, s string) {
+		tag, err := domain.Language(s)
+		if err != nil {
+			return
+		}
+		if again, err := domain.Language(tag); err != nil || again != tag {
+			t.Errorf("%q was kept as %q, which reads as %q, %v", s, tag, again, err)
+		}
+	})
+}
+
+func keys(t *testing.T) secret.Keys {
+	k, err := secret.ParseKeys(secret.NewKeyText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestCoder(t *testing.T) {
+	t.Parallel()
+	c, nonce := domain.NewCoder(keys(t)), domain.Nonce()
+	code := c.Code("init", "u1", nonce)
+	if len(code) != 8 || strings.ContainsAny(code, "IO01L") || strings.ToUpper(code) != code {
+		t.Errorf("code %q", code)
+	}
+	if code != c.Code("init", "u1", nonce) {
+		t.Error("a code changes")
+	}
+	mac := c.MAC("init", "u1", code)
+	for typed, right := range map[string]bool{code: true, strings.ToLower(code): true, " " + code[:4] + " - " + code[4:]: true, code + "A": false, "": false, code[1:]: false} {
+		if c.Right("init", "u1", typed, mac) != right {
+			t.Errorf("Right(%q) = %t", typed, !right)
+		}
+	}
+	if c.Right("init", "u2", code, mac) || c.Right("reset", "u1", code, mac) || c.Right("init", "u1", code, nil) {
+		t.Error("a code is right for another user, purpose or without a MAC")
+	}
+	seen := map[string]bool{}
+	for range 1000 {
+		seen[c.Code("init", "u1", domain.Nonce())] = true
+	}
+	if len(seen) != 1000 {
+		t.Errorf("%d different codes of 1,000", len(seen))
+	}
+}
+
+func TestOTPSecret(t *testing.T) {
+	t.Parallel()
+	const kept = "JBSWY3DPEHPK3PXP"
+	for _, s := range []string{kept, strings.ToLower(kept), "JBSW Y3DP-EHPK 3PXP", kept + "===="} {
+		if got, err := domain.OTPSecret(s); got != kept || err != nil {
+			t.Errorf("OTPSecret(%q) = %q, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "JBSWY3DP", "0189" + kept, strings.Repeat("A", 105), kept + "é"} {
+		if _, err := domain.OTPSecret(s); !errors.Is(err, domain.ErrOTPCode) {
+			t.Errorf("OTPSecret(%q): %v", s, err)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	k := keys(t)
+	fields := map[string]string{"userName": "mini", "credential": "x", "phone.phone": ""}
+	d := domain.NewDigest(k, "u1", fields)
+	if len(d) != 2 || d["userName"] == domain.NewDigest(k, "u2", fields)["userName"] {
+		t.Errorf("digest %v", d)
+	}
+	if err := d.Compare(domain.NewDigest(k, "u1", fields)); err != nil {
+		t.Error(err)
+	}
+	err := d.Compare(domain.NewDigest(k, "u1", map[string]string{"userName": "maxi", "phone.phone": "+41"}))
+	if err == nil || !strings.HasSuffix(err.Error(), "another credential, phone.phone, userName") {
+		t.Errorf("%v", err)
+	}
+}
+
+// No way of printing a user shows the password hash.
+func TestUserHidesItsHash(t *testing.T) {
+	t.Parallel()
+	u := domain.User{PasswordHash: "canary"}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		if s := fmt.Sprintf(verb, u) + fmt.Sprintf(verb, &u) + fmt.Sprintf(verb, u.PasswordHash); strings.Contains(s, "canary") {
+			t.Errorf("%s prints the hash", verb)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package users_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"herald/services/users"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+// The first start leaves a token that works, readable by its owner only; starting
+// again changes nothing; a start that was killed between any two steps is finished.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	url, dir := kit.Database(t), t.TempDir()
+	file := dir + "/admin.pat"
+	start := func() users.Administrator {
+		t.Helper()
+		s, err := g.Open(t.Context(), "users", url, users.Migrations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		admin, err := users.New(t.Context(), s, users.Config{PublicURL: "https://id.example.com", MaxLimit: 1000, TokenFile: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return admin
+	}
+	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o600); err != nil { // killed before the commit
+		t.Fatal(err)
+	}
+	admin := start()
+	if admin.LoginName != "admin" || len(admin.Password.Reveal()) != 16 {
+		t.Errorf("administrator %+v", admin)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	token := read(t, file)
+	if again := start(); again.LoginName != "" || read(t, file) != token {
+		t.Error("the second start made something")
+	}
+	if err := os.Rename(file, file+".new"); err != nil { // killed after the commit
+		t.Fatal(err)
+	}
+	if start(); read(t, file) != token {
+		t.Error("the token of a start that was killed is gone")
+	}
+	if err := os.WriteFile(file+".new", []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start()
+	if _, err := os.Stat(file + ".new"); !os.IsNotExist(err) || read(t, file) != token {
+		t.Error("a file that no start wrote was kept")
+	}
+}
+
+func TestWrongPublicURL(t *testing.T) {
+	t.Parallel()
+	s := kit.Open(t, testkit.Ground(t))
+	defer s.Close()
+	for _, url := range []string{"", "localhost:8080", "https://", "://"} {
+		if _, err := users.New(t.Context(), s, users.Config{PublicURL: url}); err == nil || !strings.Contains(err.Error(), "HERALD_PUBLIC_URL") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
