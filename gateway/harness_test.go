@@ -48,7 +48,7 @@ type world struct {
 	*users
 	url   string
 	auth  *auth
-	conn  *nats.Conn // of the users service
+	conns []*nats.Conn // of the services, users first
 	lines *lines
 	clock *clock
 }
@@ -62,7 +62,7 @@ func start(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.Now = w.clock.Now
-	w.conn = w.serve(t, "users", &usersv1.Users_ServiceDesc, w.users)
+	w.serve(t, "users", &usersv1.Users_ServiceDesc, w.users)
 	w.serve(t, "auth", &authv1.Auth_ServiceDesc, w.auth)
 	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -80,7 +80,7 @@ func start(t testing.TB) *world {
 	return w
 }
 
-func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service any) *nats.Conn {
+func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service any) {
 	address := w.Bus
 	address.User, address.Password = name, bus.Password(w.Keys, name)
 	nc, err := bus.Connect(t.Context(), address, w.Log)
@@ -94,7 +94,7 @@ func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Drain(); nc.Close() })
-	return nc
+	w.conns = append(w.conns, nc)
 }
 
 // clock is time that a test can move on.

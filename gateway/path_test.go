@@ -76,7 +76,7 @@ func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 		{"GET / HTTP/1.1\r\n\r\n", 400, "MALFORMED_REQUEST"},
 		{"GET management/v1/users/u1 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "MALFORMED_REQUEST"},
 		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"nonsense\r\n\r\n", 400, "MALFORMED_REQUEST"},
+		{"this is no HTTP\r\n\r\n", 400, "MALFORMED_REQUEST"},
 		{"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400, "MALFORMED_REQUEST"},
 		{"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 505, "MALFORMED_REQUEST"},
 		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "MALFORMED_REQUEST"},

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -48,7 +49,10 @@ func (w *world) overGRPC(t testing.TB, token, userID string) (*usersv1.GetUserRe
 	t.Helper()
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
 	r, err := usersv1.NewUsersClient(w.dial(t)).GetUser(ctx, &usersv1.GetUserRequest{UserId: userID})
-	return r, status.Convert(err).Proto()
+	if err != nil {
+		return nil, status.Convert(err).Proto()
+	}
+	return r, &statuspb.Status{}
 }
 
 // overWeb makes the call with frames of gRPC-Web over HTTP/1.1.
@@ -56,16 +60,36 @@ func (w *world) overWeb(t testing.TB, token, userID string) (*usersv1.GetUserRes
 	t.Helper()
 	data, _ := proto.Marshal(&usersv1.GetUserRequest{UserId: userID})
 	got := w.do(t, "POST", getUser, string(framed(data)), append(as(token), "Content-Type", "application/grpc-web+proto")...)
-	trailer := got.Header.Clone()
-	var r *usersv1.GetUserResponse
-	for rest := got.body; len(rest) > 0; {
-		flags, part := rest[0], rest[5:5+binary.BigEndian.Uint32(rest[1:5])]
-		rest = rest[5+len(part):]
+	for flags, part := range frames(got.body) {
 		if flags&0x80 == 0 {
-			r = &usersv1.GetUserResponse{}
+			r := &usersv1.GetUserResponse{}
 			if err := proto.Unmarshal(part, r); err != nil {
 				t.Fatal(err)
 			}
+			return r, trailerStatus(t, webTrailer(t, got))
+		}
+	}
+	return nil, trailerStatus(t, webTrailer(t, got))
+}
+
+// frames lists the frames of a gRPC-Web answer: flags and content.
+func frames(body []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		for len(body) > 0 {
+			flags, part := body[0], body[5:5+binary.BigEndian.Uint32(body[1:5])]
+			if body = body[5+len(part):]; !yield(flags, part) {
+				return
+			}
+		}
+	}
+}
+
+// webTrailer is the trailer of a gRPC-Web answer, wherever it stands.
+func webTrailer(t testing.TB, got answer) http.Header {
+	t.Helper()
+	trailer := got.Header.Clone()
+	for flags, part := range frames(got.body) {
+		if flags&0x80 == 0 {
 			continue
 		}
 		for line := range strings.SplitSeq(strings.TrimSpace(string(part)), "\r\n") {
@@ -73,7 +97,7 @@ func (w *world) overWeb(t testing.TB, token, userID string) (*usersv1.GetUserRes
 			trailer.Set(name, strings.TrimSpace(value))
 		}
 	}
-	return r, trailerStatus(t, trailer)
+	return trailer
 }
 
 func framed(data []byte) []byte {
@@ -291,7 +315,7 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	for _, s := range list.GetListServicesResponse().Service {
 		names = append(names, s.Name)
 	}
-	if got := strings.Join(names, " "); got != "grpc.health.v1.Health herald.notification.v1.Notifications herald.text.v1.Text herald.users.v1.Users" {
+	if got := strings.Join(names, " "); got != "herald.notification.v1.Notifications herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "herald.users.v1.Users"}})

@@ -1,15 +1,18 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -22,6 +25,7 @@ const (
 	laneLength = 16 // deliveries that wait in a lane
 	maxTries   = 10 // faults after which an event is put aside
 	redeliver  = 30 * time.Second
+	handling   = 15 * time.Second // one try
 	longest    = 15 * time.Second // between tries while somebody is away
 )
 
@@ -65,11 +69,18 @@ type Consumer struct {
 	Log      *slog.Logger
 	Handlers []Handler
 	seed     maphash.Seed
+	// held are the deliveries that are here and not answered yet.
+	held *sync.Map
+	// pause grows with each fault of an event.
+	pause time.Duration
 }
 
 // Run consumes until ctx ends.
 func (c Consumer) Run(ctx context.Context) {
-	c.seed = maphash.MakeSeed()
+	c.seed, c.held, c.pause = maphash.MakeSeed(), new(sync.Map), cmp.Or(c.pause, pause)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	keeping.Go(func() { c.keep(ctx) })
 	for ctx.Err() == nil {
 		if err := c.consume(ctx); err != nil && ctx.Err() == nil {
 			c.Log.WarnContext(ctx, "events are not consumed; trying again", "err", err)
@@ -78,16 +89,20 @@ func (c Consumer) Run(ctx context.Context) {
 	}
 }
 
+// keep tells JetStream of everything held that it is in good hands. Without it an
+// event that only waits its turn would be delivered again, and that would count
+// like a fault.
+func (c Consumer) keep(ctx context.Context) {
+	for wait(ctx, nil, redeliver/3) {
+		c.held.Range(func(m, _ any) bool {
+			_ = m.(jetstream.Msg).InProgress() // at worst a repeat
+			return true
+		})
+	}
+}
+
 func (c Consumer) consume(ctx context.Context) error {
-	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliver, MaxDeliver: -1, MaxAckPending: 1024}
-	for _, h := range c.Handlers {
-		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
-	}
-	consumer, err := c.JS.CreateOrUpdateConsumer(ctx, Stream, config)
-	if err != nil {
-		return fmt.Errorf("consumer %s: %w", c.Service, err)
-	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(lanes * laneLength))
+	messages, err := c.messages(ctx)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
@@ -103,6 +118,7 @@ func (c Consumer) consume(ctx context.Context) error {
 		busy.Go(func() {
 			for m := range queues[i] {
 				c.take(ctx, m)
+				c.held.Delete(m)
 			}
 		})
 	}
@@ -114,68 +130,106 @@ func (c Consumer) consume(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("consumer %s: %w", c.Service, err)
 		}
-		lane := maphash.String(c.seed, m.Headers().Get(headerSubject)) % lanes
-		select {
-		case queues[lane] <- m:
-		case <-ctx.Done():
-			return nil
-		}
+		c.held.Store(m, nil)
+		queues[maphash.String(c.seed, m.Headers().Get(headerSubject))%lanes] <- m
 	}
+}
+
+// messages asks for one delivery at a time: those fetched ahead would wait where
+// nobody keeps them, and other replicas would go without.
+func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, error) {
+	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliver, MaxDeliver: -1, MaxAckPending: 1024}
+	for _, h := range c.Handlers {
+		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
+	}
+	consumer, err := c.JS.CreateOrUpdateConsumer(ctx, Stream, config)
+	if err != nil {
+		return nil, err
+	}
+	return consumer.Messages(jetstream.PullMaxMessages(1))
 }
 
 // take handles one delivery to its end: acknowledged, to be delivered again, or put
 // aside among the dead.
 func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	err := c.patiently(ctx, m)
-	if ctx.Err() != nil {
-		return // not acknowledged: it comes again
-	}
-	meta, _ := m.Metadata()
-	switch {
-	case err == nil:
+	if err == nil {
 		_ = m.Ack() // a lost acknowledgement is a repeat
-	case meta != nil && meta.NumDelivered >= maxTries:
-		if err := c.bury(ctx, m, err); err != nil {
-			c.Log.ErrorContext(ctx, "event cannot be put aside", "subject", m.Subject(), "err", err)
-			_ = m.NakWithDelay(longest)
-		}
-	default:
+		return
+	}
+	if ctx.Err() != nil {
+		_ = m.Nak() // another replica has the time
+		return
+	}
+	tries := deliveries(m)
+	if tries < maxTries {
 		c.Log.WarnContext(ctx, "event not handled; it comes again", "subject", m.Subject(), "id", m.Headers().Get(headerID), "err", err)
-		_ = m.NakWithDelay(time.Duration(meta.NumDelivered) * pause)
+		_ = m.NakWithDelay(time.Duration(tries) * c.pause)
+		return
+	}
+	if err := c.bury(ctx, m, err); err != nil {
+		c.Log.ErrorContext(ctx, "event cannot be put aside", "subject", m.Subject(), "err", err)
+		_ = m.NakWithDelay(longest)
 	}
 }
 
-// patiently tries again while somebody whom the handler needs is away. That is not
-// the event's fault: it counts for nothing, and holds back those behind it.
+func deliveries(m jetstream.Msg) uint64 {
+	meta, err := m.Metadata()
+	if err != nil {
+		return 1 // not from a consumer
+	}
+	return meta.NumDelivered
+}
+
+// patiently tries again while somebody whom the handler needs is away or busy. That
+// is not the event's fault: it counts for nothing, and holds back those behind it.
 func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
-	for delay := pause; ; delay = min(2*delay, longest) {
+	for delay := c.pause; ; delay = min(2*delay, longest) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		err := c.handle(ctx, m)
-		if code := fault.From(err).Code; err == nil || code != fault.Unavailable && code != fault.Deadline {
+		if err == nil || !passing(fault.From(err).Code) {
 			return err
 		}
-		_ = m.InProgress()
-		if !wait(ctx, nil, delay) {
-			return err
-		}
+		wait(ctx, nil, delay)
 	}
 }
 
-func (c Consumer) handle(ctx context.Context, m jetstream.Msg) error {
-	ctx, cancel := context.WithTimeout(ctx, redeliver/2)
+func passing(code fault.Code) bool {
+	return code == fault.Unavailable || code == fault.Deadline || code == fault.Exhausted
+}
+
+// handle gives a delivery to its handler. A panic is the event's fault too: the
+// process has other things to do.
+func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, handling)
 	defer cancel()
-	h := m.Headers()
-	d := Delivery{ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor)}
-	var err error
-	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {
-		return fmt.Errorf("%s: %w", headerSequence, err)
-	}
-	if d.Time, err = time.Parse(time.RFC3339Nano, h.Get(headerTime)); err != nil {
-		return fmt.Errorf("%s: %w", headerTime, err)
+	d, err := delivery(m.Headers())
+	if err != nil {
+		return err
 	}
 	for _, handler := range c.Handlers {
 		if m.Subject() == handler.kind.subject(token(d.OrganizationID)) {
 			return handler.handle(ctx, d, m.Data())
 		}
 	}
-	return nil // an older version of the consumer asked for it
+	return errors.New("no handler: was it asked for by a newer version?")
+}
+
+func delivery(h nats.Header) (Delivery, error) {
+	d := Delivery{ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor)}
+	var err error
+	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {
+		return d, fmt.Errorf("%s: %w", headerSequence, err)
+	}
+	if d.Time, err = time.Parse(time.RFC3339Nano, h.Get(headerTime)); err != nil {
+		return d, fmt.Errorf("%s: %w", headerTime, err)
+	}
+	return d, nil
 }

@@ -32,7 +32,8 @@ type Save struct {
 	// AggregateID and OrganizationID say what the event is about.
 	AggregateID    string
 	OrganizationID string
-	// OrganizationOf is SQL for the organization, for those who do not know it.
+	// OrganizationOf is SQL for the organization, for those who do not know it; it
+	// falls back to $5, which is OrganizationID.
 	OrganizationOf string
 	// EventID is chosen by those who must know it beforehand; empty for a fresh one.
 	EventID string
@@ -61,8 +62,7 @@ func (s *Save) Also(sql string, args ...any) {
 	s.SQL += ", " + sql
 }
 
-// Create runs one statement in one round trip. It answers with the new object's
-// record, and the event's id.
+// Create runs one statement in one round trip and answers with the new object's record.
 func (j Journal) Create(ctx context.Context, m proto.Message, s Save) (history.Record, error) {
 	e, err := j.event(ctx, m, s)
 	if err != nil {
@@ -141,13 +141,13 @@ func Change[T any, P interface {
 			return rollback(ctx, c, s.fault(err))
 		}
 		P(&row).Moved(position, e.Time)
+		j.Committed()
 		return nil
 	})
 	if err != nil {
 		var none T
 		return none, postgres.Fault(err)
 	}
-	j.Committed()
 	return row, nil
 }
 
@@ -185,7 +185,8 @@ func lock[T any](ctx context.Context, c *pgxpool.Conn, sql string, key []any) (r
 		row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 		return err
 	})
-	return row, c.SendBatch(ctx, &b).Close()
+	err = c.SendBatch(ctx, &b).Close()
+	return row, err
 }
 
 func save(ctx context.Context, c *pgxpool.Conn, e Event, s Save) (position int64, err error) {
@@ -193,19 +194,15 @@ func save(ctx context.Context, c *pgxpool.Conn, e Event, s Save) (position int64
 	sql, args := e.with(s)
 	b.Queue(sql, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
 	b.Queue("commit")
-	return position, c.SendBatch(ctx, &b).Close()
+	err = c.SendBatch(ctx, &b).Close()
+	return position, err
 }
 
-// rollback ends a transaction that changed nothing. A connection on which even
-// that fails is closed, and with it the transaction.
+// rollback ends a transaction that changed nothing, and passes on why. Where even
+// that fails the pool closes the connection, and with it the transaction.
 func rollback(ctx context.Context, c *pgxpool.Conn, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if _, err := c.Exec(ctx, "rollback"); err != nil {
-		_ = c.Conn().Close(ctx)
-		if cause == nil {
-			return fmt.Errorf("rollback: %w", err)
-		}
-	}
+	_, _ = c.Exec(ctx, "rollback")
 	return cause
 }

@@ -18,7 +18,8 @@ const (
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
 	ackWait = 10 * time.Second
-	lockKey = 0x6865726c64 // "herald"
+	round   = 30 * time.Second // the most that one window, or one question about the lock, may take
+	lockKey = 0x6865726c64     // "herald"
 )
 
 // Relay publishes what Journal recorded. Of the relays on one database one works
@@ -57,11 +58,15 @@ func (r Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	for held := false; !held; {
-		if err := conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, lockKey).Scan(&held); err != nil {
+	for {
+		held, err := tryLock(ctx, conn)
+		if err != nil {
 			return fmt.Errorf("relay lock: %w", err)
 		}
-		if !held && !wait(ctx, nil, standby) {
+		if held {
+			break
+		}
+		if !wait(ctx, nil, standby) {
 			return nil
 		}
 	}
@@ -76,6 +81,10 @@ func (r Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
 	defer sub.Unsubscribe()
+	// News from before the server knows of the subscription is seen by the first look.
+	if err := r.Conn.FlushTimeout(ackWait); err != nil {
+		return fmt.Errorf("relay wake-up: %w", err)
+	}
 	for {
 		n, err := r.relay(ctx, conn)
 		if err != nil {
@@ -87,10 +96,19 @@ func (r Relay) hold(ctx context.Context) error {
 	}
 }
 
+func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, round)
+	defer cancel()
+	err = conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, lockKey).Scan(&held)
+	return held, err
+}
+
 // relay publishes and deletes the oldest events, and says how many. A crash between
 // the two publishes them again: within two minutes JetStream drops the repeat, after
 // that consumers do.
 func (r Relay) relay(ctx context.Context, conn *pgx.Conn) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, round)
+	defer cancel()
 	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id, e.actor, e.data, e.time
 		from outbox o join events e using (position) order by o.position limit $1`, window)
 	if err != nil {
@@ -139,14 +157,14 @@ func (r Relay) publish(ctx context.Context, events []Event) error {
 		}
 		acks[i] = ack
 	}
-	limit := time.NewTimer(ackWait)
-	defer limit.Stop()
+	late := time.NewTimer(ackWait)
+	defer late.Stop()
 	for i, ack := range acks {
 		select {
 		case <-ack.Ok():
 		case err := <-ack.Err():
 			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
-		case <-limit.C:
+		case <-late.C:
 			return fmt.Errorf("publish event %s: no acknowledgement within %s", events[i].ID, ackWait)
 		case <-ctx.Done():
 			return ctx.Err()

@@ -73,7 +73,7 @@ func (k *Kit) start() (*local.Server, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return local.Start(ctx, local.Options{Dir: dir + "/postgres", Volatile: true})
+	return local.Start(ctx, local.Options{Dir: dir + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
 }
 
 // keys are for tests only; no running system accepts a key from this file.

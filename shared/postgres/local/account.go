@@ -38,6 +38,7 @@ func chooseAccount(dir string) (account, error) {
 	return account{}, errors.New("Postgres refuses to run as root and there is neither a user postgres nor nobody: `useradd --system postgres`")
 }
 
+// owner is the user of an earlier run: one that ran without root keeps its files.
 func owner(path string) (*user.User, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,7 +59,8 @@ func newAccount(u *user.User) (account, error) {
 	return account{u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// own makes a file the account's, with mode.
+// own makes a file the account's, with mode. It takes an open file, not a path: the
+// account may have put a link in that place.
 func (a account) own(f *os.File, mode fs.FileMode) error {
 	if a.credential != nil {
 		if err := f.Chown(int(a.credential.Uid), int(a.credential.Gid)); err != nil {

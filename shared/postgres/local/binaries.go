@@ -80,6 +80,7 @@ func firstNumber(text string) int {
 	return n
 }
 
+// complete tells a server's installation from a client's.
 func complete(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
@@ -89,6 +90,7 @@ func complete(dir string) bool {
 	return true
 }
 
+// inspect runs postgres as the account, which may not be allowed to.
 func (a account) inspect(ctx context.Context, dir string) (binaries, error) {
 	b := binaries{dir: dir}
 	if !complete(dir) {

@@ -79,6 +79,8 @@ func (s *Server) claim(ctx context.Context) error {
 	}
 }
 
+// lock fails with EWOULDBLOCK where another process has the lock. The kernel takes a
+// lock from a process that ends, however it ends.
 func (s *Server) lock(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDWR)
 	if err != nil {
@@ -137,6 +139,7 @@ func (s *Server) writePassword() error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

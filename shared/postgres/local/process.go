@@ -55,6 +55,7 @@ func (p *process) signal(sig syscall.Signal) {
 	p.cmd.Process.Signal(sig) // fails only when it has ended
 }
 
+// wait answers when the process has ended by itself, or was ended with the context.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -89,6 +90,7 @@ func (s *Server) launch(ctx context.Context, b binaries, volatile bool) error {
 	}
 }
 
+// arguments has all settings, so that a newer Herald changes them for old files too.
 func (s *Server) arguments(volatile bool) []string {
 	settings := []string{
 		"listen_addresses=" + loopback, "port=" + strconv.Itoa(s.port),

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,17 +107,9 @@ func (s *system) file(name string) string { return filepath.Join(s.DataDir, name
 
 // publicURL gives all services the one address that links are made of.
 func (s *system) publicURL() error {
-	public := s.services.Gateway.PublicURL
-	if public == "" {
-		_, port, err := net.SplitHostPort(s.services.Gateway.Listen)
-		if err != nil {
-			return fmt.Errorf("HERALD_LISTEN: %w", err)
-		}
-		public = "http://localhost:" + port
-	}
-	public = strings.TrimSuffix(public, "/")
+	public, err := s.services.Gateway.Origin()
 	s.services.Gateway.PublicURL, s.services.Users.PublicURL, s.services.Notification.PublicURL = public, public, public
-	return nil
+	return err
 }
 
 // start brings up the servers side by side, then the services side by side, then

@@ -72,6 +72,8 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
+// isLoopback judges a Host header, with or without a port. Names below localhost are
+// left out: not every resolver keeps them here (RFC 6761 section 6.3).
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -82,6 +84,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost")
 }
 
+// withMail looks up the mail that the path names, by ID or as latest.
 func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		m, found := in.find(r.PathValue("id"))
@@ -93,6 +96,8 @@ func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail))
 	}
 }
 
+// list answers with the part of the mails that start and limit ask for; without
+// them, and where they make no sense, with the first 50.
 func (in *Inbox) list(r *http.Request, query string) list {
 	mails := in.newest("")
 	all := list{Total: len(mails), Tags: []string{}}
@@ -126,6 +131,7 @@ func number(r *http.Request, name string, otherwise int) int {
 	return otherwise
 }
 
+// deleteMessages deletes the mails in the body's IDs; without IDs all, as Mailpit does.
 func (in *Inbox) deleteMessages(w http.ResponseWriter, r *http.Request) {
 	var body struct{ IDs []string }
 	if r.ContentLength != 0 {

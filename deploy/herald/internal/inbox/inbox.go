@@ -17,10 +17,12 @@ import (
 	"syscall"
 )
 
+// Bounds. The oldest mails go when there are more, or when they are bigger together;
+// a mail that is too big, or for too many, is refused; a client too many waits.
 const (
 	maxMails       = 10_000
-	maxBytes       = 512 << 20 // of all mails
-	maxMessage     = 1 << 20   // bytes of one mail
+	maxBytes       = 512 << 20
+	maxMessage     = 1 << 20 // bytes, announced as SIZE (RFC 1870)
 	maxRecipients  = 100
 	maxConnections = 64
 )
@@ -50,7 +52,8 @@ type delivery struct {
 
 var errClosed = errors.New("inbox: closed")
 
-// Open reads the mails in dir, which is made when it is missing.
+// Open reads the mails in dir, which is made when it is missing and closed to other
+// users: mails hold codes. It fails when another process has the directory.
 func Open(dir string, log *slog.Logger) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
@@ -143,12 +146,14 @@ func (in *Inbox) settle(d *delivery, m *Summary) {
 	in.arrival = make(chan struct{})
 }
 
+// insert keeps the order by ID, which mails that are stored side by side may leave.
 func (in *Inbox) insert(m *Summary) {
 	i, _ := in.index(m.ID)
 	in.mails = slices.Insert(in.mails, i, m)
 	in.bytes += m.Size
 }
 
+// index tells where in mails an ID is, or would be.
 func (in *Inbox) index(id string) (i int, found bool) {
 	return slices.BinarySearchFunc(in.mails, id, func(m *Summary, id string) int { return cmp.Compare(m.ID, id) })
 }
@@ -208,6 +213,7 @@ func (in *Inbox) find(id string) (Mail, bool) {
 	return mail, true
 }
 
+// lookUp answers with nil for a mail that is not here.
 func (in *Inbox) lookUp(id string) *Summary {
 	in.mu.Lock()
 	defer in.mu.Unlock()

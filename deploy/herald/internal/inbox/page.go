@@ -39,6 +39,7 @@ func (in *Inbox) mountPages(mux *http.ServeMux) {
 	})
 }
 
+// listPage shows the mails, refreshing itself, or a search: any request with q.
 func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
 	page := struct {
 		list
@@ -65,6 +66,7 @@ func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
 	render(w, "list.html", page)
 }
 
+// frame is the HTML of a mail, as a document of its own. Its links open new tabs.
 func frame(w http.ResponseWriter, _ *http.Request, m Mail) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", framePolicy)
@@ -85,6 +87,7 @@ func (a Address) String() string {
 	return a.Name + " <" + a.Address + ">"
 }
 
+// people writes mailboxes as one line.
 func people(list []Address) string {
 	names := make([]string, len(list))
 	for i, a := range list {

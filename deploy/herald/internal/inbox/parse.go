@@ -84,6 +84,7 @@ func parse(raw []byte) Mail {
 	return m
 }
 
+// readHeader decodes what readers see (RFC 2047); the other fields stay as they came.
 func (m *Mail) readHeader(h mail.Header) {
 	for fields := h.Fields(); fields.Next(); {
 		m.header[fields.Key()] = append(m.header[fields.Key()], valid(fields.Value()))
@@ -134,7 +135,8 @@ func addresses(h mail.Header, key string) []Address {
 	return found
 }
 
-// readBody takes the first plain and the first HTML text; all else is listed.
+// readBody takes the first plain and the first HTML text; all else is listed. Path
+// has the part's number at each level, which PartID joins.
 func (m *Mail) readBody(e *message.Entity, path []byte) {
 	if parts := e.MultipartReader(); parts != nil && len(path) < maxDepth {
 		for i := range maxParts {
@@ -160,6 +162,7 @@ func (m *Mail) readBody(e *message.Entity, path []byte) {
 	}
 }
 
+// addPart lists a part: inline when the HTML can point at it (RFC 2392), else attached.
 func (m *Mail) addPart(e *message.Entity, path []byte, size int) {
 	h := mail.AttachmentHeader{Header: e.Header}
 	name, _ := h.Filename()
@@ -189,6 +192,7 @@ func textOf(markedUp string) string {
 	return html.UnescapeString(markup.ReplaceAllString(markedUp, " "))
 }
 
+// snippet is the beginning of a text, as one line.
 func snippet(text string) string { return clip(strings.Join(strings.Fields(text), " "), maxSnippet) }
 
 // clip answers with at most n bytes of text, as UTF-8.

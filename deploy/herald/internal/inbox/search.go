@@ -33,6 +33,7 @@ func (in *Inbox) matches(m *Summary, terms []term) bool {
 	return true
 }
 
+// field answers with the text that a term is looked for in.
 func (in *Inbox) field(m *Summary, name string) string {
 	switch name {
 	case "to":
@@ -55,6 +56,7 @@ func (in *Inbox) everything(m *Summary) string {
 	return strings.Join([]string{sender(m), join(m.To), join(m.Cc), join(m.Bcc), m.Subject, mail.Text, textOf(mail.HTML)}, "\n")
 }
 
+// sender writes From, which a mail may lack.
 func sender(m *Summary) string {
 	if m.From == nil {
 		return ""

@@ -42,7 +42,7 @@ func (in *Inbox) ServeSMTP(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// session is one connection's mail in the making.
+// session is one connection's mail in the making. Every sender and recipient will do.
 type session struct {
 	inbox      *Inbox
 	from       string
@@ -62,8 +62,9 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data stores the mail below the envelope, written as the header fields that final
-// delivery adds (RFC 5321 section 4.4).
+// Data stores the mail below its envelope, written as header fields: Return-Path as
+// final delivery adds it (RFC 5321 section 4.4), Delivered-To for each recipient. An
+// error that is not the sender's is 451, so that the sender tries again.
 func (s *session) Data(r io.Reader) error {
 	var raw bytes.Buffer
 	fmt.Fprintf(&raw, "Return-Path: <%s>\r\n", oneLine(s.from))
@@ -80,6 +81,7 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
+// oneLine keeps an address from adding header fields.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

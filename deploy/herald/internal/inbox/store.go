@@ -59,6 +59,7 @@ func (in *Inbox) read() error {
 	return nil
 }
 
+// createdAt reads the time in an id; files with other names are not ours.
 func createdAt(id string) (time.Time, error) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -102,11 +103,14 @@ func (in *Inbox) countRepeat(id string) error {
 	return nil
 }
 
+// remove forgets a mail on the disk. A file that a crash brings back is just an old
+// mail again.
 func (in *Inbox) remove(id string) {
 	os.Remove(in.path(id))
 	os.Remove(filepath.Join(in.dir, id+repeatsSuffix))
 }
 
+// writeSynced answers when the text is on the disk.
 func writeSynced(name string, flag int, text []byte) error {
 	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {

@@ -1,0 +1,248 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/shared/testkit/smtpd"
+)
+
+// system is a running `herald run`, the binary that `make build` made.
+type system struct {
+	b          *testing.B
+	dir, url   string
+	env        []string
+	cmd        *exec.Cmd
+	token      string
+	untilReady time.Duration
+	logs       bytes.Buffer
+}
+
+func newSystem(b *testing.B, env ...string) *system {
+	b.Helper()
+	s := &system{b: b, dir: dataDir(b)}
+	listen := free(b)
+	s.url = "http://" + listen
+	s.env = append(os.Environ(), append([]string{"HERALD_DATA_DIR=" + s.dir, "HERALD_LISTEN=" + listen, "HERALD_INBOX_LISTEN=" + free(b), "HERALD_LOG_LEVEL=WARN"}, env...)...)
+	b.Cleanup(s.stop)
+	return s
+}
+
+func free(b *testing.B) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(b, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (s *system) start() *system {
+	s.b.Helper()
+	binary, err := filepath.Abs("../../../.build/herald")
+	check(s.b, err)
+	begin := time.Now()
+	s.cmd = exec.Command(binary, "run")
+	s.cmd.Env, s.cmd.Stderr = s.env, &s.logs
+	out, err := s.cmd.StdoutPipe()
+	check(s.b, err)
+	check(s.b, s.cmd.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "ready ") {
+	}
+	s.untilReady = time.Since(begin)
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	token, err := os.ReadFile(s.dir + "/admin.pat")
+	if err != nil {
+		s.b.Fatalf("%v\n%s", err, s.logs.String())
+	}
+	s.token = strings.TrimSpace(string(token))
+	return s
+}
+
+func (s *system) stop() {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// load sends imports from clients at once for a while and answers with their number
+// a second and the 50th and 99th percentile of their times.
+func load(b *testing.B, url, token string, clients int, d time.Duration) (rate float64, p50, p99 time.Duration) {
+	b.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	times := make([][]time.Duration, clients)
+	begin := time.Now()
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			for time.Since(begin) < d {
+				_, body := person(true)
+				start := time.Now()
+				if err := send(client, url, token, body); err != nil {
+					b.Error(err)
+					return
+				}
+				times[c] = append(times[c], time.Since(start))
+			}
+		})
+	}
+	wait.Wait()
+	took := time.Since(begin)
+	all := slices.Concat(times...)
+	slices.Sort(all)
+	if len(all) == 0 {
+		b.Fatal("no import succeeded")
+	}
+	return float64(len(all)) / took.Seconds(), all[len(all)/2], all[len(all)*99/100]
+}
+
+func send(client *http.Client, url, token, body string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/management/v1/users/human/_import", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	w, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer w.Body.Close()
+	answer, err := io.ReadAll(w.Body)
+	if err == nil && w.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d %s", w.StatusCode, answer)
+	}
+	return err
+}
+
+// BenchmarkImport compares imports with the floor, in turns so that noise hits both.
+func BenchmarkImport(b *testing.B) {
+	s, floorURL := newSystem(b).start(), startFloor(b)
+	const rounds, each = 3, 4 * time.Second
+	for _, clients := range []int{1, 16} {
+		load(b, s.url, s.token, clients, time.Second) // warm
+		load(b, floorURL, "", clients, time.Second)
+		var herald, bare float64
+		var p50, p99 time.Duration
+		for range rounds {
+			rate, _, _ := load(b, floorURL, "", clients, each)
+			bare += rate / rounds
+			rate, p50, p99 = load(b, s.url, s.token, clients, each)
+			herald += rate / rounds
+		}
+		fmt.Printf("import, %2d clients: %6.0f/s, floor %6.0f/s, ratio %3.0f %%, p50 %s, p99 %s\n", clients, herald, bare, 100*herald/bare, p50, p99)
+		b.ReportMetric(herald/bare, fmt.Sprintf("ratio-at-%d", clients))
+		if clients == 16 && herald/bare < 0.5 {
+			b.Errorf("16 clients reach %.0f %% of the floor, want 50 %%", 100*herald/bare)
+		}
+	}
+}
+
+// BenchmarkImportToMail measures from the answer to an import until the mail server
+// has the mail, at 50 imports a second.
+func BenchmarkImportToMail(b *testing.B) {
+	const perSecond, total = 50, 500
+	server := smtpd.Start(b, smtpd.Config{})
+	s := newSystem(b, "HERALD_SMTP_URL="+server.URL()).start()
+	answered := make(map[string]time.Time, total)
+	var mu sync.Mutex
+	var imports sync.WaitGroup
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	tick := time.NewTicker(time.Second / perSecond)
+	defer tick.Stop()
+	imports.Go(func() {
+		for range total {
+			<-tick.C
+			imports.Go(func() {
+				name, body := person(false)
+				if err := send(client, s.url, s.token, body); err != nil {
+					b.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				answered[name+"@example.com"] = time.Now()
+			})
+		}
+	})
+	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
+	defer cancel()
+	came := make([]time.Time, total)
+	for n := range total {
+		_, err := server.Wait(ctx, n+1)
+		check(b, err)
+		came[n] = time.Now()
+	}
+	imports.Wait()
+	mails, err := server.Wait(ctx, total)
+	check(b, err)
+	waits := make([]time.Duration, total)
+	for n, m := range mails {
+		waits[n] = max(0, came[n].Sub(answered[m.To[0]]))
+	}
+	slices.Sort(waits)
+	p50, p99 := waits[total/2], waits[total*99/100]
+	fmt.Printf("import to mail, %d/s: p50 %s, p99 %s\n", perSecond, p50.Round(time.Millisecond), p99.Round(time.Millisecond))
+	b.ReportMetric(p99.Seconds(), "p99-s")
+	if p99 > time.Second {
+		b.Errorf("p99 is %s, want at most 1 s", p99)
+	}
+}
+
+// BenchmarkStart measures cold and warm starts, and what an idle system takes.
+func BenchmarkStart(b *testing.B) {
+	s := newSystem(b).start()
+	cold := s.untilReady
+	s.stop()
+	s.start()
+	warm := s.untilReady
+	const idle = 10 * time.Second
+	before := cpu(b, s.cmd.Process.Pid)
+	<-time.After(idle)
+	used := cpu(b, s.cmd.Process.Pid) - before
+	rss := memory(b, s.cmd.Process.Pid)
+	fmt.Printf("start: cold %s, warm %s; idle: %d MiB, %.2f %% of a core\n", cold.Round(time.Millisecond), warm.Round(time.Millisecond), rss>>20, 100*used.Seconds()/idle.Seconds())
+	b.ReportMetric(cold.Seconds(), "cold-s")
+	b.ReportMetric(warm.Seconds(), "warm-s")
+	if cold > 4*time.Second || warm > 1500*time.Millisecond || rss > 100<<20 || used > idle/100 {
+		b.Error("want cold ≤ 4 s, warm ≤ 1.5 s, idle ≤ 100 MiB and < 1 % of a core")
+	}
+}
+
+// cpu is the processor time that a process has used (proc(5), stat).
+func cpu(b *testing.B, pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	check(b, err)
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+2:]))
+	user, err := strconv.Atoi(fields[11])
+	check(b, err)
+	system, err := strconv.Atoi(fields[12])
+	check(b, err)
+	return time.Duration(user+system) * time.Second / 100 // USER_HZ
+}
+
+// memory is a process's resident set in bytes.
+func memory(b *testing.B, pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	check(b, err)
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	check(b, err)
+	return pages * os.Getpagesize()
+}

@@ -1,0 +1,202 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the real one, built once for all tests of the package.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "herald-e2e-")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "herald")
+	out, err := exec.Command("go", "build", "-o", file, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return file, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if file, err := binary(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(file))
+	}
+	os.Exit(code)
+}
+
+// instance is a running `herald run` with a data directory and ports of its own.
+type instance struct {
+	t     testing.TB
+	dir   string
+	env   []string
+	cmd   *exec.Cmd
+	ended chan error
+	// url and mails are where the gateway and the inbox page are.
+	url, mails string
+	// out is what it wrote for the operator, logs what it wrote besides.
+	out   []string
+	logs  *bytes.Buffer
+	token string
+	ready time.Duration
+}
+
+// newInstance prepares an instance; start runs it.
+func newInstance(t testing.TB, env ...string) *instance {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "herald-data-") // a path that Postgres's user can enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	i := &instance{t: t, dir: dir}
+	listen, inbox := freeAddress(t), freeAddress(t)
+	i.url, i.mails = "http://"+strings.Replace(listen, "127.0.0.1", "localhost", 1), "http://"+inbox
+	i.env = append(os.Environ(), append([]string{
+		"HERALD_DATA_DIR=" + dir + "/data", "HERALD_LISTEN=" + listen, "HERALD_INBOX_LISTEN=" + inbox,
+	}, env...)...)
+	t.Cleanup(func() {
+		if i.cmd != nil {
+			i.stop(syscall.SIGKILL)
+		}
+		if t.Failed() {
+			t.Logf("last logs:\n%s", tail(i.logs))
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return i
+}
+
+func tail(b *bytes.Buffer) string {
+	if b == nil {
+		return ""
+	}
+	s := b.String()
+	return s[max(0, len(s)-4000):]
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the binary and returns when it says ready.
+func (i *instance) start() {
+	i.t.Helper()
+	file, err := binary()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	begin := time.Now()
+	i.cmd = exec.Command(file, "run")
+	i.cmd.Env, i.logs = i.env, &bytes.Buffer{}
+	i.cmd.Stderr = i.logs
+	// In a group of its own, so that what is typed at the test reaches the test.
+	i.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := i.cmd.StdoutPipe()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	if err := i.cmd.Start(); err != nil {
+		i.t.Fatal(err)
+	}
+	i.ended, i.out = make(chan error, 1), nil
+	ready := make(chan bool, 1)
+	go func() {
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			i.out = append(i.out, lines.Text())
+			if strings.HasPrefix(lines.Text(), "ready ") {
+				ready <- true
+			}
+		}
+		close(ready)
+		i.ended <- i.cmd.Wait()
+	}()
+	select {
+	case ok := <-ready:
+		if !ok {
+			i.t.Fatalf("herald ended before it was ready: %v\n%s", <-i.ended, tail(i.logs))
+		}
+	case <-time.After(time.Minute):
+		i.t.Fatalf("herald was not ready within a minute\n%s", tail(i.logs))
+	}
+	i.ready = time.Since(begin)
+	token, err := os.ReadFile(i.dir + "/data/admin.pat")
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.token = strings.TrimSpace(string(token))
+}
+
+// stop sends a signal and answers with how the process ended.
+func (i *instance) stop(signal syscall.Signal) error {
+	i.t.Helper()
+	_ = i.cmd.Process.Signal(signal)
+	i.cmd = nil
+	select {
+	case err := <-i.ended:
+		return err
+	case <-time.After(40 * time.Second):
+		i.t.Fatalf("herald did not stop\n%s", tail(i.logs))
+		return nil
+	}
+}
+
+// call asks the REST API and answers with the status and the decoded body.
+func (i *instance) call(method, path, body string) (int, map[string]any) {
+	i.t.Helper()
+	status, answer, err := i.try(method, path, body)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return status, answer
+}
+
+func (i *instance) try(method, path, body string) (int, map[string]any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, i.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+i.token)
+	r.Header.Set("Content-Type", "application/json")
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		return 0, nil, err
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return 0, nil, fmt.Errorf("%s %s answered %d %q", method, path, w.StatusCode, text)
+	}
+	return w.StatusCode, answer, nil
+}

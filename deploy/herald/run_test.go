@@ -1,0 +1,148 @@
+package main_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Two instances run side by side; each stops cleanly at a signal and goes on where
+// it was.
+func TestSideBySideAndAgain(t *testing.T) {
+	t.Parallel()
+	a, b := newInstance(t), newInstance(t)
+	a.start()
+	b.start()
+	if a.token == b.token {
+		t.Error("two instances share a token")
+	}
+	first := a.out
+	if !strings.Contains(strings.Join(first, "\n"), "one-time password") {
+		t.Errorf("the first start says %q", first)
+	}
+	if status, answer := a.call("POST", "/management/v1/users/human/_import", importBody("u1")); status != http.StatusOK {
+		t.Errorf("import: %d %v", status, answer)
+	}
+	a.mail("u1@example.com")
+	for instance, signal := range map[*instance]syscall.Signal{a: syscall.SIGTERM, b: syscall.SIGINT} {
+		if err := instance.stop(signal); err != nil {
+			t.Errorf("after %s: %v", signal, err)
+		}
+		if logs := instance.logs.String(); strings.Contains(logs, `"level":"ERROR"`) {
+			t.Errorf("the stop was not clean: %s", logs)
+		}
+	}
+	token := a.token
+	a.start()
+	if a.token != token || strings.Contains(strings.Join(a.out, "\n"), "one-time password") {
+		t.Errorf("the second start says %q", a.out)
+	}
+	if a.state("u1") != "USER_STATE_INITIAL" {
+		t.Error("the user is gone")
+	}
+	a.mail("u1@example.com") // the inbox keeps its mails
+	t.Logf("cold %s, warm %s", b.ready, a.ready)
+}
+
+// What an operator mistypes is said in a line that names the setting.
+func TestMistakenSettings(t *testing.T) {
+	t.Parallel()
+	file, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := freeAddress(t)
+	for setting, says := range map[string]string{
+		"HERALD_LISTN=:8080":                   "HERALD_LISTN is not a setting",
+		"HERALD_LISTEN=8080":                   "HERALD_LISTEN",
+		"HERALD_PUBLIC_URL=localhost":          "HERALD_PUBLIC_URL",
+		"HERALD_SMTP_URL=mail.example.com":     "HERALD_SMTP_URL",
+		"HERALD_MAIL_FROM=Herald":              "HERALD_MAIL_FROM",
+		"HERALD_LOG_LEVEL=LOUD":                "HERALD_LOG_LEVEL",
+		"HERALD_MASTER_KEY=abc":                "HERALD_MASTER_KEY",
+		"HERALD_MASTER_KEY_FILE=/no/such/file": "HERALD_MASTER_KEY_FILE",
+		"HERALD_DATABASE_URL=mysql://x":        "HERALD_DATABASE_URL",
+		"HERALD_DEFAULT_LANGUAGE=xx":           "HERALD_DEFAULT_LANGUAGE",
+		"HERALD_SEARCH_MAX_LIMIT=many":         "HERALD_SEARCH_MAX_LIMIT",
+	} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			dir, err := os.MkdirTemp("", "herald-data-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			if err := os.Chmod(dir, 0o711); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			c := exec.CommandContext(ctx, file, "run")
+			c.Env = append(os.Environ(), "HERALD_DATA_DIR="+dir+"/data", "HERALD_LISTEN="+taken, "HERALD_INBOX_LISTEN=127.0.0.1:0", setting)
+			out, err := c.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), says) {
+				t.Errorf("ended with %v and said %s", err, out)
+			}
+		})
+	}
+}
+
+// The credentials of subscribers let a program watch, and do nothing else.
+func TestSubscriber(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	i.start()
+	url, err := os.ReadFile(i.dir + "/data/subscriber.url")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 10)
+	nc, err := nats.Connect(strings.TrimSpace(string(url)), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	sub, err := nc.SubscribeSync("events.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	i.call("POST", "/management/v1/users/human/_import", importBody("u1"))
+	for {
+		m, err := sub.NextMsg(10 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(m.Subject, "events.users.human.imported.") {
+			if m.Header.Get("ce-subject") != "u1" || m.Header.Get("ce-type") != "herald.users.human.imported.v1" || strings.Contains(string(m.Data), "example.com") {
+				t.Errorf("event %v %s", m.Header, m.Data)
+			}
+			break
+		}
+	}
+	if err := nc.Publish("events.users.human.imported.x", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.SubscribeSync("rpc.>"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		select {
+		case err := <-refused:
+			if !strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("publishing and other subjects are not refused")
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"herald/gateway/authn"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+func TestAuthorizationHeader(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	flipped := token[:10] + string(token[10]^1) + token[11:]
+	const invalid = `Bearer error="invalid_token"`
+	for _, c := range []struct {
+		headers   []string
+		challenge string // empty where the token is taken
+		asked     bool
+	}{
+		{nil, "Bearer", false},
+		{[]string{""}, "Bearer", false},
+		{[]string{"Bearer " + token}, "", true},
+		{[]string{"bearer " + token}, "", false},
+		{[]string{"BEARER   " + token}, "", false},
+		{[]string{"Bearer " + token, "Bearer " + token}, invalid, false},
+		{[]string{"Bearer"}, invalid, false},
+		{[]string{"Bearer "}, invalid, false},
+		{[]string{"Basic " + token}, invalid, false},
+		{[]string{"Bearer" + token}, invalid, false},
+		{[]string{token}, invalid, false},
+		{[]string{"Bearer " + token + " x"}, invalid, false},
+		{[]string{"Bearer " + token + "," + token}, invalid, false},
+		{[]string{"Bearer " + flipped}, invalid, false},
+		{[]string{"Bearer " + strings.ToUpper(token)}, invalid, false},
+		{[]string{"Bearer " + token[:len(token)-1]}, invalid, false},
+		{[]string{"Bearer " + strings.Repeat("x", 10_000)}, invalid, false},
+		{[]string{"Bearer eyJhbGciOiJub25lIn0.e30."}, invalid, false},
+		{[]string{"Bearer " + secret.NewToken().Reveal()}, invalid, true},
+	} {
+		var pairs []string
+		for _, h := range c.headers {
+			pairs = append(pairs, "Authorization", h)
+		}
+		before := w.resolved.Load()
+		got := w.do(t, "GET", "/management/v1/users/u1?access_token="+token, "", pairs...)
+		if got.Header.Get("WWW-Authenticate") != c.challenge {
+			t.Errorf("%.40q: challenge %q", c.headers, got.Header.Get("WWW-Authenticate"))
+		}
+		if c.challenge == "" {
+			got.ok(t)
+		} else if e := got.refused(t, 401, "UNAUTHENTICATED"); e.Code != 16 {
+			t.Errorf("%.40q: %+v", c.headers, e)
+		}
+		if asked := w.resolved.Load() > before; asked != c.asked {
+			t.Errorf("%.40q: asked %v", c.headers, asked)
+		}
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	all := map[string]string{
+		"none":     w.token("u1", []string{"ORG_OWNER"}),
+		"openid":   w.token("u1", []string{"ORG_OWNER"}, "openid"),
+		"audience": w.token("u1", []string{"ORG_OWNER"}, authn.Audience),
+		"both":     w.token("u1", []string{"ORG_OWNER"}, "openid", authn.Audience),
+	}
+	for _, c := range []struct {
+		method, path string
+		allowed      string
+		challenge    string
+	}{
+		{"GET", "/auth/v1/users/me", "openid both", "openid"},
+		{"POST", "/auth/v1/users/me/pats/_search", "openid both", "openid"},
+		{"DELETE", "/auth/v1/users/me/pats/t1", "both", "openid " + authn.Audience},
+		{"GET", "/management/v1/users/u1", "both", "openid " + authn.Audience},
+		{"POST", "/management/v1/users/_search", "both", "openid " + authn.Audience},
+	} {
+		for name, token := range all {
+			got := w.do(t, c.method, c.path, "", as(token)...)
+			if strings.Contains(c.allowed, name) {
+				got.ok(t)
+				continue
+			}
+			got.refused(t, 403, "INSUFFICIENT_SCOPE")
+			if want := fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, c.challenge); got.Header.Get("WWW-Authenticate") != want {
+				t.Errorf("%s %s with %s: %q", c.method, c.path, name, got.Header.Get("WWW-Authenticate"))
+			}
+		}
+	}
+	// The same over gRPC, where there is no path.
+	users := usersv1.NewUsersClient(w.dial(t))
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+all["openid"])
+	if _, err := users.GetMyUser(ctx, &usersv1.GetMyUserRequest{}); err != nil {
+		t.Error(err)
+	}
+	var header metadata.MD
+	_, err := users.RemoveMyPersonalAccessToken(ctx, &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: "t1"}, grpcHeader(&header))
+	if status.Code(err) != codes.PermissionDenied || len(header["www-authenticate"]) != 1 {
+		t.Error(err, header)
+	}
+}
+
+func TestOrganizationHeader(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	for _, c := range []struct {
+		name   string
+		values []string
+		status int
+		id     string
+	}{
+		{"absent", nil, 200, ""},
+		{"empty", []string{""}, 200, ""},
+		{"own", []string{"o1"}, 200, ""},
+		{"foreign", []string{"o2"}, 403, "PERMISSION_DENIED"},
+		{"two", []string{"o1", "o1"}, 400, "ORGANIZATION_HEADER_INVALID"},
+		{"comma", []string{"o1,o1"}, 400, "ORGANIZATION_HEADER_INVALID"},
+		{"long", []string{strings.Repeat("o", 201)}, 403, "PERMISSION_DENIED"},
+		{"not UTF-8", []string{"\xff"}, 403, "PERMISSION_DENIED"},
+		{"quotes", []string{`' or "1"="1`}, 403, "PERMISSION_DENIED"},
+	} {
+		pairs := as(token)
+		for _, v := range c.values {
+			pairs = append(pairs, "x-service-orgid", v)
+		}
+		for _, path := range []string{"/management/v1/users/u1", "/auth/v1/users/me"} {
+			got := w.do(t, "GET", path, "", pairs...)
+			if c.status == 200 {
+				got.ok(t)
+			} else {
+				got.refused(t, c.status, c.id)
+			}
+		}
+	}
+}
+
+// What is wrong first is told, and nothing that comes after it is looked at.
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	scopeless := w.token("u1", []string{"ORG_OWNER"})
+	viewer := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	pairs := []string{"Content-Type", "text/plain", "x-service-orgid", "o1,o2"}
+	const path, body = "/management/v1/users/u1/pats", "{"
+	w.do(t, "POST", path+"x", body, pairs...).refused(t, 404, "NOT_FOUND")
+	w.do(t, "PUT", path, body, pairs...).refused(t, 405, "VERB_NOT_ALLOWED")
+	w.do(t, "POST", path, body, pairs...).refused(t, 401, "UNAUTHENTICATED")
+	w.do(t, "POST", path, body, append(as(scopeless), pairs...)...).refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORGANIZATION_HEADER_INVALID")
+	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "MALFORMED_JSON")
+	w.do(t, "POST", path, "{}", as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
+}
+
+// Whatever the caller sends, only the signed caller of the gateway reaches a service.
+func TestForgedCallerHeadersAreDropped(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id", "forged")...).ok(t)
+	if w.caller.UserID != "u9" || w.headers == "forged" {
+		t.Errorf("%+v %q", w.caller, w.headers)
+	}
+}
+
+func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	add := func() answer { return w.do(t, "POST", "/management/v1/users/u1/pats", "", as(token)...) }
+	add().refused(t, 403, "PERMISSION_DENIED")
+	if n := w.resolved.Load(); n != 1 {
+		t.Errorf("a caller who was just asked for was asked for %d times", n)
+	}
+	add().refused(t, 403, "PERMISSION_DENIED")
+	if n := w.resolved.Load(); n != 2 {
+		t.Errorf("resolved %d times", n)
+	}
+	w.grant(token, "u1", []string{"ORG_OWNER"}, "openid", authn.Audience)
+	add().ok(t)
+	w.failWith(func(context.Context) error { return errToken })
+	got := add()
+	if got.refused(t, 401, "UNAUTHENTICATED"); got.Header.Get("WWW-Authenticate") != authn.InvalidToken {
+		t.Error(got.Header)
+	}
+	w.revoke(token)
+	if got := add(); got.StatusCode != http.StatusUnauthorized {
+		t.Error(got.StatusCode)
+	}
+}

@@ -1,0 +1,118 @@
+package gateway_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"herald/gateway/authn"
+)
+
+func grpcHeader(md *metadata.MD) grpc.CallOption { return grpc.Header(md) }
+
+func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
+	get().ok(t)
+	w.revoke(token)
+	get().ok(t)
+	if n := w.resolved.Load(); n != 1 {
+		t.Errorf("resolved %d times", n)
+	}
+	w.clock.Advance(2 * time.Second)
+	get().refused(t, 401, "UNAUTHENTICATED")
+	before := w.resolved.Load()
+	get().refused(t, 401, "UNAUTHENTICATED")
+	if w.resolved.Load() == before {
+		t.Error("a refusal was remembered")
+	}
+}
+
+func TestEventsEndBelief(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, c := range []struct {
+		subject, about, data string
+		other                bool // whether another user is asked for too
+	}{
+		{"events.users.human.initialized.o1", "u1", `{}`, false},
+		{"events.users.machine.deactivated.o1", "u1", `{}`, false},
+		{"events.users.member.removed.o1", "m1", `{"userId":"u1"}`, false},
+		{"events.users.pat.removed.o1", "p1", `{"userId":"u1"}`, false},
+		{"events.users.pat.removed.o1", "p1", `[]`, true},
+		{"events.users.org.deactivated.o1", "o1", `{}`, true},
+		{"events.users.session.ended.o1", "s1", `{}`, true},
+	} {
+		one := w.owner()
+		two := w.token("u2", []string{"ORG_OWNER"}, "openid", authn.Audience)
+		get := func(token string) int {
+			return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+		}
+		if get(one) != 200 || get(two) != 200 {
+			t.Fatal("not let in")
+		}
+		w.revoke(one)
+		w.revoke(two)
+		if err := w.conns[0].PublishMsg(&nats.Msg{Subject: c.subject, Data: []byte(c.data), Header: nats.Header{"ce-subject": {c.about}}}); err != nil {
+			t.Fatal(err)
+		}
+		published := time.Now()
+		for get(one) != 401 { // each answer is a hop later
+			if time.Since(published) > time.Second {
+				t.Fatalf("%s: still believed", c.subject)
+			}
+		}
+		if got := get(two) == 401; got != c.other {
+			t.Errorf("%s: another user was dropped: %v", c.subject, got)
+		}
+	}
+}
+
+func TestWithoutTheBus(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
+	get().ok(t)
+	for _, nc := range w.conns {
+		nc.Close()
+	}
+	get().refused(t, 503, "UNAVAILABLE")
+	w.Bus.Server.Shutdown()
+	w.Bus.Server.WaitForShutdown()
+	got := get()
+	if got.refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
+		t.Error(got.Header)
+	}
+	if got := w.do(t, "GET", "/readyz", ""); got.StatusCode != 503 {
+		t.Errorf("ready without NATS: %d", got.StatusCode)
+	}
+	if got := w.do(t, "GET", "/livez", ""); got.StatusCode != 200 {
+		t.Errorf("not alive: %d", got.StatusCode)
+	}
+}
+
+func TestManyRequestsAskOnce(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.mu.Lock() // holds ResolveToken back
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { w.do(t, "GET", "/auth/v1/users/me", "", as(token)...).ok(t) })
+	}
+	for w.resolved.Load() == 0 { // the first question has arrived
+		w.do(t, "GET", "/livez", "")
+	}
+	w.mu.Unlock()
+	all.Wait()
+	if n := w.resolved.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}

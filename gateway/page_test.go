@@ -1,0 +1,70 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+func okPage(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	return &heraldv1.HttpResponse{Status: 200}, nil
+}
+
+func TestPagesAreForwarded(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	var asked *heraldv1.HttpRequest
+	w.auth.answer = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+		asked = r
+		return &heraldv1.HttpResponse{Status: 303, Body: []byte("<p>"), Headers: []*heraldv1.HttpHeader{
+			{Name: "Location", Value: "/ui/login/done"}, {Name: "Content-Type", Value: "text/html; charset=utf-8"},
+			{Name: "Set-Cookie", Value: "a=1"}, {Name: "Set-Cookie", Value: "b=2"}, {Name: "connection", Value: "close"},
+			{Name: "Content-Length", Value: "99"}, {Name: "Transfer-Encoding", Value: "gzip"}, {Name: "X-Split", Value: "a\r\nb: c"},
+		}}, nil
+	}
+	got := w.raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"+
+		"Forwarded: host=evil.example\r\nUser-Agent: x\r\nReferer: http://x/\r\nAuthorization: Bearer x\r\nAccept-Language: de\r\nCookie: s=1\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nOrigin: http://localhost\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 3\r\n\r\na=b")
+	want := &heraldv1.HttpRequest{Method: "POST", Uri: "/ui/login/user/init?userID=1&code=2", Body: []byte("a=b"), Headers: []*heraldv1.HttpHeader{
+		{Name: "Accept-Language", Value: "de"}, {Name: "Content-Type", Value: "application/x-www-form-urlencoded"}, {Name: "Cookie", Value: "s=1"},
+		{Name: "Origin", Value: "http://localhost"}, {Name: "Sec-Fetch-Site", Value: "same-origin"},
+	}}
+	if !proto.Equal(asked, want) {
+		t.Errorf("got %v", asked)
+	}
+	h := got.Header
+	if got.StatusCode != 303 || string(got.body) != "<p>" || h.Get("Location") != "/ui/login/done" || len(h["Set-Cookie"]) != 2 ||
+		h.Get("Cache-Control") != "no-store" || got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
+		t.Errorf("%d %v %s", got.StatusCode, h, got.body)
+	}
+	if strings.Contains(w.lines.String(), "code=2") {
+		t.Error("a query is in the log")
+	}
+}
+
+func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
+	html := func(a answer, status int, text string) {
+		t.Helper()
+		if a.StatusCode != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(a.body), text) ||
+			!strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%d %v %s", a.StatusCode, a.Header, a.body)
+		}
+	}
+	html(w.do(t, "GET", "/ui/login", ""), 503, "The login service is away; try again.")
+	html(w.do(t, "GET", "/ui/login", "", "X-Request-Id", "<script>"), 503, "&lt;script&gt;")
+	html(w.do(t, "GET", "/ui//login", ""), 404, "Not Found")
+	html(w.do(t, "POST", "/ui/login", strings.Repeat("x", 64<<10+1)), 413, "larger than allowed")
+	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
+	html(w.do(t, "GET", "/ui/login", ""), 500, "Internal")
+	w.auth.answer = okPage
+	if got := w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff"); got.StatusCode >= 500 {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+}

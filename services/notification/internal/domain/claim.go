@@ -1,0 +1,93 @@
+package domain
+
+import "time"
+
+const (
+	// patience is how long a mail is tried.
+	patience = 72 * time.Hour
+	// maxUncertain is how many attempts may end without an answer: the second may
+	// already have brought the mail a second time.
+	maxUncertain = 2
+
+	shortest = 2 * time.Second
+	longest  = time.Hour
+	// longestAway holds while no mail can be sent at all: nobody is to wait long once
+	// that is mended, and meanwhile the sender bounds the tries.
+	longestAway = 30 * time.Second
+)
+
+// Claim is a notification that one notifier has for as long as its lease lasts. The
+// fence tells it from earlier claims of the same mail.
+type Claim struct {
+	Notification
+	Fence int64
+	// Unanswered counts the attempts that may have delivered the mail.
+	Unanswered int
+	// Rendered is what the first of them sent, without the code; nil before it.
+	Rendered []byte
+}
+
+// Verdict is what becomes of a notification after a try.
+type Verdict struct {
+	State State
+	// Attempt is the attempt's state; 0 where the try was none that counts.
+	Attempt State
+	// Pause is the time until the next try of a notification that is Retrying.
+	Pause time.Duration
+}
+
+// Hopeless tells that the mail must not be sent again, whatever happens.
+func (c Claim) Hopeless() bool { return c.Unanswered >= maxUncertain }
+
+// Delivered is for a mail that the server took.
+func (c Claim) Delivered() Verdict { return Verdict{State: Sent, Attempt: Sent} }
+
+// Refused is for a mail that the server refuses for good, or that nobody wants any more.
+func (c Claim) Refused() Verdict { return Verdict{State: c.end(), Attempt: Failed} }
+
+// Deferred is for a mail that was not accepted now; away says that none would have been.
+func (c Claim) Deferred(now time.Time, away bool) Verdict {
+	if c.expired(now) {
+		return Verdict{State: c.end(), Attempt: Failed}
+	}
+	return Verdict{State: Retrying, Attempt: Retrying, Pause: c.pause(now, away)}
+}
+
+// Unheard is for a mail whose final dot got no answer: it is sent once more.
+func (c Claim) Unheard(now time.Time) Verdict {
+	if c.Unanswered+1 >= maxUncertain || c.expired(now) {
+		return Verdict{State: Uncertain, Attempt: Uncertain}
+	}
+	return Verdict{State: Retrying, Attempt: Uncertain, Pause: c.pause(now, false)}
+}
+
+// Unasked is for a try that did not get as far as the mail server, because others of
+// us were away: it counts for nothing.
+func (c Claim) Unasked(now time.Time) Verdict {
+	return Verdict{State: Retrying, Pause: c.pause(now, true)}
+}
+
+// Released is for a mail that its notifier gives back to the others.
+func (c Claim) Released() Verdict { return Verdict{State: Retrying} }
+
+// Ended is for a hopeless mail.
+func (c Claim) Ended() Verdict { return Verdict{State: c.end()} }
+
+// end never says Failed of a mail that may have been delivered.
+func (c Claim) end() State {
+	if c.Unanswered > 0 {
+		return Uncertain
+	}
+	return Failed
+}
+
+func (c Claim) expired(now time.Time) bool { return now.Sub(c.CreatedAt) >= patience }
+
+// pause grows with the mail's age: the times of the tries form a geometric series.
+func (c Claim) pause(now time.Time, away bool) time.Duration {
+	most := longest
+	if away {
+		most = longestAway
+	}
+	return min(max(now.Sub(c.CreatedAt)/2, shortest), most)
+}

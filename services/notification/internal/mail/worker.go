@@ -1,0 +1,144 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/store"
+	"herald/shared/fault"
+	"herald/shared/rpc"
+)
+
+// way is what a try learned about the way to the mailbox.
+type way int
+
+const (
+	unknown way = iota
+	clear       // the relay dealt with the mail
+	blocked     // no mail can be sent at present
+)
+
+// result is how a try ended.
+type result struct {
+	hold    store.Hold
+	verdict domain.Verdict
+	outcome string
+	reply   string
+	way     way
+	// theirs: another notifier has the mail, or is about to; there is nothing to record.
+	theirs bool
+}
+
+// send takes one claim to its end. ctx ends when mails are to be given back.
+func (s *Sender) send(ctx context.Context, c domain.Claim) result {
+	ctx = rpc.WithRequestID(ctx, c.ID)
+	r := s.try(ctx, &c)
+	r.hold = store.Hold{ID: c.ID, Fence: c.Fence}
+	r.verdict.Pause = s.Times.Spread(r.verdict.Pause)
+	s.Mails.WithLabelValues(r.outcome).Inc()
+	if !r.theirs {
+		s.settle(ctx, c, r)
+	}
+	return r
+}
+
+// try survives whatever a single mail may do to it.
+func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = s.unprepared(ctx, c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if c.Hopeless() {
+		return result{verdict: c.Ended(), outcome: send.Uncertain.String()}
+	}
+	d, code, err := s.prepare(ctx, c)
+	if err != nil {
+		return s.unprepared(ctx, c, err)
+	}
+	mail, err := d.mail(c, code)
+	if err != nil {
+		return s.unprepared(ctx, c, err)
+	}
+	rendered, err := d.encode()
+	if err != nil {
+		return s.unprepared(ctx, c, err)
+	}
+	return s.judge(ctx, c, s.Relay.Send(ctx, mail, func(ctx context.Context) error {
+		return s.Store.Mark(ctx, *c, rendered, s.Now(), s.Times.Lease)
+	}))
+}
+
+// unprepared is the result of a mail that did not get as far as the relay.
+func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) result {
+	f := fault.From(err)
+	switch {
+	case f.ID == obsolete:
+		return result{verdict: c.Refused(), outcome: "obsolete", reply: "no longer wanted: its code was used or replaced"}
+	case ctx.Err() != nil:
+		return result{verdict: c.Released(), outcome: "released"}
+	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
+		return result{verdict: c.Unasked(s.Now()), outcome: "unprepared", reply: "the mail cannot be prepared: " + err.Error(), way: blocked}
+	}
+	s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
+	return result{verdict: c.Deferred(s.Now(), false), outcome: "unprepared", reply: "the mail could not be prepared"}
+}
+
+// judge is the result of a mail that the relay was asked to take. A mark that could not
+// be set may be there nevertheless: its lease has to run out.
+func (s *Sender) judge(ctx context.Context, c *domain.Claim, r send.Result) result {
+	out := result{outcome: r.Outcome.String(), reply: r.Reply, way: clear}
+	switch r.Outcome {
+	case send.Sent:
+		out.verdict = c.Delivered()
+	case send.Rejected: // perhaps by ourselves, for an address that is none
+		out.verdict, out.way = c.Refused(), unknown
+	case send.Uncertain:
+		out.verdict = c.Unheard(s.Now())
+	case send.Aborted:
+		out.theirs = true
+	case send.Deferred:
+		switch {
+		case ctx.Err() != nil:
+			out.verdict, out.way = c.Released(), unknown
+		case r.Relay:
+			out.verdict, out.way = c.Deferred(s.Now(), true), blocked
+		default:
+			out.verdict = c.Deferred(s.Now(), false)
+		}
+	}
+	return out
+}
+
+// recordTime is how long an answer of the relay is kept for a database that is away:
+// without it the mail would be sent again.
+const recordTime = 30 * time.Second
+
+func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		err := s.Store.Settle(ctx, c, r.verdict, r.reply, s.Now())
+		if err == nil {
+			return
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+			if fault.From(err).Code == fault.Unavailable {
+				continue
+			}
+		case <-ctx.Done():
+			wait.Stop()
+		}
+		if !errors.Is(err, domain.ErrLost) {
+			s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome, "err", err)
+		}
+		return
+	}
+}

@@ -1,0 +1,80 @@
+// Package notification is the service that turns what happened to users into mails:
+// each asked for by one event, sent once, and on record with every attempt.
+package notification
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"herald/services/notification/internal/api"
+	"herald/services/notification/internal/intake"
+	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/store"
+	"herald/shared/boot"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+// Config is the service's settings.
+type Config struct {
+	PublicURL string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"where browsers reach the system; links in mails begin with it"`
+	SMTP      secret.Text `env:"HERALD_SMTP_URL" help:"mail relay, smtp://user:password@host:587 or smtps://user:password@host:465; ?starttls=required refuses to send without encryption"`
+	MailFrom  string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
+	MaxLimit  int64       `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+}
+
+// Migrations make the service's tables.
+var Migrations = store.Migrations
+
+// New registers the service. It fails for settings with which no mail could be sent; it
+// does not ask the relay, which may come later.
+func New(_ context.Context, s *boot.Service, c Config) error {
+	sender, err := newSender(s, c)
+	if err != nil {
+		return err
+	}
+	return start(s, c, sender)
+}
+
+func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
+	public, err := url.Parse(strings.TrimSuffix(c.PublicURL, "/"))
+	if err != nil || public.Hostname() == "" || public.RawQuery != "" || public.Fragment != "" {
+		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", c.PublicURL)
+	}
+	domain, err := idna.ToASCII(public.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
+	}
+	if c.SMTP.Empty() {
+		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as smtp://user:password@mail.example.com:587")
+	}
+	relay, err := send.NewRelay(c.SMTP)
+	if err != nil {
+		return nil, fmt.Errorf("HERALD_SMTP_URL: %w", err)
+	}
+	if err := send.CheckSender(c.MailFrom); err != nil {
+		return nil, fmt.Errorf("HERALD_MAIL_FROM: %w", err)
+	}
+	return &mail.Sender{
+		Store: store.Store{DB: s.DB}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
+		From: c.MailFrom, PublicURL: public.String(), Domain: domain, Now: s.Now, Log: s.Log,
+		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1),
+	}, nil
+}
+
+func start(s *boot.Service, c Config, sender *mail.Sender) error {
+	if err := s.Metrics.Register(sender.Mails); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	s.Consume(intake.Handlers(sender.Store, sender.Wake)...)
+	s.Background(sender.Run)
+	return s.Serve(&notificationv1.Notifications_ServiceDesc, api.Notifications{Store: sender.Store, MaxLimit: c.MaxLimit})
+}
