@@ -123,22 +123,21 @@ func (i *instance) start() {
 	if err := i.cmd.Start(); err != nil {
 		i.t.Fatal(err)
 	}
-	i.ended, i.out = make(chan error, 1), nil
-	ready := make(chan bool, 1)
-	go func() {
-		lines := bufio.NewScanner(stdout)
-		for lines.Scan() {
-			i.out = append(i.out, lines.Text())
-			if strings.HasPrefix(lines.Text(), "ready ") {
-				ready <- true
+	i.ended = make(chan error, 1)
+	ready := make(chan []string, 1)
+	go func(c *exec.Cmd, ended chan<- error) {
+		defer close(ready)
+		var said []string
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			if said = append(said, lines.Text()); strings.HasPrefix(lines.Text(), "ready ") {
+				ready <- said
 			}
 		}
-		close(ready)
-		i.ended <- i.cmd.Wait()
-	}()
+		ended <- c.Wait()
+	}(i.cmd, i.ended)
 	select {
-	case ok := <-ready:
-		if !ok {
+	case i.out = <-ready:
+		if i.out == nil {
 			i.t.Fatalf("herald ended before it was ready: %v\n%s", <-i.ended, tail(i.logs))
 		}
 	case <-time.After(time.Minute):

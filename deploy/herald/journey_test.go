@@ -51,14 +51,19 @@ func TestJourney(t *testing.T) {
 		t.Fatalf("link %q in\n%s", link, mail.Text)
 	}
 
-	var name string
-	err = chromedp.Run(browser.Open(t),
+	page := browser.Open(t)
+	err = chromedp.Do(page,
 		chromedp.Navigate(link),
-		chromedp.SendKeys("#password", "correct horse battery"),
-		chromedp.SendKeys("#confirmation", "correct horse battery"),
-		chromedp.Click("button[type=submit]"),
-		chromedp.Text("strong.name", &name),
+		chromedp.SendKeys(chromedp.ID("password"), "correct horse battery"),
+		chromedp.SendKeys(chromedp.ID("confirmation"), "correct horse battery"),
 	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.RunResponse(page, chromedp.Click(chromedp.CSS("button[type=submit]"))); err != nil {
+		t.Fatal(err)
+	}
+	name, err := chromedp.Run(page, chromedp.Text(chromedp.CSS("strong.name")))
 	if err != nil || name != "mini" {
 		t.Fatalf("the page says %q, %v", name, err)
 	}

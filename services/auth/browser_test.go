@@ -98,6 +98,10 @@ func TestSettingAPassword(t *testing.T) {
 			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: disabled}); err != nil {
 				t.Fatal(err)
 			}
+			// As if the window were in front: without focus, no element matches :focus.
+			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+				t.Fatal(err)
+			}
 			if status := visit(t, ctx, origin+initPath+"?"+mailed().Encode()); status != 200 || heading(t, ctx) != "Konto aktivieren" {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}

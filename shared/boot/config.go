@@ -47,11 +47,35 @@ func Load(environ []string, configs ...any) error {
 		}
 	}
 	for _, c := range configs {
-		if err := env.ParseWithOptions(c, env.Options{Environment: values}); err != nil {
-			faults = append(faults, err)
-		}
+		faults = append(faults, mistakes(c, env.ParseWithOptions(c, env.Options{Environment: values}))...)
 	}
-	return errors.Join(faults...)
+	// Settings that several structs share are faulty in each of them.
+	said := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(faults, func(err error) bool {
+		again := said[err.Error()]
+		said[err.Error()] = true
+		return again
+	})...)
+}
+
+// mistakes names the settings, where the library names the fields of our structs.
+func mistakes(config any, err error) []error {
+	all, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
+		return nil
+	}
+	var found []error
+	for _, err := range all.Errors {
+		parse, ok := errors.AsType[env.ParseError](err)
+		field, known := reflect.TypeOf(config).Elem().FieldByName(parse.Name)
+		if !ok || !known {
+			found = append(found, err)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+		found = append(found, fmt.Errorf("%s: %w (%s)", name, parse.Err, field.Tag.Get("help")))
+	}
+	return found
 }
 
 // Setting is what the documentation says about an environment variable.

@@ -8,10 +8,12 @@ import (
 	"herald/shared/secret"
 )
 
-// Gateway and Subscriber are the NATS users that are no services.
+// Gateway, Subscriber and Operator are the NATS users that are no services.
 const (
 	Gateway    = "gateway"
 	Subscriber = "subscriber"
+	// Operator publishes once more what was put aside among the dead.
+	Operator = "operator"
 )
 
 // User is a NATS user and what it may do: the same in the all-in-one, in tests and
@@ -50,6 +52,9 @@ func Users() ([]User, error) {
 	users := []User{
 		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{inbox(Gateway) + ".>", "events.>"}},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
+		{Name: Operator, Publish: []string{
+			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
+		}, Subscribe: []string{inbox(Operator) + ".>"}},
 	}
 	for _, s := range slices.Compact(services) {
 		users = append(users, serviceUser(s, calls[s]))
@@ -62,7 +67,8 @@ func serviceUser(s string, calls []string) User {
 		Name: s,
 		Publish: append(calls,
 			"events."+s+".>", "dead."+s+".>", "outbox."+s,
-			"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*",
+			"$JS.API.INFO", "$JS.API.STREAM.INFO.*",
+			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD", "$JS.API.STREAM.UPDATE.DEAD",
 			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),

@@ -71,13 +71,15 @@ type Consumer struct {
 	seed     maphash.Seed
 	// held are the deliveries that are here and not answered yet.
 	held *sync.Map
-	// pause grows with each fault of an event.
-	pause time.Duration
+	// pause grows with each fault of an event; redeliver is JetStream's patience with
+	// deliveries of which it hears nothing. Tests hurry both.
+	pause, redeliver time.Duration
 }
 
 // Run consumes until ctx ends.
 func (c Consumer) Run(ctx context.Context) {
 	c.seed, c.held, c.pause = maphash.MakeSeed(), new(sync.Map), cmp.Or(c.pause, pause)
+	c.redeliver = cmp.Or(c.redeliver, redeliver)
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { c.keep(ctx) })
@@ -93,7 +95,7 @@ func (c Consumer) Run(ctx context.Context) {
 // event that only waits its turn would be delivered again, and that would count
 // like a fault.
 func (c Consumer) keep(ctx context.Context) {
-	for wait(ctx, nil, redeliver/3) {
+	for wait(ctx, nil, c.redeliver/3) {
 		c.held.Range(func(m, _ any) bool {
 			_ = m.(jetstream.Msg).InProgress() // at worst a repeat
 			return true
@@ -138,7 +140,7 @@ func (c Consumer) consume(ctx context.Context) error {
 // messages asks for one delivery at a time: those fetched ahead would wait where
 // nobody keeps them, and other replicas would go without.
 func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, error) {
-	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliver, MaxDeliver: -1, MaxAckPending: 1024}
+	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.redeliver, MaxDeliver: -1, MaxAckPending: 1024}
 	for _, h := range c.Handlers {
 		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
 	}

@@ -54,8 +54,7 @@ type Letter struct {
 func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, error) {
 	var found []Letter
 	err := eachDead(ctx, js, limit, func(m *jetstream.RawStreamMsg) error {
-		_, subject, _ := strings.Cut(strings.TrimPrefix(m.Subject, "dead."), ".")
-		found = append(found, Letter{m.Sequence, m.Header.Get(headerID), m.Header.Get(headerService), subject, m.Header.Get(headerReason)})
+		found = append(found, Letter{m.Sequence, m.Header.Get(headerID), m.Header.Get(headerService), original(m.Subject), m.Header.Get(headerReason)})
 		return nil
 	})
 	return found, err
@@ -69,17 +68,25 @@ func Redrive(ctx context.Context, js jetstream.JetStream, limit int) (int, error
 		return 0, fmt.Errorf("redrive: %w", err)
 	}
 	n := 0
-	return n, eachDead(ctx, js, limit, func(m *jetstream.RawStreamMsg) error {
-		_, subject, _ := strings.Cut(strings.TrimPrefix(m.Subject, "dead."), ".")
-		again := &nats.Msg{Subject: subject, Data: m.Data, Header: m.Header}
-		again.Header.Set(nats.MsgIdHdr, id.New()) // its own would be dropped as a repeat
+	err = eachDead(ctx, js, limit, func(m *jetstream.RawStreamMsg) error {
+		// The event's own Nats-Msg-Id would be dropped as a repeat.
+		again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: nats.Header{nats.MsgIdHdr: {id.New()}}}
+		for name, values := range m.Header {
+			if strings.HasPrefix(name, "ce-") || name == headerType {
+				again.Header[name] = values
+			}
+		}
 		if _, err := js.PublishMsg(ctx, again); err != nil {
 			return fmt.Errorf("redrive: %w", err)
 		}
 		n++
 		return stream.DeleteMsg(ctx, m.Sequence)
 	})
+	return n, err
 }
+
+// original is the subject of an event that was put aside: dead.<service>.<subject>.
+func original(subject string) string { return strings.SplitN(subject, ".", 3)[2] }
 
 func eachDead(ctx context.Context, js jetstream.JetStream, limit int, visit func(*jetstream.RawStreamMsg) error) error {
 	stream, err := js.Stream(ctx, Dead)

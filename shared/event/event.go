@@ -82,6 +82,7 @@ const (
 	headerOrganization = "ce-organization"
 	headerActor        = "ce-actor"
 	headerTime         = "ce-time"
+	headerType         = "content-type"
 )
 
 // message is the event as it is published. The subject's last token is the
@@ -93,7 +94,7 @@ func (e Event) message(service string) *nats.Msg {
 		Data:    e.Data,
 		Header: nats.Header{
 			nats.MsgIdHdr:      {e.ID},
-			"content-type":     {"application/json"},
+			headerType:         {"application/json"},
 			"ce-specversion":   {"1.0"},
 			headerID:           {e.ID},
 			"ce-source":        {"/herald/" + service},

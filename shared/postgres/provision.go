@@ -19,12 +19,16 @@ import (
 // the master key; what is there already is kept. The admin role needs CREATEDB and
 // CREATEROLE; the error of one that lacks them says what to type.
 func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service string) (secret.Text, error) {
+	name, password := Name(service), Password(keys, service)
+	own, err := WithDatabase(admin, name, name, password)
+	if err != nil {
+		return secret.Text{}, err
+	}
 	conn, err := pgx.Connect(ctx, admin.Reveal())
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("connect to the database server: %w", Fault(err))
 	}
 	defer conn.Close(ctx)
-	name, password := Name(service), Password(keys, service)
 	quoted := pgx.Identifier{name}.Sanitize()
 	var role, database bool
 	if err := conn.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1), exists (select from pg_database where datname = $1)`, name).Scan(&role, &database); err != nil {
@@ -48,7 +52,7 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 			return secret.Text{}, fmt.Errorf("prepare database %s (as a superuser, type: alter role %s createdb createrole): %w", name, conn.Config().User, err)
 		}
 	}
-	return WithDatabase(admin, name, name, password)
+	return own, nil
 }
 
 // Name is a service's database and role.

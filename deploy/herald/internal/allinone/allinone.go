@@ -4,6 +4,7 @@
 package allinone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,14 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	if err == nil {
 		err = s.start(ctx)
 	}
+	closeOps := func() {}
+	if err == nil {
+		closeOps, err = boot.ServeOps(observe, s.ground)
+	}
 	if err != nil {
 		return errors.Join(err, s.stop())
 	}
+	defer closeOps()
 	Welcome(out, s.admin)
 	s.welcome(out)
 	s.work(ctx)
@@ -217,7 +223,8 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// together runs all functions at once and waits for them.
+// together runs all functions at once, waits for them, and answers with the first
+// error: the others are mostly its echoes.
 func together(all ...func() error) error {
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup
@@ -225,5 +232,5 @@ func together(all ...func() error) error {
 		wait.Go(func() { errs[i] = f() })
 	}
 	wait.Wait()
-	return errors.Join(errs...)
+	return cmp.Or(errs...)
 }

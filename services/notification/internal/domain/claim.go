@@ -23,7 +23,7 @@ type Claim struct {
 	Fence int64
 	// Unanswered counts the attempts that may have delivered the mail.
 	Unanswered int
-	// Rendered is what the first of them sent, without the code; nil before it.
+	// Rendered is the mail without its code, as it was first sent; nil before that.
 	Rendered []byte
 }
 
@@ -34,6 +34,8 @@ type Verdict struct {
 	Attempt State
 	// Pause is the time until the next try of a notification that is Retrying.
 	Pause time.Duration
+	// Reply is what the mail server said, or what went wrong on the way to it.
+	Reply string
 }
 
 // Hopeless tells that the mail must not be sent again, whatever happens.

@@ -24,8 +24,12 @@ func Handlers(db store.Store, wake func()) []event.Handler {
 		return err
 	}
 	return []event.Handler{
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanCreated) error { return queue(ctx, d, e.InitMail) }),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanImported) error { return queue(ctx, d, e.InitMail) }),
+		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanCreated) error {
+			return queue(ctx, d, e.InitMail)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanImported) error {
+			return queue(ctx, d, e.InitMail)
+		}),
 		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanInitializationRequested) error {
 			return queue(ctx, d, e.InitMail)
 		}),

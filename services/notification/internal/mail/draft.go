@@ -32,7 +32,7 @@ type draft struct {
 }
 
 // prepare asks for the code, which is the same each time, and makes the draft, or takes
-// the one that was sent before. The claim learns recipient and language.
+// the one that was sent before. The claim learns recipient, language and draft.
 func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
@@ -52,7 +52,10 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (d draft, code st
 	}
 	d = draft{From: s.From, To: m.Recipient, MessageID: c.ID + "@" + s.Domain, Language: t.Language}
 	c.Recipient, c.Language = d.To, d.Language
-	d.Rendered, err = s.message(c, m, t).Render()
+	if d.Rendered, err = s.message(c, m, t).Render(); err != nil {
+		return draft{}, "", err
+	}
+	c.Rendered, err = json.Marshal(d)
 	return d, m.Code, err
 }
 
@@ -82,15 +85,6 @@ func values(c *domain.Claim, m *usersv1.PrepareMailResponse) map[string]string {
 		"CreationDate": m.CreationDate.AsTime().Format(readable), "ChangeDate": m.ChangeDate.AsTime().Format(readable),
 		"Expiry": m.Expiry.AsTime().Format(readable),
 	}
-}
-
-// encode writes the draft as it is kept.
-func (d draft) encode() ([]byte, error) {
-	rendered, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("keep what is sent: %w", err)
-	}
-	return rendered, nil
 }
 
 // mail is what is sent; its date and boundary derive from the notification.

@@ -31,9 +31,9 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	if room == 0 {
 		return l.Times.Tick
 	}
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	query, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	claims, err := l.Store.Claim(ctx, room, l.Times.Lease)
+	claims, err := l.Store.Claim(query, room, l.Times.Lease)
 	for _, c := range claims {
 		hold := store.Hold{ID: c.ID, Fence: c.Fence}
 		l.held[hold] = true
@@ -45,9 +45,9 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	}
 	next := l.Times.Tick
 	if err == nil {
-		next, err = l.Store.Next(ctx, l.Times.Tick)
+		next, err = l.Store.Next(query, l.Times.Tick)
 	}
-	if err != nil && l.work.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		l.Log.WarnContext(ctx, "mails wait: the queue cannot be read; trying again", "err", err)
 		next = l.Times.Tick
 	}
@@ -75,7 +75,7 @@ func (l *loop) finished(ctx context.Context, r result) {
 	delete(l.held, r.hold)
 	switch l.gate.finished(r, l.Times) {
 	case closed:
-		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.reply)
+		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.verdict.Reply)
 	case opened:
 		l.Log.InfoContext(ctx, "mails are sent again")
 	}

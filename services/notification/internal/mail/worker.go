@@ -28,7 +28,6 @@ type result struct {
 	hold    store.Hold
 	verdict domain.Verdict
 	outcome string
-	reply   string
 	way     way
 	// theirs: another notifier has the mail, or is about to; there is nothing to record.
 	theirs bool
@@ -65,54 +64,56 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	if err != nil {
 		return s.unprepared(ctx, c, err)
 	}
-	rendered, err := d.encode()
-	if err != nil {
-		return s.unprepared(ctx, c, err)
-	}
 	return s.judge(ctx, c, s.Relay.Send(ctx, mail, func(ctx context.Context) error {
-		return s.Store.Mark(ctx, *c, rendered, s.Now(), s.Times.Lease)
+		return s.Store.Mark(ctx, *c, s.Now(), s.Times.Lease)
 	}))
 }
 
 // unprepared is the result of a mail that did not get as far as the relay.
-func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) result {
-	f := fault.From(err)
-	switch {
+func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r result) {
+	r.outcome = "unprepared"
+	switch f := fault.From(err); {
 	case f.ID == obsolete:
-		return result{verdict: c.Refused(), outcome: "obsolete", reply: "no longer wanted: its code was used or replaced"}
+		r.outcome, r.verdict = "obsolete", c.Refused()
+		r.verdict.Reply = "no longer wanted: its code was used or replaced"
 	case ctx.Err() != nil:
-		return result{verdict: c.Released(), outcome: "released"}
-	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
-		return result{verdict: c.Unasked(s.Now()), outcome: "unprepared", reply: "the mail cannot be prepared: " + err.Error(), way: blocked}
+		r.verdict = c.Released()
+	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:
+		r.verdict, r.way = c.Unasked(s.Now()), blocked
+		r.verdict.Reply = err.Error()
+	case f.Code == fault.Deadline: // perhaps for this mail alone
+		r.verdict = c.Unasked(s.Now())
+	default:
+		s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
+		r.verdict = c.Deferred(s.Now(), false)
+		r.verdict.Reply = "the mail could not be prepared"
 	}
-	s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
-	return result{verdict: c.Deferred(s.Now(), false), outcome: "unprepared", reply: "the mail could not be prepared"}
+	return r
 }
 
-// judge is the result of a mail that the relay was asked to take. A mark that could not
-// be set may be there nevertheless: its lease has to run out.
-func (s *Sender) judge(ctx context.Context, c *domain.Claim, r send.Result) result {
-	out := result{outcome: r.Outcome.String(), reply: r.Reply, way: clear}
-	switch r.Outcome {
+// judge is the result of a mail that the relay was asked to take.
+func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent send.Result) result {
+	r := result{outcome: sent.Outcome.String(), way: clear}
+	switch sent.Outcome {
 	case send.Sent:
-		out.verdict = c.Delivered()
+		r.verdict = c.Delivered()
 	case send.Rejected: // perhaps by ourselves, for an address that is none
-		out.verdict, out.way = c.Refused(), unknown
+		r.verdict, r.way = c.Refused(), unknown
 	case send.Uncertain:
-		out.verdict = c.Unheard(s.Now())
-	case send.Aborted:
-		out.theirs = true
+		r.verdict = c.Unheard(s.Now())
+	case send.Aborted: // a mark that failed may be there nevertheless: the lease has to run out
+		r.theirs = true
 	case send.Deferred:
+		r.verdict = c.Deferred(s.Now(), sent.Relay)
 		switch {
 		case ctx.Err() != nil:
-			out.verdict, out.way = c.Released(), unknown
-		case r.Relay:
-			out.verdict, out.way = c.Deferred(s.Now(), true), blocked
-		default:
-			out.verdict = c.Deferred(s.Now(), false)
+			r.verdict, r.way = c.Released(), unknown
+		case sent.Relay:
+			r.way = blocked
 		}
 	}
-	return out
+	r.verdict.Reply = sent.Reply
+	return r
 }
 
 // recordTime is how long an answer of the relay is kept for a database that is away:
@@ -123,7 +124,7 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		err := s.Store.Settle(ctx, c, r.verdict, r.reply, s.Now())
+		err := s.Store.Settle(ctx, c, r.verdict, s.Now())
 		if err == nil {
 			return
 		}

@@ -9,7 +9,7 @@ import (
 
 const (
 	// maxConnections is how many mails are under way at once; further ones wait for their turn.
-	maxConnections = 4
+	maxConnections = 8
 	// maxMails go over one connection, since relays limit them.
 	maxMails = 50
 	// idleTime is less than the minutes after which relays close (RFC 5321, section 4.5.3.2.7).

@@ -60,13 +60,13 @@ func (s Store) Renew(ctx context.Context, holds []Hold, lease time.Duration) err
 // keeps what is sent. It fails with ErrLost once the lease has run out. The lease is
 // prolonged in the same statement: a claim under way at the same time waits for this
 // row, and then finds it taken.
-func (s Store) Mark(ctx context.Context, c domain.Claim, rendered []byte, at time.Time, lease time.Duration) error {
+func (s Store) Mark(ctx context.Context, c domain.Claim, at time.Time, lease time.Duration) error {
 	tag, err := s.DB.Exec(ctx, `with mine as (
 			update notifications set due_at = now() + $3::interval, language = $4, recipient = $5
 			where id = $1 and fence = $2 and state = $6 and due_at > now() returning id
 		)
 		insert into attempts (notification_id, number, time, state, reply, rendered) select id, $2, $7, $6, '', $8 from mine`,
-		c.ID, c.Fence, lease, c.Language, c.Recipient, domain.Sending, at, rendered)
+		c.ID, c.Fence, lease, c.Language, c.Recipient, domain.Sending, at, c.Rendered)
 	if err == nil && tag.RowsAffected() == 0 {
 		return domain.ErrLost
 	}
@@ -75,7 +75,7 @@ func (s Store) Mark(ctx context.Context, c domain.Claim, rendered []byte, at tim
 
 // Settle records how a claim ended; ErrLost where another has the mail by now. What was
 // rendered is forgotten as soon as it will not be sent again.
-func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, reply string, at time.Time) error {
+func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, at time.Time) error {
 	var pause *time.Duration
 	if v.State == domain.Retrying {
 		pause = &v.Pause
@@ -85,14 +85,14 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, rep
 			update notifications set state = $3, due_at = now() + $4::interval, language = $5, recipient = $6
 			where id = $1 and fence = $2 and state = $11 returning id
 		), attempt as (
-			insert into attempts (notification_id, number, time, state, reply) select id, $2, $7, $8, $9 from mine where $8 <> 0
+			insert into attempts (notification_id, number, time, state, reply) select id, $2, $7, $8, $9 from mine where $8::smallint <> 0
 			on conflict (notification_id, number) do update set state = excluded.state, reply = excluded.reply,
 				rendered = case when excluded.state = $10 and $4 is not null then attempts.rendered end
 		), forgotten as (
 			update attempts a set rendered = null from mine where a.notification_id = mine.id and a.number <> $2 and $4 is null
 		)
 		select id from mine`,
-		c.ID, c.Fence, v.State, pause, c.Language, c.Recipient, at, v.Attempt, reply, domain.Uncertain, domain.Sending).Scan(&id)
+		c.ID, c.Fence, v.State, pause, c.Language, c.Recipient, at, v.Attempt, v.Reply, domain.Uncertain, domain.Sending).Scan(&id)
 	if err == pgx.ErrNoRows {
 		return domain.ErrLost
 	}

@@ -1,0 +1,66 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/metadata"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// The edge with a service that does nothing, for a caller who is known: HTTP to NATS
+// and back, with 8 clients a core in the same process.
+func BenchmarkREST(b *testing.B) {
+	w := start(b)
+	token := w.owner()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	for _, c := range []struct{ name, method, path, body string }{
+		{"read", "GET", "/management/v1/users/u1", ""},
+		{"search", "POST", "/management/v1/users/_search", `{"query":{"limit":50},"queries":[{"userNameQuery":{"userName":"alice","method":"TEXT_QUERY_METHOD_CONTAINS"}}]}`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetParallelism(8)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					r, err := http.NewRequestWithContext(b.Context(), c.method, w.url+c.path, strings.NewReader(c.body))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					r.Header.Set("Authorization", "Bearer "+token)
+					response, err := client.Do(r)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+					if response.StatusCode != 200 {
+						b.Errorf("status %d", response.StatusCode)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+		})
+	}
+}
+
+func BenchmarkGRPC(b *testing.B) {
+	w := start(b)
+	users := usersv1.NewUsersClient(w.dial(b))
+	ctx := metadata.AppendToOutgoingContext(b.Context(), "authorization", "Bearer "+w.owner())
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := users.GetUser(ctx, &usersv1.GetUserRequest{UserId: "u1"}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}

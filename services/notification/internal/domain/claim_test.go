@@ -1,0 +1,89 @@
+package domain_test
+
+import (
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+)
+
+var made = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+func claim(unanswered int) domain.Claim {
+	return domain.Claim{Notification: domain.Notification{CreatedAt: made}, Unanswered: unanswered}
+}
+
+// What becomes of a mail, by what its tries before left behind, its age and how the try ended.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	const (
+		young = time.Minute
+		old   = 72 * time.Hour
+	)
+	ends := map[string]func(domain.Claim, time.Time) domain.Verdict{
+		"delivered": func(c domain.Claim, _ time.Time) domain.Verdict { return c.Delivered() },
+		"refused":   func(c domain.Claim, _ time.Time) domain.Verdict { return c.Refused() },
+		"deferred":  func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, false) },
+		"away":      func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, true) },
+		"unheard":   domain.Claim.Unheard,
+		"unasked":   domain.Claim.Unasked,
+		"released":  func(c domain.Claim, _ time.Time) domain.Verdict { return c.Released() },
+		"ended":     func(c domain.Claim, _ time.Time) domain.Verdict { return c.Ended() },
+	}
+	for _, test := range []struct {
+		end            string
+		unanswered     int
+		age            time.Duration
+		state, attempt domain.State
+		pause          time.Duration
+	}{
+		{"delivered", 0, young, domain.Sent, domain.Sent, 0},
+		{"delivered", 1, old, domain.Sent, domain.Sent, 0},
+		{"refused", 0, young, domain.Failed, domain.Failed, 0},
+		{"refused", 1, young, domain.Uncertain, domain.Failed, 0},
+		{"deferred", 0, young, domain.Retrying, domain.Retrying, 30 * time.Second},
+		{"deferred", 1, young, domain.Retrying, domain.Retrying, 30 * time.Second},
+		{"deferred", 0, old, domain.Failed, domain.Failed, 0},
+		{"deferred", 1, old, domain.Uncertain, domain.Failed, 0},
+		{"away", 0, time.Hour, domain.Retrying, domain.Retrying, 30 * time.Second},
+		{"away", 0, old, domain.Failed, domain.Failed, 0},
+		{"unheard", 0, young, domain.Retrying, domain.Uncertain, 30 * time.Second},
+		{"unheard", 1, young, domain.Uncertain, domain.Uncertain, 0},
+		{"unheard", 0, old, domain.Uncertain, domain.Uncertain, 0},
+		{"unasked", 0, young, domain.Retrying, 0, 30 * time.Second},
+		{"unasked", 1, 10 * old, domain.Retrying, 0, 30 * time.Second},
+		{"released", 0, young, domain.Retrying, 0, 0},
+		{"ended", 2, young, domain.Uncertain, 0, 0},
+	} {
+		got := ends[test.end](claim(test.unanswered), made.Add(test.age))
+		if want := (domain.Verdict{State: test.state, Attempt: test.attempt, Pause: test.pause}); got != want {
+			t.Errorf("%s after %d without an answer, aged %s: %+v, want %+v", test.end, test.unanswered, test.age, got, want)
+		}
+	}
+	for unanswered, hopeless := range []bool{false, false, true, true} {
+		if claim(unanswered).Hopeless() != hopeless {
+			t.Errorf("after %d without an answer: hopeless is %t", unanswered, !hopeless)
+		}
+	}
+}
+
+// Pauses grow from 2 seconds to an hour, so that 72 hours take some 90 tries.
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]time.Duration{
+		-time.Minute: 2 * time.Second, 0: 2 * time.Second, 10 * time.Second: 5 * time.Second, time.Hour: 30 * time.Minute,
+		2 * time.Hour: time.Hour, 71 * time.Hour: time.Hour,
+	} {
+		if got := claim(0).Deferred(made.Add(age), false).Pause; got != want {
+			t.Errorf("aged %s: a pause of %s, want %s", age, got, want)
+		}
+	}
+	tries, now := 0, made
+	for claim(0).Deferred(now, false).State == domain.Retrying {
+		now = now.Add(claim(0).Deferred(now, false).Pause)
+		tries++
+	}
+	if tries < 50 || tries > 100 {
+		t.Errorf("%d tries in 72 hours", tries)
+	}
+}
