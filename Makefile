@@ -7,6 +7,7 @@ MODULES := shared gateway services/users services/text services/notification ser
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 FUZZTIME ?= 20s
+BINARY ?= .build/herald
 
 .PHONY: help
 help: ## List the targets
@@ -14,13 +15,13 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build the binary, .build/herald
-	@go build -o .build/herald ./deploy/herald
+	@go build -o $(BINARY) ./deploy/herald
 
 .PHONY: run
 run: ## Run everything on this machine; ^C stops it
 	@deploy/setup.sh run
 	@$(MAKE) --no-print-directory build
-	@exec .build/herald run
+	@exec $(BINARY) run
 
 .PHONY: test
 test: ## Run all tests, on real servers and a real browser

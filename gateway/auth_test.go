@@ -147,6 +147,22 @@ func TestOrganizationHeader(t *testing.T) {
 	}
 }
 
+// On the caller's own data and on the instance another organization is checked, and
+// changes nothing.
+func TestOrganizationActedOn(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.join(token, "o2")
+	for path, acted := range map[string]string{"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1"} {
+		w.do(t, "POST", path, "", append(as(token), "x-service-orgid", "o2")...).ok(t)
+		if w.caller.OrganizationID != acted {
+			t.Errorf("%s acted on %s", path, w.caller.OrganizationID)
+		}
+		w.do(t, "POST", path, "", append(as(token), "x-service-orgid", "o3")...).refused(t, 403, "PERMISSION_DENIED")
+	}
+}
+
 // What is wrong first is told, and nothing that comes after it is looked at.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
@@ -171,8 +187,8 @@ func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	w := start(t)
 	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
 	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id", "forged")...).ok(t)
-	if w.caller.UserID != "u9" || w.headers == "forged" {
-		t.Errorf("%+v %q", w.caller, w.headers)
+	if w.caller.UserID != "u9" || w.id == "forged" {
+		t.Errorf("%+v %q", w.caller, w.id)
 	}
 }
 

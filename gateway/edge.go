@@ -42,7 +42,7 @@ var traces = propagation.TraceContext{}
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r.Header)
 	ctx := traces.Extract(rpc.WithRequestID(r.Context(), id), propagation.HeaderCarrier(r.Header))
-	ctx, span := e.tracer.Start(ctx, "HTTP "+verb(r), trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := e.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
 	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
 	defer cancel()
@@ -50,6 +50,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	x.Header().Set("X-Request-Id", id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")
+	x.Header().Set("Cache-Control", "no-store")
 	traces.Inject(ctx, propagation.HeaderCarrier(x.Header()))
 	defer x.end(e.log, r)
 	e.route(x, r)
@@ -79,7 +80,6 @@ func (e *edge) route(x *exchange, r *http.Request) {
 }
 
 func (e *edge) api(x *exchange, r *http.Request) {
-	x.Header().Set("Cache-Control", "no-store")
 	if cross(x, r) {
 		return
 	}
@@ -95,21 +95,16 @@ func (e *edge) api(x *exchange, r *http.Request) {
 	}
 }
 
-// form tells how a request's sender reads faults.
+// form tells how the sender of a request reads faults, until its route tells better.
 func (e *edge) form(r *http.Request) form {
-	if e.page(r.URL.Path) != nil {
+	_, procedure := e.procedures[r.URL.Path]
+	switch {
+	case e.page(r.URL.Path) != nil:
 		return asPage
-	}
-	if _, ok := e.procedures[r.URL.Path]; ok || strings.HasPrefix(mediaType(r), "application/grpc") && !e.hasREST(r) {
+	case procedure || strings.HasPrefix(mediaType(r), "application/grpc"):
 		return asRPC
 	}
 	return asJSON
-}
-
-// hasREST tells whether a REST method is at the path.
-func (e *edge) hasREST(r *http.Request) bool {
-	_, pattern := e.rest.Handler(r)
-	return pattern != "/"
 }
 
 // size is what the head of a request takes.
@@ -144,19 +139,11 @@ func clean(u *url.URL) bool {
 	return true
 }
 
-func verb(r *http.Request) string {
-	switch r.Method {
-	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
-		return r.Method
-	}
-	return "other"
-}
-
 // requestID takes the sender's id if it is printable and not longer than 128.
 func requestID(h http.Header) string {
 	id := h.Get("X-Request-Id")
-	printable := func(r rune) bool { return r >= ' ' && r <= '~' }
-	if id == "" || len(id) > 128 || strings.ContainsFunc(id, func(r rune) bool { return !printable(r) }) {
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if id == "" || len(id) > 128 || strings.ContainsFunc(id, unprintable) {
 		return rpc.NewRequestID()
 	}
 	return id

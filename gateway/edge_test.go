@@ -29,8 +29,8 @@ func TestRequestID(t *testing.T) {
 			continue
 		}
 		id := got.ok(t).Header.Get("X-Request-Id")
-		if (id == given) != kept || len(id) == 0 || w.headers != id || !strings.Contains(w.lines.String(), `"request":"`+id+`"`) {
-			t.Errorf("%q: returned %q, carried %q", given, id, w.headers)
+		if (id == given) != kept || len(id) == 0 || w.id != id || !strings.Contains(w.lines.String(), `"request":"`+id+`"`) {
+			t.Errorf("%q: returned %q, carried %q", given, id, w.id)
 		}
 	}
 }

@@ -107,9 +107,10 @@ func (x *exchange) end(log *slog.Logger, r *http.Request) {
 			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
 	}
-	level := slog.LevelInfo
+	span, level := trace.SpanFromContext(r.Context()), slog.LevelInfo
+	span.SetName("HTTP " + x.route)
 	attributes := []slog.Attr{
-		slog.String("http", verb(r)), slog.String("route", x.route), slog.Int("status", x.status),
+		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.route), slog.Int("status", x.status),
 		slog.Duration("took", time.Since(x.began)), slog.String("agent", agent(r)),
 	}
 	if x.quiet {
@@ -117,7 +118,7 @@ func (x *exchange) end(log *slog.Logger, r *http.Request) {
 	}
 	if x.fault != nil {
 		attributes = append(attributes, slog.String("fault", x.fault.ID))
-		trace.SpanFromContext(r.Context()).SetStatus(codes.Error, x.fault.ID)
+		span.SetStatus(codes.Error, x.fault.ID)
 		if cause := x.fault.Unwrap(); cause != nil {
 			attributes = append(attributes, slog.String("cause", cause.Error()))
 			if x.fault.Code == fault.Internal {

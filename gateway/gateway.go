@@ -27,7 +27,10 @@ import (
 // stopLimit is how long requests under way may take when the gateway stops.
 const stopLimit = 10 * time.Second
 
-var errStopping = errors.New("stopping")
+var (
+	errStopping = errors.New("stopping")
+	errAway     = errors.New("not connected to NATS")
+)
 
 // Config is what operators decide about the gateway.
 type Config struct {
@@ -61,77 +64,73 @@ type Gateway struct {
 
 // New logs in to the bus, reads the contracts that are linked into the program and
 // takes the port.
-func New(ctx context.Context, g boot.Ground, c Config) (*Gateway, error) {
+func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	if _, err := c.Origin(); err != nil {
 		return nil, err
 	}
-	address := g.Bus
-	address.User, address.Password = bus.Gateway, bus.Password(g.Keys, bus.Gateway)
-	conn, err := bus.Connect(ctx, address, g.Log.With("service", bus.Gateway))
+	log, address := ground.Log.With("service", bus.Gateway), ground.Bus
+	address.User, address.Password = bus.Gateway, bus.Password(ground.Keys, bus.Gateway)
+	conn, err := bus.Connect(ctx, address, log)
 	if err != nil {
 		return nil, err
 	}
-	w := &Gateway{conn: conn}
-	if err := w.open(ctx, g, c); err != nil {
+	g := &Gateway{conn: conn}
+	e := &edge{log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health}
+	if err := g.open(ctx, e, ground, c.Listen); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	g.Health.Check(bus.Gateway, w.ready)
-	return w, nil
+	ground.Health.Check(bus.Gateway, g.ready)
+	return g, nil
 }
 
-func (w *Gateway) open(ctx context.Context, g boot.Ground, c Config) error {
-	signer := caller.NewSigner(g.Keys, g.Now)
-	calls := rpc.NewConn(w.conn, signer, bus.Gateway)
-	callers, err := authn.New(authn.Config{Conn: w.conn, Calls: calls, Signer: signer, Now: g.Now})
-	if err != nil {
-		return err
-	}
+func (g *Gateway) open(ctx context.Context, e *edge, ground boot.Ground, listen string) error {
+	signer := caller.NewSigner(ground.Keys, ground.Now)
+	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway)
 	methods, err := rpc.Contracts()
 	if err != nil {
 		return err
 	}
-	e := &edge{
-		log: g.Log.With("service", bus.Gateway), tracer: g.Traces.Tracer(bus.Gateway),
-		health: g.Health, callers: callers, calls: calls,
-	}
-	if err := e.mount(methods); err != nil {
+	if err = e.mount(methods); err != nil {
 		return err
 	}
-	w.server = newServer(e, e.log)
-	w.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now}); err != nil {
+		return err
+	}
+	g.server = newServer(e, e.log)
+	g.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	return err
 }
 
-func (w *Gateway) ready(context.Context) error {
+func (g *Gateway) ready(context.Context) error {
 	switch {
-	case w.stopping.Load():
+	case g.stopping.Load():
 		return errStopping
-	case !w.conn.IsConnected():
-		return errors.New("not connected to NATS")
+	case !g.conn.IsConnected():
+		return errAway
 	}
 	return nil
 }
 
 // Addr is the address that the gateway listens on.
-func (w *Gateway) Addr() net.Addr { return w.listener.Addr() }
+func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
 // Run serves until ctx ends. It then stops in two phases: not ready any more and the
 // requests under way, then the bus that they need.
-func (w *Gateway) Run(ctx context.Context) error {
-	defer w.conn.Close()
+func (g *Gateway) Run(ctx context.Context) error {
+	defer g.conn.Close()
 	failed := make(chan error, 1)
-	go func() { failed <- w.server.Serve(plainless{w.listener}) }()
+	go func() { failed <- g.server.Serve(plainless{g.listener}) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("gateway: %w", err)
 	case <-ctx.Done():
 	}
-	w.stopping.Store(true)
+	g.stopping.Store(true)
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
-	if w.server.Shutdown(limit) != nil {
-		return w.server.Close()
+	if g.server.Shutdown(limit) != nil {
+		return g.server.Close()
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ type users struct {
 	tokens   map[string]*heraldv1.Caller
 	last     proto.Message
 	caller   caller.Caller
-	headers  string
+	id       string // of the request
 	fail     func(context.Context) error
 	resolved atomic.Int64
 	called   atomic.Int64
@@ -153,6 +153,14 @@ func (u *users) grant(token, userID string, roles []string, scopes ...string) {
 	u.tokens[string(secret.Hash(token))] = c.Proto()
 }
 
+// join makes the token's user an owner of one more organization.
+func (u *users) join(token, organization string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := u.tokens[string(secret.Hash(token))]
+	c.Memberships = append(c.Memberships, &heraldv1.CallerMembership{OrganizationId: organization, Roles: []string{"ORG_OWNER"}})
+}
+
 func (u *users) revoke(token string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -168,20 +176,24 @@ func (u *users) ResolveToken(_ context.Context, r *usersv1.ResolveTokenRequest) 
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c, ok := u.tokens[string(r.TokenHash)]
-	switch {
-	case len(r.TokenHash) != sha256.Size || !ok:
+	if len(r.TokenHash) != sha256.Size || !ok {
 		return nil, errToken
-	case r.OrgId != "" && r.OrgId != "o1":
-		return nil, errOrg
 	}
-	return &usersv1.ResolveTokenResponse{Caller: c}, nil
+	c = proto.CloneOf(c)
+	for _, m := range c.Memberships {
+		if r.OrgId == "" || r.OrgId == m.OrganizationId {
+			c.Memberships, c.OrganizationId = []*heraldv1.CallerMembership{m}, m.OrganizationId
+			return &usersv1.ResolveTokenResponse{Caller: c}, nil
+		}
+	}
+	return nil, errOrg
 }
 
 // took notes a request and answers as the test wants.
 func (u *users) took(ctx context.Context, m proto.Message) error {
 	u.called.Add(1)
 	u.mu.Lock()
-	u.last, u.caller, u.headers = proto.Clone(m), caller.From(ctx), rpc.RequestID(ctx)
+	u.last, u.caller, u.id = proto.Clone(m), caller.From(ctx), rpc.RequestID(ctx)
 	fail := u.fail
 	u.mu.Unlock()
 	if fail != nil {

@@ -22,7 +22,7 @@ type method struct {
 	procedure string
 	in, out   protoreflect.MessageType
 	public    bool
-	scopes    []string
+	need      authn.Need
 }
 
 // mount reads the contracts. Methods without a REST path stay internal, on every
@@ -50,7 +50,7 @@ func (e *edge) mount(methods []rpc.Method) error {
 				return fmt.Errorf("contract of %s: %w", d.FullName(), err)
 			}
 		}
-		e.procedures[m.procedure] = e.rpc(m)
+		e.procedures[m.procedure] = e.mountRPC(m)
 		services = append(services, string(d.Parent().FullName()))
 	}
 	slices.Sort(services)
@@ -71,7 +71,7 @@ func newMethod(d rpc.Method) (*method, error) {
 	m := &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public}
 	if len(d.Rules) > 0 {
 		verb, path, _ := rpc.Route(d.Rules[0])
-		m.scopes = authn.Scopes(verb, path)
+		m.need = authn.Needs(verb, path)
 	}
 	return m, nil
 }
@@ -91,7 +91,7 @@ func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
 	}
 	route := verb + " " + path
 	e.rest.Handle(route, handler(func(x *exchange, r *http.Request) {
-		x.route = route
+		x.route, x.form = route, asJSON
 		e.serveREST(x, r, &binding{m, body == "*", ids})
 	}))
 	return nil
@@ -103,7 +103,7 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 	for _, verb := range []string{"GET", "POST", "PUT", "DELETE"} {
 		other := *r
 		other.Method = verb
-		if e.hasREST(&other) {
+		if _, pattern := e.rest.Handler(&other); pattern != "/" {
 			allowed = append(allowed, verb)
 		}
 	}
@@ -120,7 +120,7 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 // admit finds out who asks; it decides before anything of a body is read.
 func (e *edge) admit(x *exchange, r *http.Request, m *method) (err error) {
 	if !m.public {
-		x.pass, err = e.callers.Admit(r.Context(), r.Header, m.scopes)
+		x.pass, err = e.callers.Admit(r.Context(), r.Header, m.need)
 	}
 	return err
 }

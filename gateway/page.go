@@ -61,12 +61,12 @@ func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 		return
 	}
 	for _, h := range answer.Headers {
-		if !hops[http.CanonicalHeaderKey(h.Name)] {
-			x.Header().Add(h.Name, h.Value)
+		switch name := http.CanonicalHeaderKey(h.Name); {
+		case name == "Cache-Control":
+			x.Header().Set(name, h.Value)
+		case !hops[name]:
+			x.Header().Add(name, h.Value)
 		}
-	}
-	if x.Header().Get("Cache-Control") == "" {
-		x.Header().Set("Cache-Control", "no-store")
 	}
 	x.WriteHeader(int(answer.Status))
 	_, _ = x.Write(answer.Body) // the sender has gone
@@ -139,7 +139,6 @@ func asPage(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(f.HTTPStatus())
 	_, _ = w.Write(b.Bytes())
 }

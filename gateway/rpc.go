@@ -66,8 +66,8 @@ func (c jsonFrames) Unmarshal(b []byte, v any) error {
 
 var uncompressed = connect.WithCompression("gzip", nil, nil)
 
-// rpc answers gRPC, gRPC-Web and Connect, which connect tells apart.
-func (e *edge) rpc(m *method) handler {
+// mountRPC answers gRPC, gRPC-Web and Connect, which connect tells apart.
+func (e *edge) mountRPC(m *method) handler {
 	forward := func(ctx context.Context, r *connect.Request[frame]) (*connect.Response[frame], error) {
 		x := exchangeOf(ctx)
 		if r.Msg.err != nil {

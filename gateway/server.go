@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"herald/shared/fault"
 )
 
 const (
@@ -68,19 +66,13 @@ func (c plainlessConn) Write(b []byte) (int, error) {
 	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
 		return c.Conn.Write(b)
 	}
-	f := unreadable(string(b[len("HTTP/1.1 "):][:3]))
+	status, _ := strconv.Atoi(string(b[len("HTTP/1.1 "):][:3]))
+	f := ErrRequest.WithStatus(status)
+	if status == http.StatusRequestHeaderFieldsTooLarge {
+		f = ErrHeaders
+	}
 	body := encodeFault(f)
 	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		f.HTTPStatus(), http.StatusText(f.HTTPStatus()), len(body), body)
+		status, http.StatusText(status), len(body), body)
 	return len(b), err
-}
-
-func unreadable(status string) *fault.Fault {
-	switch n, _ := strconv.Atoi(status); n {
-	case http.StatusRequestHeaderFieldsTooLarge:
-		return ErrHeaders
-	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return ErrRequest.WithStatus(n)
-	}
-	return ErrRequest
 }

@@ -55,6 +55,8 @@ type instance struct {
 	logs  *bytes.Buffer
 	token string
 	ready time.Duration
+	// binary is set where `make run` built it.
+	binary string
 }
 
 // newInstance prepares an instance; start runs it.
@@ -110,8 +112,14 @@ func (i *instance) start() {
 	if err != nil {
 		i.t.Fatal(err)
 	}
+	i.startCommand(file, "run")
+}
+
+// startCommand runs a command that runs herald.
+func (i *instance) startCommand(name string, args ...string) {
+	i.t.Helper()
 	begin := time.Now()
-	i.cmd = exec.Command(file, "run")
+	i.cmd = exec.Command(name, args...)
 	i.cmd.Env, i.logs = i.env, &bytes.Buffer{}
 	i.cmd.Stderr = i.logs
 	// In a group of its own, so that what is typed at the test reaches the test.
@@ -154,7 +162,7 @@ func (i *instance) start() {
 // stop sends a signal and answers with how the process ended.
 func (i *instance) stop(signal syscall.Signal) error {
 	i.t.Helper()
-	_ = i.cmd.Process.Signal(signal)
+	_ = syscall.Kill(-i.cmd.Process.Pid, signal) // the whole group: make passes signals on to nobody
 	i.cmd = nil
 	select {
 	case err := <-i.ended:

@@ -5,6 +5,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -53,13 +54,16 @@ func New(c Config) (*Authenticator, error) {
 
 // Pass is an authenticated caller on the way to a service.
 type Pass struct {
-	Caller caller.Caller
 	// Header is the signed caller.
 	Header string
 	// Cached tells that nobody was asked for this request.
 	Cached bool
 
-	key key
+	caller caller.Caller
+	key    key
+	// asked is when the question was put, reconnects the bus's count at that time.
+	asked      time.Time
+	reconnects uint64
 }
 
 // key is what a caller is remembered by. The token itself is not kept.
@@ -68,9 +72,9 @@ type key struct {
 	organization string
 }
 
-// Admit answers with the caller behind the headers of a request, if its token has
-// the scopes. The refusals come in the order token, scope, organization.
-func (a *Authenticator) Admit(ctx context.Context, h http.Header, scopes []string) (Pass, error) {
+// Admit answers with the caller behind the headers of a request, if its token is what
+// the method needs. The refusals come in the order token, scope, organization.
+func (a *Authenticator) Admit(ctx context.Context, h http.Header, need Need) (Pass, error) {
 	token, err := bearer(h)
 	if err != nil {
 		return Pass{}, err
@@ -80,10 +84,13 @@ func (a *Authenticator) Admit(ctx context.Context, h http.Header, scopes []strin
 	if err != nil {
 		return Pass{}, err
 	}
-	if err := permits(pass.Caller.Scopes, scopes); err != nil {
-		return Pass{}, err
+	if err := permits(pass.caller.Scopes, need.Scopes); err != nil || misnamed != nil {
+		return Pass{}, cmp.Or(err, misnamed)
 	}
-	return pass, misnamed
+	if need.Home && organization != "" {
+		return a.resolve(ctx, token, "")
+	}
+	return pass, nil
 }
 
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {
@@ -91,8 +98,8 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 		return Pass{}, errToken
 	}
 	k := key{sha256.Sum256([]byte(token)), organization}
-	if e, ok := a.known.find(k, a.Now(), a.Conn); ok {
-		return Pass{e.caller, e.header, true, k}, nil
+	if p, ok := a.known.find(k, a.Now(), a.Conn); ok {
+		return p, nil
 	}
 	return a.ask(ctx, k)
 }
@@ -110,24 +117,20 @@ func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
 	epoch := a.known.epoch()
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
-		asked := entry{from: a.Now(), reconnects: a.Conn.Stats().Reconnects}
+		p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 		defer cancel()
-		c, err := a.lookUp(ctx, k)
-		if err != nil {
-			return nil, err
+		var err error
+		if p.caller, err = a.lookUp(ctx, k); err != nil {
+			return Pass{}, err
 		}
-		asked.caller, asked.header = c, a.Signer.Sign(c)
-		a.known.keep(k, asked, epoch)
-		return asked, nil
+		p.Header = a.Signer.Sign(p.caller)
+		a.known.keep(p, epoch)
+		return p, nil
 	})
 	select {
 	case r := <-flight:
-		if r.Err != nil {
-			return Pass{}, r.Err
-		}
-		e := r.Val.(entry)
-		return Pass{e.caller, e.header, false, k}, nil
+		return r.Val.(Pass), r.Err
 	case <-ctx.Done():
 		return Pass{}, fault.ErrUnavailable.After(time.Second).Because(ctx.Err())
 	}

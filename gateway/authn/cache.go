@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"herald/shared/caller"
 )
 
 const (
@@ -17,32 +15,23 @@ const (
 	remembered = 10_000
 )
 
-// entry is a caller as users described it.
-type entry struct {
-	caller caller.Caller
-	header string
-	// from is when the question was put, reconnects the bus's count at that time.
-	from       time.Time
-	reconnects uint64
-}
-
 type cache struct {
-	mu      sync.RWMutex
-	entries map[key]entry
+	mu     sync.RWMutex
+	passes map[key]Pass
 	// drops counts the drops: an answer to a question from before the last one is not kept.
 	drops uint64
 }
 
-func newCache() *cache { return &cache{entries: map[key]entry{}} }
+func newCache() *cache { return &cache{passes: map[key]Pass{}} }
 
-// find answers with an entry that may be believed. While the connection is away, or
-// was since, events may have been missed.
-func (c *cache) find(k key, now time.Time, nc *nats.Conn) (entry, bool) {
+// find answers with a pass that may be believed. While the connection is away, or was
+// since, events may have been missed.
+func (c *cache) find(k key, now time.Time, nc *nats.Conn) (Pass, bool) {
 	c.mu.RLock()
-	e, ok := c.entries[k]
+	p, ok := c.passes[k]
 	c.mu.RUnlock()
-	ok = ok && now.Sub(e.from) < believed && e.reconnects == nc.Stats().Reconnects && nc.IsConnected()
-	return e, ok
+	p.Cached = true
+	return p, ok && now.Sub(p.asked) < believed && p.reconnects == nc.Stats().Reconnects && nc.IsConnected()
 }
 
 func (c *cache) epoch() uint64 {
@@ -51,22 +40,22 @@ func (c *cache) epoch() uint64 {
 	return c.drops
 }
 
-func (c *cache) keep(k key, e entry, epoch uint64) {
+func (c *cache) keep(p Pass, epoch uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if epoch != c.drops {
 		return
 	}
-	if len(c.entries) >= remembered {
-		clear(c.entries)
+	if len(c.passes) >= remembered {
+		clear(c.passes)
 	}
-	c.entries[k] = e
+	c.passes[p.key] = p
 }
 
 func (c *cache) remove(k key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.entries, k)
+	delete(c.passes, k)
 	c.drops++
 }
 
@@ -75,9 +64,9 @@ func (c *cache) drop(userID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drops++
-	for k, e := range c.entries {
-		if userID == "" || e.caller.UserID == userID {
-			delete(c.entries, k)
+	for k, p := range c.passes {
+		if userID == "" || p.caller.UserID == userID {
+			delete(c.passes, k)
 		}
 	}
 }

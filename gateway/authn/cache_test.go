@@ -24,14 +24,14 @@ func connect(t *testing.T) *nats.Conn {
 	return nc
 }
 
-func of(userID string, at time.Time) entry {
-	return entry{caller: caller.Caller{UserID: userID}, from: at}
+func of(userID string, at time.Time) Pass {
+	return Pass{caller: caller.Caller{UserID: userID}, asked: at}
 }
 
 func TestNothingIsBelievedFromBeforeAnInterruption(t *testing.T) {
 	t.Parallel()
 	nc, c, now := connect(t), newCache(), time.Now()
-	c.keep(key{}, of("u1", now), c.epoch())
+	c.keep(of("u1", now), c.epoch())
 	if _, ok := c.find(key{}, now, nc); !ok {
 		t.Fatal("not found")
 	}
@@ -48,9 +48,9 @@ func TestNothingIsBelievedFromBeforeAnInterruption(t *testing.T) {
 		}
 	}
 	nc.Close()
-	e := of("u1", now)
-	e.reconnects = nc.Stats().Reconnects
-	c.keep(key{}, e, c.epoch())
+	p := of("u1", now)
+	p.reconnects = nc.Stats().Reconnects
+	c.keep(p, c.epoch())
 	if _, ok := c.find(key{}, now, nc); ok {
 		t.Error("believed without a connection")
 	}
@@ -61,7 +61,7 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	nc, c, now := connect(t), newCache(), time.Now()
 	asked := c.epoch()
 	c.drop("u2") // whoever it is about: the answer may have been given before it
-	c.keep(key{}, of("u1", now), asked)
+	c.keep(of("u1", now), asked)
 	if _, ok := c.find(key{}, now, nc); ok {
 		t.Error("kept")
 	}
@@ -71,31 +71,31 @@ func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache()
 	for i := range 3 * remembered {
-		c.keep(key{hash: [32]byte{byte(i), byte(i >> 8), byte(i >> 16)}}, entry{}, 0)
+		c.keep(Pass{key: key{hash: [32]byte{byte(i), byte(i >> 8), byte(i >> 16)}}}, 0)
 	}
-	if len(c.entries) > remembered {
-		t.Errorf("%d entries", len(c.entries))
+	if len(c.passes) > remembered {
+		t.Errorf("%d passes", len(c.passes))
 	}
 }
 
-func TestScopesOfMethods(t *testing.T) {
+func TestNeedsOfMethods(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		verb, path string
-		own        bool
+		own, home  bool // without the audience; on no other organization
 	}{
-		{"GET", "/auth/v1/users/me", true},
-		{"POST", "/auth/v1/memberships/me/_search", true},
-		{"POST", "/auth/v1/users/me/auth_factors/otp", true},
-		{"POST", "/auth/v1/users/me/auth_factors/otp/_verify", true},
-		{"DELETE", "/auth/v1/users/me/auth_factors/otp", false},
-		{"PUT", "/auth/v1/users/me/email", false},
-		{"PUT", "/auth/v1/users/me/_search", false},
-		{"GET", "/management/v1/users/{user_id}", false},
-		{"POST", "/admin/v1/orgs/_search", false},
+		{"GET", "/auth/v1/users/me", true, true},
+		{"POST", "/auth/v1/memberships/me/_search", true, true},
+		{"POST", "/auth/v1/users/me/auth_factors/otp", true, true},
+		{"POST", "/auth/v1/users/me/auth_factors/otp/_verify", true, true},
+		{"DELETE", "/auth/v1/users/me/auth_factors/otp", false, true},
+		{"PUT", "/auth/v1/users/me/email", false, true},
+		{"PUT", "/auth/v1/users/me/_search", false, true},
+		{"GET", "/management/v1/users/{user_id}", false, false},
+		{"POST", "/admin/v1/orgs/_search", false, true},
 	} {
-		if got := len(Scopes(c.verb, c.path)) == 1; got != c.own {
-			t.Errorf("%s %s: %v", c.verb, c.path, Scopes(c.verb, c.path))
+		if got := Needs(c.verb, c.path); (len(got.Scopes) == 1) != c.own || got.Home != c.home {
+			t.Errorf("%s %s: %v", c.verb, c.path, got)
 		}
 	}
 }

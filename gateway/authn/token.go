@@ -20,9 +20,6 @@ var (
 // Audience is the scope of tokens for the management of the platform itself.
 const Audience = "urn:service:iam:org:project:id:service:aud"
 
-// Header names the organization that a request acts on.
-const Header = "X-Service-Orgid"
-
 // nowhere is asked for instead of a name that no organization can have: the answer
 // is that of any unknown one.
 const nowhere = "?"
@@ -63,7 +60,7 @@ func bearer(h http.Header) (string, error) {
 // organization reads whom a request acts on; empty stands for the caller's own
 // organization.
 func organization(h http.Header) (string, error) {
-	given := h[Header]
+	given := h["X-Service-Orgid"]
 	switch {
 	case len(given) == 0:
 		return "", nil
@@ -79,15 +76,23 @@ func organization(h http.Header) (string, error) {
 // application may do: setting up one's own second factor.
 var exempt = []string{"/auth_factors/otp", "/_verify"}
 
-// Scopes lists what a token needs for a method, by the first of its REST paths.
-func Scopes(verb, path string) []string {
+// Need is what a method needs of a token.
+type Need struct {
+	Scopes []string
+	// Home tells that the method acts on the caller's own organization or on none: one
+	// that a request names is checked and changes nothing.
+	Home bool
+}
+
+// Needs tells it by the first of a method's REST paths.
+func Needs(verb, path string) Need {
 	ends := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
-	reads := verb == http.MethodGet || verb == http.MethodPost && ends("/_search")
-	own := reads || verb == http.MethodPost && slices.ContainsFunc(exempt, ends)
-	if strings.HasPrefix(path, "/auth/v1/") && own {
-		return []string{"openid"}
+	self := strings.HasPrefix(path, "/auth/v1/")
+	open := verb == http.MethodGet || verb == http.MethodPost && (ends("/_search") || slices.ContainsFunc(exempt, ends))
+	if self && open {
+		return Need{[]string{"openid"}, true}
 	}
-	return []string{"openid", Audience}
+	return Need{[]string{"openid", Audience}, self || strings.HasPrefix(path, "/admin/v1/")}
 }
 
 func permits(has, needed []string) error {

@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -152,21 +154,33 @@ func TestPlainHTTP(t *testing.T) {
 var states = []struct {
 	name  string
 	query url.Values
-	fill  []string // empty: only opened
-	title string
+	fill  []string // nil: only opened
+	page  string   // whose title is the heading
 }{
-	{"form", mailed(), nil, formTitle},
-	{"form-confirm", mailed("passwordset", "true"), nil, formTitle},
-	{"form-empty", mailed("code", ""), nil, formTitle},
-	{"form-wrong-code", mailed(), []string{"code", "wrong222", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, formTitle},
-	{"form-wrong-password", mailed(), []string{"password", "short", "confirmation", "short"}, formTitle},
-	{"form-mismatch", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, formTitle},
-	{"expired", mailed("code", "EXPIRED2"), nil, expiredTitle},
-	{"resent", mailed("code", "EXPIRED2"), []string{}, resentTitle},
-	{"locked", mailed("code", "LOCKED22"), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, lockedTitle},
-	{"done", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, doneTitle},
-	{"away", mailed("code", "AWAY2222"), nil, awayTitle},
-	{"malformed", mailed("userID", ""), nil, brokenLink},
+	{"form", mailed(), nil, "init.form"},
+	{"form-confirm", mailed("passwordset", "true"), nil, "init.confirm"},
+	{"form-empty", mailed("code", ""), nil, "init.form"},
+	{"form-wrong-code", mailed(), []string{"code", "wrong222", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.form"},
+	{"form-wrong-password", mailed(), []string{"password", "short", "confirmation", "short"}, "init.form"},
+	{"form-mismatch", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
+	{"expired", mailed("code", "EXPIRED2"), nil, "init.expired"},
+	{"resent", mailed("code", "EXPIRED2"), []string{}, "init.resent"},
+	{"locked", mailed("code", "LOCKED22"), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.locked"},
+	{"done", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.done"},
+	{"away", mailed("code", "AWAY2222"), nil, "away"},
+	{"malformed", mailed("userID", ""), nil, "malformed"},
+}
+
+func pageTexts(t *testing.T, language string) (texts map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile("internal/look/texts/" + language + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		t.Fatal(err)
+	}
+	return texts
 }
 
 // Every page in every light and width: styled, and nothing wider than the screen. The
@@ -176,17 +190,18 @@ func TestLooks(t *testing.T) {
 	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com"}
 	origin := site(t, "127.0.0.1", u, quiet)
 	for _, view := range []struct {
-		name, scheme, background string
-		width, height            int64
+		language, scheme, background string
+		width, height                int64
 	}{
-		{"light", "light", "rgb(242, 243, 246)", 1280, 900},
-		{"dark", "dark", "rgb(21, 23, 28)", 1280, 900},
-		{"phone", "light", "rgb(255, 255, 255)", 360, 740},
-		{"phone-dark", "dark", "rgb(34, 37, 45)", 320, 640},
+		{"en", "light", "rgb(242, 243, 246)", 1280, 900},
+		{"ja", "dark", "rgb(21, 23, 28)", 1280, 900},
+		{"fr", "light", "rgb(255, 255, 255)", 360, 740},
+		{"de", "dark", "rgb(34, 37, 45)", 320, 640},
 	} {
-		t.Run(view.name, func(t *testing.T) {
+		t.Run(fmt.Sprint(view.language, " ", view.scheme, " ", view.width), func(t *testing.T) {
 			t.Parallel()
-			ctx := browser.Open(t, chromedp.Flag("accept-lang", "en"))
+			texts := pageTexts(t, view.language)
+			ctx := browser.Open(t, chromedp.Flag("accept-lang", view.language))
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 				t.Fatal(err)
@@ -197,7 +212,7 @@ func TestLooks(t *testing.T) {
 				if state.fill != nil {
 					submit(t, ctx, state.fill...)
 				}
-				if got := heading(t, ctx); got != state.title {
+				if got := heading(t, ctx); got != texts[state.page+".title"] {
 					t.Errorf("%s: %q", state.name, got)
 				}
 				if got := get(t, ctx, chromedp.Evaluate[string]("getComputedStyle(document.body).backgroundColor")); got != view.background {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,29 +15,36 @@ import (
 	"herald/shared/fault"
 )
 
-// Fault gives a database error the fault that it stands for: no rows, NUL in a text
-// and the like are for the store to name; a server that is away is *unavailable*,
-// and everything else stays what it is.
+// Fault gives a database error the fault that it stands for: a server that is away
+// is *unavailable*, as is one that ended a deadlock, and a text with the character
+// NUL, which Postgres does not store, is *invalid*. Everything else stays what it is.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
 		return err
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		// Classes 08 connection, 53 resources, 57 operator intervention (Postgres, appendix A).
-		for _, class := range []string{"08", "53", "57P"} {
-			if strings.HasPrefix(refused.Code, class) {
-				return away(err)
-			}
+		switch {
+		case refused.Code == "22021":
+			return fault.ErrInvalid.Say("A text holds the character NUL").Because(err)
+		case slices.ContainsFunc(passing, func(class string) bool { return strings.HasPrefix(refused.Code, class) }):
+			return away(err)
 		}
 		return err
 	}
-	_, refusedConnect := errors.AsType[*pgconn.ConnectError](err)
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return away(err)
+	}
 	_, network := errors.AsType[net.Error](err)
-	if !errors.Is(err, context.DeadlineExceeded) && (refusedConnect || network || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)) {
+	if !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)) {
 		return away(err)
 	}
 	return err
 }
+
+// passing are the classes of errors after which nothing was written and a later try
+// may succeed: 08 connection, 40 rollback, 53 resources, 57P operator intervention
+// (Postgres, appendix A).
+var passing = []string{"08", "40", "53", "57P"}
 
 func isFault(err error) bool {
 	_, ok := errors.AsType[*fault.Fault](err)

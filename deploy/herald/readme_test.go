@@ -1,0 +1,141 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// step is a command of the README and the answer pasted below it, if any.
+type step struct{ command, answer string }
+
+var block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
+
+func readmeSteps(t *testing.T) []step {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []step
+	for _, b := range block.FindAllStringSubmatch(string(text), -1) {
+		if b[1] == "sh" {
+			steps = append(steps, step{command: b[2]})
+		} else {
+			steps[len(steps)-1].answer = b[2]
+		}
+	}
+	return steps
+}
+
+// Every command of the README does what the README says, on a fresh instance that
+// `make run` started; `make test` is what runs this.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	steps := readmeSteps(t)
+	if !strings.Contains(steps[0].command, "make run") || !strings.Contains(steps[0].command, "make test") {
+		t.Fatalf("the first block is not the two commands: %s", steps[0].command)
+	}
+	i := newInstance(t)
+	i.make()
+	var shell strings.Builder // what was typed so far: variables live on
+	for _, s := range steps[1:] {
+		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.url, "http://"), ".data/", i.dir+"/data/", ".build/herald", i.binary).Replace(s.command)
+		if strings.HasPrefix(command, "PAT=") {
+			shell.WriteString(strings.SplitAfter(command, "\n")[0])
+		}
+		if strings.Contains(s.answer, "USER_STATE_ACTIVE") {
+			i.choosePassword("mini@example.com")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", shell.String()+command)
+		c.Dir = "../.."
+		out, err := c.Output()
+		cancel()
+		if err != nil || len(out) == 0 {
+			t.Errorf("%s\nended with %v and printed %q", command, err, out)
+		} else if s.answer != "" {
+			alike(t, command, s.answer, string(out))
+		}
+	}
+}
+
+// make starts the instance by the README's own command.
+func (i *instance) make() {
+	i.t.Helper()
+	i.binary = i.dir + "/herald"
+	i.startCommand("make", "--no-print-directory", "-C", "../..", "run", "BINARY="+i.binary)
+}
+
+// choosePassword does what the mail's reader does, without a browser.
+func (i *instance) choosePassword(to string) {
+	i.t.Helper()
+	link, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(i.mail(to).Text))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	form := link.Query()
+	form.Set("password", "correct horse battery")
+	form.Set("confirmation", "correct horse battery")
+	link.RawQuery = ""
+	r, err := http.PostForm(link.String(), form)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		i.t.Fatalf("the page answered %s", r.Status)
+	}
+}
+
+// alike holds that an answer has the fields of the pasted one, and its values but for
+// what differs from run to run.
+func alike(t *testing.T, command, pasted, got string) {
+	t.Helper()
+	var want, have any
+	if err := json.Unmarshal([]byte(pasted), &want); err != nil {
+		t.Fatalf("the pasted answer of %s: %v", command, err)
+	}
+	if err := json.Unmarshal([]byte(got), &have); err != nil {
+		t.Fatalf("%s printed %q: %v", command, got, err)
+	}
+	a, _ := json.Marshal(masked("", want))
+	b, _ := json.Marshal(masked("", have))
+	if string(a) != string(b) {
+		t.Errorf("%s\npasted  %s\nprinted %s", command, a, b)
+	}
+}
+
+var varying = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT.*Z|[0-9a-f]{8}-[0-9a-f-]{27})$`)
+
+// masked replaces times, ids and sequences; a text that the README shortens with …
+// is compared by its beginning.
+func masked(name string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = masked(k, v[k])
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = masked(name, v[i])
+		}
+		return v
+	case string:
+		if varying.MatchString(v) || name == "sequence" {
+			return "*"
+		}
+		if name == "text" || name == "footerText" {
+			return string([]rune(v)[:5])
+		}
+	}
+	return v
+}

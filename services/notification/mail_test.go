@@ -1,0 +1,197 @@
+package notification
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"herald/shared/bus"
+	"herald/shared/fault"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+)
+
+// From the event to the mailbox.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	id := w.people.ask("ada")
+	d := w.accepted(1)[0]
+	m := w.parse(d)
+	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || d.MessageID != "<"+id+"@login.example.com>" {
+		t.Errorf("envelope %+v", d)
+	}
+	for name, want := range map[string]string{
+		"From": `"Herald" <no-reply@example.com>`, "To": "<ada@example.com>", "Auto-Submitted": "auto-generated", "Content-Language": "de",
+	} {
+		if got := m.Header.Get(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if m.Subject != "Konto für Ada Lovelace" {
+		t.Errorf("subject %q", m.Subject)
+	}
+	link := "https://login.example.com/ui/login/user/init?userID=ada&code=" + code(id) + "&orgID=o1&passwordset=false"
+	for _, want := range []string{
+		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + code(id) + "\n\nIhr Analytical & Co\n",
+		"Lovelace|Countess|ada.l|ada.l|ada.l|ada.l|ada@example.com||+41791234567||ada|o1|" +
+			"2026-11-21 08:00 UTC|2026-11-21 08:01 UTC|2026-11-24 08:00 UTC|" + code(id) + "\n",
+	} {
+		if !strings.Contains(m.Text, want) {
+			t.Errorf("the text part\n%s\nlacks\n%s", m.Text, want)
+		}
+	}
+	for _, want := range []string{`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`, "Analytical &amp; Co", `lang="de"`} {
+		if !strings.Contains(m.HTML, want) {
+			t.Errorf("the HTML part lacks %s", want)
+		}
+	}
+	n := w.settled(id)
+	if story(n) != "SENT: SENT" || n.Kind != "init" || n.Language != "de" || n.Recipient != "ada@example.com" || n.Attempts[0].Reply != "250 2.0.0 accepted" {
+		t.Errorf("listed as %v", n)
+	}
+	if got := w.counted("sent"); got != 1 {
+		t.Errorf("herald_mails_total counts %v", got)
+	}
+}
+
+// counted reads the first replica's herald_mails_total.
+func (w *world) counted(outcome string) (n float64) {
+	w.Helper()
+	families, err := w.service.Metrics.Gather()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == "herald_mails_total" && m.Label[0].GetValue() == outcome {
+				n += m.Counter.GetValue()
+			}
+		}
+	}
+	return n
+}
+
+// Ids are strangers' input: none of them ends its part of the link.
+func TestLinkIsEscaped(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+		p := person(r)
+		p.PasswordSet, p.OrgId = true, "o&1=+ #"
+		return p, nil
+	})
+	user := "a&code=X\"<{{.Code}}"
+	id := w.people.ask(user)
+	text := w.parse(w.accepted(1)[0]).Text
+	at := strings.Index(text, "https://")
+	link, _, _ := strings.Cut(text[at:], "\n")
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := url.Values{"userID": {user}, "code": {code(id)}, "orgID": {"o&1=+ #"}, "passwordset": {"true"}}
+	if u.Host != "login.example.com" || u.Path != "/ui/login/user/init" || u.Query().Encode() != want.Encode() {
+		t.Errorf("link %s", link)
+	}
+}
+
+// Which events ask for a mail.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	const queued, needless = usersv1.InitMail_INIT_MAIL_QUEUED, usersv1.InitMail_INIT_MAIL_NOT_NEEDED
+	w.people.happen("ada", &usersv1.HumanCreated{InitMail: needless})
+	w.people.happen("ada", &usersv1.HumanImported{InitMail: needless})
+	w.people.happen("ada", &usersv1.HumanImported{})
+	w.people.happen("ada", &usersv1.HumanInitialized{})
+	for range 2 {
+		w.people.happen("ada", &usersv1.HumanCreated{InitMail: queued})
+		w.people.happen("ada", &usersv1.HumanImported{InitMail: queued})
+		w.people.happen("ada", &usersv1.HumanInitializationRequested{InitMail: queued})
+	}
+	last := w.people.ask("ada") // events about one user come in order
+	w.settled(last)
+	for _, d := range w.accepted(7) {
+		if d.Repeat != 0 {
+			t.Errorf("%s was sent twice", d.MessageID)
+		}
+	}
+}
+
+// An event that comes again, before and after its mail was sent, is the same mail.
+func TestRepeatedEvent(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	address := w.ground.Bus
+	address.User, address.Password = bus.Subscriber, bus.Password(w.ground.Keys, bus.Subscriber)
+	nc, err := bus.Connect(t.Context(), address, w.ground.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	sub, err := nc.SubscribeSync("events.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	first := w.people.ask("ada")
+	event, err := sub.NextMsgWithContext(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func() {
+		t.Helper()
+		event.Header.Set(nats.MsgIdHdr, id.New()) // else JetStream drops it
+		if _, err := w.people.service.JS.PublishMsg(t.Context(), &nats.Msg{Subject: event.Subject, Header: event.Header, Data: event.Data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again()
+	w.settled(first)
+	again()
+	w.settled(w.people.ask("ada"))
+	w.accepted(2)
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	first, second := w.people.ask("ada"), w.people.ask("ada")
+	w.settled(first)
+	w.settled(second)
+	ask := func(orgID, role string, r *notificationv1.ListNotificationsRequest) (*notificationv1.ListNotificationsResponse, error) {
+		return w.gateway.ListNotifications(w.as(t.Context(), orgID, role), r)
+	}
+	page, err := ask("o1", "ORG_USER_MANAGER", &notificationv1.ListNotificationsRequest{UserId: "ada", Query: &heraldv1.ListQuery{Limit: 1, Offset: 1, Asc: true}})
+	if err != nil || page.Details.TotalResult != 2 || len(page.Result) != 1 || page.Result[0].Id != second || page.Details.ViewTimestamp == nil {
+		t.Errorf("the second page: %v, %v", page, err)
+	}
+	if newest := w.list(t.Context()); len(newest) != 2 || newest[0].Id != second {
+		t.Errorf("in the default order: %v", newest)
+	}
+	for _, r := range []struct{ org, user string }{{"o1", "bob"}, {"o2", "ada"}} {
+		if list, err := ask(r.org, "ORG_OWNER", &notificationv1.ListNotificationsRequest{UserId: r.user}); err != nil || len(list.Result) != 0 || list.Details.TotalResult != 0 {
+			t.Errorf("%v: %v, %v", r, list, err)
+		}
+	}
+	refused := func(err error, id string) {
+		t.Helper()
+		if f, ok := errors.AsType[*fault.Fault](err); !ok || f.ID != id {
+			t.Errorf("got %v, want %s", err, id)
+		}
+	}
+	_, err = ask("o1", "ORG_SETTINGS_MANAGER", &notificationv1.ListNotificationsRequest{UserId: "ada"})
+	refused(err, "PERMISSION_DENIED")
+	_, err = ask("o1", "ORG_OWNER", &notificationv1.ListNotificationsRequest{UserId: "ada", Query: &heraldv1.ListQuery{Limit: 51}})
+	refused(err, "LIMIT_EXCEEDED")
+	_, err = ask("o1", "ORG_OWNER", &notificationv1.ListNotificationsRequest{UserId: "a\x00"})
+	refused(err, "NOT_FOUND")
+}

@@ -1,0 +1,248 @@
+package notification
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/services/notification/internal/mail"
+	"herald/shared/boot"
+	"herald/shared/caller"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	"herald/shared/permission"
+	"herald/shared/postgres"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+	"herald/shared/testkit/smtpd"
+)
+
+var kit = testkit.New("notification", Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// world is a running service, those whom it asks and the relay that it sends to.
+type world struct {
+	testing.TB
+	ground   boot.Ground
+	database secret.Text
+	db       *pgxpool.Pool // the test's own
+	service  *boot.Service // the first replica
+	stop     func()        // stops it and waits
+	people   *people
+	relay    *smtpd.Server
+	gateway  notificationv1.NotificationsClient
+	logs     *logs
+}
+
+// setup is how a test's world differs from the usual one.
+type setup struct {
+	relay  smtpd.Config
+	faults []smtpd.Fault
+	config func(*Config)
+	times  func(*mail.Times)
+}
+
+// quick are times for tests: pauses are a thousandth, and nothing happens for the
+// passing of time alone, so that a wake-up that is missing fails a test.
+func quick() mail.Times {
+	return mail.Times{
+		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond, Grace: 10 * time.Millisecond,
+		Spread: func(d time.Duration) time.Duration { return d / 1000 },
+	}
+}
+
+// newWorld has everything but a running replica.
+func newWorld(t testing.TB, s setup) *world {
+	t.Helper()
+	w := &world{TB: t, ground: testkit.Ground(t), database: kit.Database(t), logs: &logs{}}
+	var err error
+	w.ground.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelDebug}, "test", io.MultiWriter(t.Output(), w.logs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.people = newPeople(t, w.ground)
+	w.relay = smtpd.Start(t, s.relay, s.faults...)
+	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))
+	if w.db, err = postgres.Open(t.Context(), w.database, noop.NewTracerProvider()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.db.Close)
+	w.service = w.open(s)
+	if _, err := w.db.Exec(t.Context(), `create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
+		create trigger changed after insert or update on notifications for each statement execute function changed()`); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func startWorld(t testing.TB, s setup) *world {
+	t.Helper()
+	w := newWorld(t, s)
+	w.stop = w.run(w.service)
+	return w
+}
+
+// open makes another replica.
+func (w *world) open(s setup) *boot.Service {
+	w.Helper()
+	g := w.ground
+	telemetry, err := boot.NewTelemetry(w.Context(), boot.Observe{}, "test", io.Discard)
+	if err != nil {
+		w.Fatal(err)
+	}
+	g.Metrics = telemetry.Metrics // as in a process of its own
+	service, err := g.Open(w.Context(), "notification", w.database, Migrations)
+	if err != nil {
+		w.Fatal(err)
+	}
+	c := Config{PublicURL: "https://login.example.com/", SMTP: secret.NewText(w.relay.URL()), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
+	if s.config != nil {
+		s.config(&c)
+	}
+	sender, err := newSender(service, c)
+	if err != nil {
+		w.Fatal(err)
+	}
+	sender.Times = quick()
+	if s.times != nil {
+		s.times(&sender.Times)
+	}
+	if err := start(service, c, sender); err != nil {
+		w.Fatal(err)
+	}
+	return service
+}
+
+// run runs a replica until the test ends or the answer is called.
+func (w *world) run(s *boot.Service) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	w.Cleanup(stop)
+	return stop
+}
+
+// until waits until a query about the notifications answers true.
+func (w *world) until(condition string, args ...any) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
+	defer cancel()
+	listener, err := w.db.Acquire(ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer listener.Release()
+	if _, err := listener.Exec(ctx, "listen changed"); err != nil {
+		w.Fatal(err)
+	}
+	for {
+		var met bool
+		if err := listener.QueryRow(ctx, "select "+condition, args...).Scan(&met); err != nil {
+			w.Fatalf("%s: %v", condition, err)
+		}
+		if met {
+			return
+		}
+		if _, err := listener.Conn().WaitForNotification(ctx); err != nil {
+			w.Fatalf("until %s: %v; there is\n%s", condition, err, w.dump("notifications"))
+		}
+	}
+}
+
+// settled waits until nothing more happens to a mail.
+func (w *world) settled(id string) *notificationv1.Notification {
+	w.Helper()
+	w.until("exists (select from notifications where id = $1 and due_at is null)", id)
+	for _, n := range w.list(w.Context()) {
+		if n.Id == id {
+			return n
+		}
+	}
+	w.Fatalf("mail %s is not listed", id)
+	return nil
+}
+
+// story writes a mail's states: those of the attempts, then its own.
+func story(n *notificationv1.Notification) string {
+	var states []string
+	for _, a := range n.Attempts {
+		states = append(states, short(a.State))
+	}
+	return strings.Join(states, " ") + ": " + short(n.State)
+}
+
+func short(s notificationv1.NotificationState) string {
+	return strings.TrimPrefix(s.String(), "NOTIFICATION_STATE_")
+}
+
+// list reads the mails to ada as her organization's owner does.
+func (w *world) list(ctx context.Context) []*notificationv1.Notification {
+	w.Helper()
+	r, err := w.gateway.ListNotifications(w.as(ctx, "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Result
+}
+
+func (w *world) as(ctx context.Context, orgID string, roles ...string) context.Context {
+	return testkit.As(ctx, w.ground, caller.Caller{
+		UserID: "boss", OrganizationID: orgID, HomeOrganizationID: orgID,
+		Memberships: []permission.Membership{{OrganizationID: orgID, Roles: roles}},
+	})
+}
+
+// accepted waits for mails at the relay and fails if there are more.
+func (w *world) accepted(n int) []smtpd.Delivery {
+	w.Helper()
+	got, err := w.relay.Wait(w.Context(), n)
+	if err != nil || len(got) != n {
+		w.Fatalf("%d mails accepted, %v, want %d", len(got), err, n)
+	}
+	return got
+}
+
+func (w *world) parse(d smtpd.Delivery) smtpd.Message {
+	w.Helper()
+	m, err := d.Parse()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return m
+}
+
+// dump writes a table as text.
+func (w *world) dump(table string) (text string) {
+	w.Helper()
+	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from "+table+" r").Scan(&text); err != nil {
+		w.Fatal(err)
+	}
+	return text
+}
+
+type logs struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(b)
+}
+
+func (l *logs) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.String()
+}

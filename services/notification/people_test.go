@@ -1,0 +1,116 @@
+package notification
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/shared/boot"
+	"herald/shared/event"
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/testkit"
+)
+
+// people stand in for the services users and text. Their events go the way of real ones.
+type people struct {
+	testing.TB
+	service *boot.Service // users
+	mu      sync.Mutex
+	// answer replaces the usual answer to a request for a mail; nil answers as usual.
+	answer func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)
+	usersv1.UnimplementedUsersServer
+	textv1.UnimplementedTextServer
+}
+
+func newPeople(t testing.TB, g boot.Ground) *people {
+	t.Helper()
+	p := &people{TB: t}
+	for name, serve := range map[string]func(*boot.Service) error{
+		"users": func(s *boot.Service) error { p.service = s; return s.Serve(&usersv1.Users_ServiceDesc, p) },
+		"text":  func(s *boot.Service) error { return s.Serve(&textv1.Text_ServiceDesc, p) },
+	} {
+		s, err := g.Open(t.Context(), name, kit.Database(t), Migrations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := serve(s); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Run(t, s)
+	}
+	return p
+}
+
+// ask makes users ask for a mail and answers with its id.
+func (p *people) ask(userID string) string {
+	p.Helper()
+	return p.happen(userID, &usersv1.HumanImported{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED})
+}
+
+func (p *people) happen(userID string, m proto.Message) string {
+	p.Helper()
+	eventID := id.New()
+	save := event.Save{AggregateID: userID, OrganizationID: "o1", EventID: eventID, SQL: "nothing as (select $9)", Args: []any{""}}
+	if _, err := p.service.Journal.Create(p.Context(), m, save); err != nil {
+		p.Fatal(err)
+	}
+	return eventID
+}
+
+func (p *people) answers(f func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = f
+}
+
+// PrepareMail answers for any user as it would for Ada, whose code is a function of the
+// notification's id.
+func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+	p.mu.Lock()
+	answer := p.answer
+	p.mu.Unlock()
+	if answer != nil {
+		return answer(r)
+	}
+	return person(r), nil
+}
+
+var born = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+func person(r *usersv1.PrepareMailRequest) *usersv1.PrepareMailResponse {
+	return &usersv1.PrepareMailResponse{
+		Code: code(r.NotificationId), Expiry: timestamppb.New(born.Add(72 * time.Hour)), Recipient: "ada@example.com",
+		FirstName: "Ada", LastName: "Lovelace", NickName: "Countess", DisplayName: "Ada Lovelace", UserName: "ada.l",
+		PreferredLanguage: "de-CH", LastPhone: "+41791234567", OrgId: "o1", OrgName: "Analytical & Co",
+		CreationDate: timestamppb.New(born), ChangeDate: timestamppb.New(born.Add(time.Minute)),
+	}
+}
+
+// code is the end of the id, which is random.
+func code(notificationID string) string {
+	return strings.ToUpper(notificationID[len(notificationID)-8:])
+}
+
+// ResolveMessageText knows all placeholders, in German and English.
+func (*people) ResolveMessageText(_ context.Context, r *textv1.ResolveMessageTextRequest) (*textv1.ResolveMessageTextResponse, error) {
+	if r.Kind != "init" || r.OrgId == "" {
+		return &textv1.ResolveMessageTextResponse{}, nil
+	}
+	language := "en"
+	if strings.HasPrefix(r.PreferredLanguage, "de") {
+		language = "de"
+	}
+	return &textv1.ResolveMessageTextResponse{Language: language, CustomText: &textv1.CustomText{
+		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: "Konto für {{.DisplayName}}", Greeting: "Guten Tag {{ .FirstName }}",
+		Text: "{{.LastName}}|{{.NickName}}|{{.UserName}}|{{.LoginName}}|{{.LoginNames}}|{{.PreferredLoginName}}|{{.LastEmail}}|{{.VerifiedEmail}}|" +
+			"{{.LastPhone}}|{{.VerifiedPhone}}|{{.UserID}}|{{.OrgID}}|{{.CreationDate}}|{{.ChangeDate}}|{{.Expiry}}|{{.Code}}",
+		ButtonText: "Passwort setzen", FooterText: "Ihr {{.OrgName}}",
+	}}, nil
+}
