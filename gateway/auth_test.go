@@ -175,6 +175,8 @@ func TestOrderOfChecks(t *testing.T) {
 	w.do(t, "PUT", path, body, pairs...).refused(t, 405, "VERB_NOT_ALLOWED")
 	w.do(t, "POST", path, body, pairs...).refused(t, 401, "UNAUTHENTICATED")
 	w.do(t, "POST", path, body, append(as(scopeless), pairs...)...).refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.do(t, "POST", path, body, append(as(scopeless), "x-service-orgid", "o2")...).refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.do(t, "POST", path, body, append(as(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).refused(t, 403, "PERMISSION_DENIED")
 	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORGANIZATION_HEADER_INVALID")
 	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
 	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "MALFORMED_JSON")

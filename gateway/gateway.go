@@ -57,7 +57,7 @@ func (c Config) Origin() (string, error) {
 // Gateway is the port, open from New on and served by Run.
 type Gateway struct {
 	conn     *nats.Conn
-	listener net.Listener
+	listener *net.TCPListener
 	server   *http.Server
 	stopping atomic.Bool
 }
@@ -76,7 +76,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	}
 	g := &Gateway{conn: conn}
 	e := &edge{log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health}
-	if err := g.open(ctx, e, ground, c.Listen); err != nil {
+	if err := g.open(e, ground, c.Listen); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
@@ -84,7 +84,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-func (g *Gateway) open(ctx context.Context, e *edge, ground boot.Ground, listen string) error {
+func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
 	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway)
 	methods, err := rpc.Contracts()
@@ -98,7 +98,11 @@ func (g *Gateway) open(ctx context.Context, e *edge, ground boot.Ground, listen 
 		return err
 	}
 	g.server = newServer(e, e.log)
-	g.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	address, err := net.ResolveTCPAddr("tcp", listen)
+	if err != nil {
+		return fmt.Errorf("HERALD_LISTEN: %w", err)
+	}
+	g.listener, err = net.ListenTCP("tcp", address)
 	return err
 }
 

@@ -25,37 +25,44 @@ type method struct {
 	need      authn.Need
 }
 
-// mount reads the contracts. Methods without a REST path stay internal, on every
-// protocol; those with pages get browsers' requests.
+// mount reads the contracts.
 func (e *edge) mount(methods []rpc.Method) error {
 	e.rest, e.procedures = http.NewServeMux(), map[string]handler{}
 	var services []string
 	for _, d := range methods {
-		m, err := newMethod(d)
-		if err != nil {
+		if err := e.mountMethod(d); err != nil {
 			return fmt.Errorf("contract of %s: %w", d.FullName(), err)
 		}
-		for _, prefix := range d.Pages {
-			p, err := newPage(prefix, m)
-			if err != nil {
-				return fmt.Errorf("contract of %s: %w", d.FullName(), err)
-			}
-			e.pages = append(e.pages, p)
+		if len(d.Rules) > 0 {
+			services = append(services, string(d.Parent().FullName()))
 		}
-		if len(d.Rules) == 0 {
-			continue
-		}
-		for _, rule := range d.Rules {
-			if err := e.mountREST(m, rule); err != nil {
-				return fmt.Errorf("contract of %s: %w", d.FullName(), err)
-			}
-		}
-		e.procedures[m.procedure] = e.mountRPC(m)
-		services = append(services, string(d.Parent().FullName()))
 	}
 	slices.Sort(services)
 	e.mountMeta(slices.Compact(services))
 	e.rest.Handle("/", handler(e.unmatched))
+	return nil
+}
+
+// mountMethod leaves a method without a REST path internal on every protocol; one
+// with pages gets browsers' requests.
+func (e *edge) mountMethod(d rpc.Method) error {
+	m, err := newMethod(d)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range d.Pages {
+		p, err := newPage(prefix, m)
+		if err != nil {
+			return err
+		}
+		e.pages = append(e.pages, p)
+	}
+	for _, rule := range d.Rules {
+		if err := e.mountREST(m, rule); err != nil {
+			return err
+		}
+		e.procedures[m.procedure] = e.mountRPC(m)
+	}
 	return nil
 }
 

@@ -6,13 +6,13 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/rpc"
 )
 
 // maxForm is the size of a form that a page posts.
@@ -81,7 +81,7 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 	in.Set(p.request, protoreflect.ValueOfMessage(browserRequest(r, body).ProtoReflect()))
 	data, err := proto.Marshal(in.Interface())
 	if err != nil {
-		return nil, rpc.ErrNotFound // a path or header that is not UTF-8
+		return nil, err
 	}
 	answer, err := e.calls.Forward(r.Context(), p.procedure, data)
 	if err != nil {
@@ -115,7 +115,9 @@ func browserRequest(r *http.Request, body []byte) *heraldv1.HttpRequest {
 	m := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body}
 	for _, name := range needed {
 		for _, v := range r.Header[name] {
-			m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
+			if utf8.ValidString(v) {
+				m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
+			}
 		}
 	}
 	return m

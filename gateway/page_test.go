@@ -64,7 +64,5 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
 	html(w.do(t, "GET", "/ui/login", ""), 500, "Internal")
 	w.auth.answer = okPage
-	if got := w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff"); got.StatusCode >= 500 {
-		t.Errorf("%d %s", got.StatusCode, got.body)
-	}
+	w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").ok(t) // another program's on the same host
 }

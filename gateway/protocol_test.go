@@ -257,6 +257,26 @@ func TestConnectReadsJSONAsStrictly(t *testing.T) {
 	}
 }
 
+// A sender's deadline is the service's too.
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	ended := make(chan error, 1)
+	w.failWith(func(ctx context.Context) error {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	})
+	pairs := append(as(w.owner()), "Content-Type", "application/grpc-web+proto", "Grpc-Timeout", "50m")
+	got := w.do(t, "POST", getUser, string(framed(nil)), pairs...)
+	if s := trailerStatus(t, webTrailer(t, got)); s.Code != 4 || len(s.Details) == 0 {
+		t.Errorf("%v", s)
+	}
+	if err := <-ended; err != context.DeadlineExceeded {
+		t.Error(err)
+	}
+}
+
 func TestUnknownProcedures(t *testing.T) {
 	t.Parallel()
 	w := start(t)

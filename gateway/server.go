@@ -45,17 +45,17 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 
 // plainless is a listener on whose connections net/http's own answers to requests
 // that it cannot read, which are plain text, become error bodies.
-type plainless struct{ net.Listener }
+type plainless struct{ *net.TCPListener }
 
 func (l plainless) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, err := l.AcceptTCP()
 	if err != nil {
 		return nil, err
 	}
 	return plainlessConn{c}, nil
 }
 
-type plainlessConn struct{ net.Conn }
+type plainlessConn struct{ *net.TCPConn }
 
 // plainHeaders ends the head of every such answer; net/http writes it whole and
 // nothing else looks like it: no answer of ours is plain text.
@@ -64,7 +64,7 @@ const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection:
 // Write implements net.Conn.
 func (c plainlessConn) Write(b []byte) (int, error) {
 	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
-		return c.Conn.Write(b)
+		return c.TCPConn.Write(b)
 	}
 	status, _ := strconv.Atoi(string(b[len("HTTP/1.1 "):][:3]))
 	f := ErrRequest.WithStatus(status)
@@ -72,7 +72,7 @@ func (c plainlessConn) Write(b []byte) (int, error) {
 		f = ErrHeaders
 	}
 	body := encodeFault(f)
-	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(body), body)
 	return len(b), err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -95,14 +96,19 @@ func tail(b *bytes.Buffer) string {
 	return s[max(0, len(s)-4000):]
 }
 
+// freeAddress picks a port below those that the system gives to connections, so that
+// none of them takes it before the instance does.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // start runs the binary and returns when it says ready.
@@ -164,6 +170,9 @@ func (i *instance) stop(signal syscall.Signal) error {
 	i.t.Helper()
 	_ = syscall.Kill(-i.cmd.Process.Pid, signal) // the whole group: make passes signals on to nobody
 	i.cmd = nil
+	if i.ended == nil {
+		return nil
+	}
 	select {
 	case err := <-i.ended:
 		return err

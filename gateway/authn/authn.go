@@ -5,7 +5,6 @@
 package authn
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -79,18 +78,22 @@ func (a *Authenticator) Admit(ctx context.Context, h http.Header, need Need) (Pa
 	if err != nil {
 		return Pass{}, err
 	}
-	organization, misnamed := organization(h)
-	pass, err := a.resolve(ctx, token, organization)
+	home, err := a.resolve(ctx, token, "")
 	if err != nil {
 		return Pass{}, err
 	}
-	if err := permits(pass.caller.Scopes, need.Scopes); err != nil || misnamed != nil {
-		return Pass{}, cmp.Or(err, misnamed)
+	if err := permits(home.caller.Scopes, need.Scopes); err != nil {
+		return Pass{}, err
 	}
-	if need.Home && organization != "" {
-		return a.resolve(ctx, token, "")
+	organization, err := organization(h)
+	if err != nil || organization == "" {
+		return home, err
 	}
-	return pass, nil
+	there, err := a.resolve(ctx, token, organization)
+	if need.Home {
+		return home, err
+	}
+	return there, err
 }
 
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"herald/shared/testkit"
 )
 
 // payloads break out of each place in a page, then do each kind of harm: 84 attacks.
@@ -95,12 +93,10 @@ func TestHostileParameters(t *testing.T) {
 
 func TestHostileLoginName(t *testing.T) {
 	t.Parallel()
-	g, u := testkit.Ground(t), &users{}
-	h := open(t, g, public)
-	u.serve(t, g)
+	h, u := world(t)
 	plain := shape(parse(t, call(t, h, initPath, filled()).Body.String()))
 	for _, p := range payloads() {
-		u.loginName = p
+		u.name(p)
 		root := parse(t, call(t, h, initPath, filled()).Body.String())
 		if got := shape(root); !slices.Equal(got, plain) {
 			t.Fatalf("%q makes %q", p, got)

@@ -66,6 +66,13 @@ func (u *users) called(m proto.Message) {
 	u.calls = append(u.calls, m)
 }
 
+// name changes whom the completed form names.
+func (u *users) name(loginName string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.loginName = loginName
+}
+
 func (u *users) requests() []proto.Message {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,6 +96,8 @@ func (u *users) CompleteInitialization(_ context.Context, r *usersv1.CompleteIni
 	if f != nil {
 		return nil, f
 	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	return &usersv1.CompleteInitializationResponse{LoginName: cmp.Or(u.loginName, "ada@example.com")}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -55,17 +56,17 @@ func TestMail(t *testing.T) {
 	if story(n) != "SENT: SENT" || n.Kind != "init" || n.Language != "de" || n.Recipient != "ada@example.com" || n.Attempts[0].Reply != "250 2.0.0 accepted" {
 		t.Errorf("listed as %v", n)
 	}
-	if got := w.counted("sent"); got != 1 {
+	if got := counted(t, w.service, "sent"); got != 1 {
 		t.Errorf("herald_mails_total counts %v", got)
 	}
 }
 
-// counted reads the first replica's herald_mails_total.
-func (w *world) counted(outcome string) (n float64) {
-	w.Helper()
-	families, err := w.service.Metrics.Gather()
+// counted reads a replica's herald_mails_total.
+func counted(t testing.TB, s *boot.Service, outcome string) (n float64) {
+	t.Helper()
+	families, err := s.Metrics.Gather()
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, f := range families {
 		for _, m := range f.Metric {

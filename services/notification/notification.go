@@ -45,11 +45,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 }
 
 func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
-	public, err := url.Parse(strings.TrimSuffix(c.PublicURL, "/"))
-	if err != nil || public.Hostname() == "" || public.RawQuery != "" || public.Fragment != "" {
-		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", c.PublicURL)
-	}
-	domain, err := idna.ToASCII(public.Hostname())
+	public, domain, err := origin(c.PublicURL)
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
 	}
@@ -65,9 +61,24 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 	}
 	return &mail.Sender{
 		Store: store.Store{DB: s.DB}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
-		From: c.MailFrom, PublicURL: public.String(), Domain: domain, Now: s.Now, Log: s.Log,
+		From: c.MailFrom, PublicURL: public, Domain: domain, Now: s.Now, Log: s.Log,
 		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1),
 	}, nil
+}
+
+// origin is the public URL without a slash at its end, and its host as the domain of a
+// Message-ID (RFC 5322, section 3.6.4).
+func origin(address string) (public, domain string, err error) {
+	public = strings.TrimSuffix(address, "/")
+	u, err := url.Parse(public)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || strings.ContainsAny(public, "?#") {
+		return "", "", fmt.Errorf("%q is not a URL such as https://login.example.com", address)
+	}
+	if strings.Contains(u.Hostname(), ":") {
+		return public, "[IPv6:" + u.Hostname() + "]", nil
+	}
+	domain, err = idna.ToASCII(u.Hostname())
+	return public, domain, err
 }
 
 func start(s *boot.Service, c Config, sender *mail.Sender) error {

@@ -72,7 +72,7 @@ func newWorld(t testing.TB, s setup) *world {
 	w.people = newPeople(t, w.ground)
 	w.relay = smtpd.Start(t, s.relay, s.faults...)
 	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))
-	if w.db, err = postgres.Open(t.Context(), w.database, noop.NewTracerProvider()); err != nil {
+	if w.db, err = postgres.Open(t.Context(), secret.NewText(w.database.Reveal()+"&application_name=test"), noop.NewTracerProvider()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.db.Close)

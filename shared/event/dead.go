@@ -94,7 +94,7 @@ func eachDead(ctx context.Context, js jetstream.JetStream, limit int, visit func
 		return fmt.Errorf("stream %s: %w", Dead, err)
 	}
 	state := stream.CachedInfo().State
-	for seq, seen := state.FirstSeq, 0; seq <= state.LastSeq && seen < limit; seq++ {
+	for seq, seen := max(state.FirstSeq, 1), 0; seq <= state.LastSeq && seen < limit; seq++ {
 		m, err := stream.GetMsg(ctx, seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue

@@ -70,6 +70,7 @@ type replica struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	relay  event.Relay
+	read   []jetstream.Msg // from the stream
 	event.Journal
 }
 
@@ -183,26 +184,25 @@ func (r *replica) count(sql string, args ...any) (n int) {
 func (r *replica) stream(n int) []jetstream.Msg {
 	r.Helper()
 	_, js := connect(r, r.ground, "auth")
-	c, err := js.CreateOrUpdateConsumer(r.Context(), event.Stream, jetstream.ConsumerConfig{Durable: "auth"})
+	c, err := js.CreateOrUpdateConsumer(r.Context(), event.Stream, jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckNonePolicy})
 	if err != nil {
 		r.Fatal(err)
 	}
-	var found []jetstream.Msg
-	batch, err := c.Fetch(n, jetstream.FetchMaxWait(30*time.Second))
+	batch, err := c.Fetch(n-len(r.read), jetstream.FetchMaxWait(30*time.Second))
 	if err != nil {
 		r.Fatal(err)
 	}
 	for m := range batch.Messages() {
-		found = append(found, m)
+		r.read = append(r.read, m)
 	}
 	s, err := js.Stream(r.Context(), event.Stream)
 	if err != nil {
 		r.Fatal(err)
 	}
-	if there := s.CachedInfo().State.Msgs; len(found) != n || there != uint64(n) {
-		r.Fatalf("the stream has %d messages, read %d, want %d", there, len(found), n)
+	if there := s.CachedInfo().State.Msgs; len(r.read) != n || there != uint64(n) {
+		r.Fatalf("the stream has %d messages, read %d, want %d", there, len(r.read), n)
 	}
-	return found
+	return r.read
 }
 
 // until asks a server again and again; what happens inside a server sends no signal.

@@ -276,6 +276,7 @@ func TestReplayRebuildsALostStream(t *testing.T) {
 	stop := start(t, r.relay.Run)
 	r.mustCreate("a", "b", "c")
 	lost := r.stream(3)
+	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
 	stop()
 	w.stop()
 	if err := os.RemoveAll(w.server.Dir); err != nil {

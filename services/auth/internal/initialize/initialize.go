@@ -29,8 +29,8 @@ var (
 	//go:embed *.html
 	files embed.FS
 
-	formBody   = look.Body(files, "form.html")
-	resendBody = look.Body(files, "resend.html")
+	formBody   = look.Body(files, "form.html", "link.html")
+	resendBody = look.Body(files, "resend.html", "link.html")
 	doneBody   = look.Body(files, "done.html")
 )
 
@@ -100,8 +100,8 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 }
 
 func (p Pages) complete(w http.ResponseWriter, r request) {
-	if w1 := r.mistake(); w1 != (wrong{}) {
-		p.form(w, r, http.StatusBadRequest, w1)
+	if faulty := r.mistake(); faulty != (wrong{}) {
+		p.form(w, r, http.StatusBadRequest, faulty)
 		return
 	}
 	done, err := p.Users.CompleteInitialization(r.Context(), &usersv1.CompleteInitializationRequest{UserId: r.UserID, Code: r.Code, Password: r.password})

@@ -28,9 +28,9 @@ var (
 	notice = Body(files, "notice.html")
 )
 
-// Body is the frame around the template "body" of a file. It panics for a broken one.
-func Body(files fs.FS, name string) *template.Template {
-	return template.Must(template.Must(frame.Clone()).ParseFS(files, name))
+// Body is the frame around the template "body" of some files. It panics for broken ones.
+func Body(files fs.FS, names ...string) *template.Template {
+	return template.Must(template.Must(frame.Clone()).ParseFS(files, names...))
 }
 
 // Look writes pages in the languages that their texts exist in.

@@ -1,0 +1,158 @@
+package notification
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/send"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit/smtpd"
+)
+
+// Hostile case 21: the code is nowhere but in the mail, a person nowhere but where the
+// mail is kept, neither of them in a log or a metric.
+func TestLeaks(t *testing.T) {
+	t.Parallel()
+	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
+	w := startWorld(t, setup{
+		relay: guarded,
+		times: func(x *mail.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
+	})
+	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+		p := person(r)
+		p.Code, p.FirstName, p.DisplayName, p.UserName, p.Recipient, p.LastPhone = theCode, name, name, name, address, phone
+		if r.UserId == "broken" {
+			p.Code = theCode + "?"
+		}
+		return p, nil
+	})
+	for _, step := range []struct {
+		fault smtpd.Fault
+		until string
+	}{
+		{smtpd.Fault{At: smtpd.Dot, Drop: true}, "attempts where state = 6"},
+		{smtpd.Fault{At: smtpd.Dot, Reply: "450 4.2.0 later"}, "attempts where reply like '450%'"},
+		{smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 nobody"}, "notifications where state = 5"},
+		{smtpd.Fault{At: smtpd.RCPT, Reply: "250 2.1.5 ok"}, "notifications where state = 3"},
+	} {
+		w.relay.Script(step.fault)
+		w.people.ask("ada")
+		w.until("exists (select from " + step.until + ")")
+	}
+	w.people.ask("broken")
+	w.until("exists (select from attempts where reply like 'the mail could not be prepared')")
+	w.accepted(1)
+
+	tables := strings.Fields(w.text("select string_agg(tablename, ' ') from pg_tables where schemaname = 'public'"))
+	if len(tables) < 5 || w.count("attempts where rendered::text like '%"+name+"%'") != 1 {
+		t.Fatalf("the test looks at %q, %s", tables, w.dump("attempts"))
+	}
+	families, err := w.service.Metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]string{"logs": w.logs.text(), "metrics": fmt.Sprint(families)}
+	for _, table := range tables {
+		places[table] = w.text("select coalesce(string_agg((to_jsonb(r) - 'rendered' - 'recipient')::text, ''), '') from " + table + " r")
+		if strings.Contains(w.dump(table), theCode) {
+			t.Errorf("the code is in table %s", table)
+		}
+	}
+	if !strings.Contains(places["logs"], "mail cannot be prepared") {
+		t.Error("the log has nothing to look at")
+	}
+	for place, text := range places {
+		for _, canary := range []string{theCode, name, address, phone, guarded.Password} {
+			if strings.Contains(text, canary) {
+				t.Errorf("%s has %s", place, canary)
+			}
+		}
+	}
+}
+
+func (w *world) text(query string) (text string) {
+	w.Helper()
+	if err := w.db.QueryRow(w.Context(), query).Scan(&text); err != nil {
+		w.Fatal(err)
+	}
+	return text
+}
+
+// Hostile case 14: what people are called and where they say they live makes no second
+// recipient and no header.
+func TestInjection(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+		p := person(r)
+		p.DisplayName, p.FirstName = "Ada\r\nBcc: eve@example.com\r\n\r\n<b>", "<script>{{.Code}}"
+		if r.UserId != "ada" {
+			p.Recipient = r.UserId
+		}
+		return p, nil
+	})
+	w.people.ask("ada")
+	d := w.accepted(1)[0]
+	m := w.parse(d)
+	if len(d.To) != 1 || m.Header.Get("Bcc") != "" || m.Subject != "Konto für Ada Bcc: eve@example.com <b>" {
+		t.Errorf("sent as\n%s", d.Data)
+	}
+	if strings.Contains(m.HTML, "<script>") || !strings.Contains(m.Text, "Guten Tag <script>{{.Code}}\n") {
+		t.Errorf("the greeting is in\n%s\n%s", m.Text, m.HTML)
+	}
+	for _, to := range []string{"a@example.com,b@example.com", "a@example.com\r\nRCPT TO:<b@example.com>", "<a@example.com>", "A <a@example.com>", ""} {
+		w.people.ask(to)
+	}
+	w.until("(select count(*) = 5 from notifications where state = 5)")
+	if n := w.relay.Count(smtpd.RCPT); n != 1 {
+		t.Errorf("the relay was told %d recipients", n)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	good := Config{PublicURL: "http://localhost:8080", SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>", MaxLimit: 1000}
+	for name, c := range map[string]func(*Config){
+		"HERALD_SMTP_URL is not set":                     func(c *Config) { c.SMTP = secret.Text{} },
+		"HERALD_SMTP_URL: the address":                   func(c *Config) { c.SMTP = secret.NewText("mail.example.com") },
+		"HERALD_MAIL_FROM: ":                             func(c *Config) { c.MailFrom = "Herald" },
+		`HERALD_PUBLIC_URL: "localhost" is not a URL`:    func(c *Config) { c.PublicURL = "localhost" },
+		`HERALD_PUBLIC_URL: "https://a/?b=c" is not a U`: func(c *Config) { c.PublicURL = "https://a/?b=c" },
+		`HERALD_PUBLIC_URL: "ftp://a" is not a U`:        func(c *Config) { c.PublicURL = "ftp://a" },
+	} {
+		bad := good
+		c(&bad)
+		if err := New(context.WithoutCancel(t.Context()), w.service, bad); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for address, want := range map[string][2]string{
+		"http://localhost:8080":       {"http://localhost:8080", "localhost"},
+		"https://büro.example/herald": {"https://büro.example/herald", "xn--bro-hoa.example"},
+		"https://[::1]:8443/":         {"https://[::1]:8443", "[IPv6:::1]"},
+	} {
+		c := good
+		c.PublicURL = address
+		s, err := newSender(w.service, c)
+		if err != nil || s.PublicURL != want[0] || s.Domain != want[1] {
+			t.Errorf("%s: %+v, %v", address, s, err)
+			continue
+		}
+		m := send.Mail{MessageID: "1@" + s.Domain, From: c.MailFrom, To: "a@example.com", Date: born}
+		relay := smtpd.Start(t, smtpd.Config{})
+		r, err := send.NewRelay(secret.NewText(relay.URL()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent := r.Send(t.Context(), m, func(context.Context) error { return nil }); sent.Outcome != send.Sent {
+			t.Errorf("%s: %+v", address, sent)
+		}
+		r.Close()
+	}
+}

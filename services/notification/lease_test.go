@@ -1,0 +1,198 @@
+package notification
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/testkit/smtpd"
+)
+
+// block holds the first request for a mail until release is called; held is closed
+// when it has come.
+func (p *people) block() (held <-chan struct{}, release func()) {
+	came, gate := make(chan struct{}), make(chan struct{})
+	var asked atomic.Int64
+	p.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+		if asked.Add(1) == 1 {
+			close(came)
+			select {
+			case <-gate:
+			case <-p.Context().Done():
+			}
+		}
+		return person(r), nil
+	})
+	return came, func() { close(gate) }
+}
+
+func TestTwoSenders(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	other := w.open(setup{})
+	w.run(other)
+	const mails = 300
+	for range mails {
+		w.people.ask("ada")
+	}
+	w.until("(select count(*) = $1 and count(due_at) = 0 from notifications)", mails)
+	for _, d := range w.accepted(mails) {
+		if d.Repeat != 0 {
+			t.Errorf("%s was sent twice", d.MessageID)
+		}
+	}
+	if a, b := counted(t, w.service, "sent"), counted(t, other, "sent"); a+b != mails || a == 0 || b == 0 {
+		t.Errorf("the senders sent %v and %v", a, b)
+	}
+}
+
+// A notifier that sleeps over the end of its lease finds its mail taken, and neither
+// sends it nor writes.
+func TestLateSender(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{times: func(x *mail.Times) { x.Lease = 50 * time.Millisecond }}) // and never renews it
+	held, release := w.people.block()
+	late := w.people.ask("ada")
+	<-held
+	w.run(w.open(setup{}))
+	n := w.settled(late)
+	release()
+	if err := w.relay.Reached(t.Context(), smtpd.DATA, 2); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	if again := w.settled(late); story(n) != "SENT: SENT" || story(again) != story(n) {
+		t.Errorf("%v, then %v", n, again)
+	}
+	if dots := w.relay.Count(smtpd.Dot); dots != 1 {
+		t.Errorf("%d final dots", dots)
+	}
+	w.accepted(1)
+}
+
+// A mail that takes longer than a lease stays with its notifier.
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	s := setup{times: func(x *mail.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
+	w := startWorld(t, s)
+	held, release := w.people.block()
+	slow := w.people.ask("ada")
+	<-held
+	var end time.Time
+	if err := w.db.QueryRow(t.Context(), "select due_at from notifications").Scan(&end); err != nil {
+		t.Fatal(err)
+	}
+	w.run(w.open(s))
+	w.until("exists (select from notifications where now() > $1)", end)
+	release()
+	n := w.settled(slow)
+	if story(n) != "SENT: SENT" || w.count("notifications where fence = 1") != 1 {
+		t.Errorf("%v; %s", n, w.dump("notifications"))
+	}
+	w.accepted(1)
+}
+
+// died leaves behind what a notifier does that dies: after a claim, or, with what it
+// has rendered, just before the final dot.
+func (w *world) died(id string, rendered []byte) {
+	w.Helper()
+	db := store.Store{DB: w.db}
+	claims, err := db.Claim(w.Context(), 1, time.Minute)
+	if err != nil || len(claims) != 1 || claims[0].ID != id {
+		w.Fatalf("claimed %v, %v", claims, err)
+	}
+	c := claims[0]
+	if rendered != nil {
+		c.Recipient, c.Language, c.Rendered = "ada@example.com", "en", rendered
+		if err := db.Mark(w.Context(), c, w.ground.Now(), 0); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if _, err := w.db.Exec(w.Context(), "update notifications set due_at = now()"); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// kept is a mail as an earlier release may have kept it.
+const kept = `{"from": "Old <old@example.com>", "to": "ada@example.com", "messageId": "1@old.example.com", "language": "en",
+	"subject": "Hello", "text": "The code is \u001a.\n", "html": "<p>The code is \u001a.</p>"}`
+
+func TestNotifierDied(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		deaths   [][]byte
+		story    string
+		accepted int
+		subject  string
+	}{
+		"before the mark": {[][]byte{nil, nil, nil}, "SENT: SENT", 1, "Konto für Ada Lovelace"},
+		"after it":        {[][]byte{nil, []byte(kept), nil}, "UNCERTAIN SENT: SENT", 1, "Hello"},
+		"twice after it":  {[][]byte{[]byte(kept), []byte(kept)}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, setup{})
+			n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now()}
+			if err := (store.Store{DB: w.db}).Queue(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			for _, rendered := range test.deaths {
+				w.died(n.ID, rendered)
+			}
+			w.run(w.service)
+			if got := w.settled(n.ID); story(got) != test.story {
+				t.Errorf("%v", got)
+			}
+			for _, d := range w.accepted(test.accepted) {
+				m := w.parse(d)
+				if m.Subject != test.subject {
+					t.Errorf("subject %q", m.Subject)
+				}
+				if test.subject == "Hello" && (d.From != "old@example.com" || d.MessageID != "<1@old.example.com>" || m.Text != "The code is "+code(n.ID)+".\n") {
+					t.Errorf("sent as\n%s", d.Data)
+				}
+			}
+		})
+	}
+}
+
+// The database ends all connections again and again: every mail comes to an end, and
+// only those that nobody can know of come twice.
+func TestDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{times: func(x *mail.Times) { x.Lease, x.Tick = 500*time.Millisecond, 50*time.Millisecond }})
+	const mails = 150
+	for range mails {
+		w.people.ask("ada")
+	}
+	for sent := 10; sent < mails; sent += 20 {
+		if _, err := w.relay.Wait(t.Context(), sent); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.db.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and application_name <> 'test'`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until("(select count(*) = $1 and count(due_at) = 0 from notifications)", mails)
+	got, err := w.relay.Wait(context.WithoutCancel(t.Context()), mails)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for _, d := range got {
+		if d.Repeat > 1 {
+			t.Errorf("%s was accepted %d times", d.MessageID, d.Repeat+1)
+		}
+		again += d.Repeat
+	}
+	if unheard := w.count("(select distinct notification_id from attempts where state = 6) u"); again > unheard || len(got)-again != mails {
+		t.Errorf("%d mails accepted, %d of them again, %d without an answer", len(got), again, unheard)
+	}
+}

@@ -1,0 +1,348 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/event"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// newSource is a service that publishes, on a ground where others consume.
+func newSource(t testing.TB, g boot.Ground) *replica {
+	t.Helper()
+	r := newReplica(t, g, kit.Database(t))
+	start(t, r.relay.Run)
+	return r
+}
+
+// consumer is a replica of the service text, in a hurry.
+func consumer(t testing.TB, g boot.Ground, handlers ...event.Handler) event.Consumer {
+	t.Helper()
+	_, js := connect(t, g, "text")
+	c := event.Consumer{Service: "text", JS: js, Log: g.Log, Handlers: handlers}
+	c.Hurry(time.Millisecond, 20*time.Second)
+	return c
+}
+
+func onCreated(fn func(context.Context, event.Delivery) error) event.Handler {
+	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.OrgCreated) error { return fn(ctx, d) })
+}
+
+func onRenamed(fn func(context.Context, event.Delivery) error) event.Handler {
+	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.OrgRenamed) error { return fn(ctx, d) })
+}
+
+// tally notes what was handled, in order.
+type tally struct {
+	mu   sync.Mutex
+	seen []event.Delivery
+	came chan struct{}
+}
+
+func newTally() *tally { return &tally{came: make(chan struct{}, 10000)} }
+
+func (y *tally) note(_ context.Context, d event.Delivery) error {
+	y.mu.Lock()
+	y.seen = append(y.seen, d)
+	y.mu.Unlock()
+	y.came <- struct{}{}
+	return nil
+}
+
+// wait answers with what was seen once n deliveries have been.
+func (y *tally) wait(t testing.TB, n int) []event.Delivery {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	for i := range n {
+		select {
+		case <-y.came:
+		case <-limit:
+			t.Fatalf("%d deliveries within 30 s, want %d", i, n)
+		}
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.Clone(y.seen)
+}
+
+// redelivered is how many deliveries of unanswered events JetStream repeated.
+func redelivered(t testing.TB, js jetstream.JetStream) int {
+	t.Helper()
+	c, err := js.Consumer(t.Context(), event.Stream, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.CachedInfo().NumRedelivered
+}
+
+func TestConsumerKeepsOrderOfAggregates(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	all := newTally()
+	start(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
+	for i := range 10 {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	for n := range 10 {
+		for i := range 10 {
+			if _, err := r.rename(fmt.Sprint(i), fmt.Sprint("renamed ", n, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	last := map[string]int64{}
+	for _, d := range all.wait(t, 110) {
+		if d.Sequence <= last[d.AggregateID] {
+			t.Errorf("%s: %d came after %d", d.AggregateID, d.Sequence, last[d.AggregateID])
+		}
+		last[d.AggregateID] = d.Sequence
+	}
+	one := all.seen[0]
+	if one.ID == "" || one.OrganizationID != "org-1" || one.Actor != "someone" || time.Since(one.Time) > time.Minute {
+		t.Errorf("delivery %+v", one)
+	}
+}
+
+func TestConsumerRepeatsAfterAFault(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	for name, failing := range map[string]func() error{
+		"fault":    func() error { return fault.ErrInvalid },
+		"error":    func() error { return errors.New("broken") },
+		"deadline": func() error { return context.DeadlineExceeded },
+		"panic":    func() error { panic("broken") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := newTally()
+			var tries atomic.Int64
+			stop := start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+				if tries.Add(1) <= 3 {
+					return failing()
+				}
+				return all.note(ctx, d)
+			})).Run)
+			r.mustCreate(name)
+			if seen := all.wait(t, 1); seen[0].AggregateID != name || tries.Load() != 4 {
+				t.Errorf("handled %v after %d tries", seen, tries.Load())
+			}
+			stop()
+		})
+	}
+}
+
+// While somebody is away nothing counts: not for the event in hand, and not for
+// those behind it, which wait longer than JetStream's patience.
+func TestConsumerWaitsForThoseAway(t *testing.T) {
+	t.Parallel()
+	for _, away := range []*fault.Fault{fault.ErrUnavailable, fault.ErrDeadline, fault.ErrOverloaded} {
+		t.Run(away.ID, func(t *testing.T) {
+			t.Parallel()
+			r := newSource(t, testkit.Ground(t))
+			all := newTally()
+			var tries atomic.Int64
+			c := consumer(t, r.ground, onRenamed(func(ctx context.Context, d event.Delivery) error {
+				if tries.Add(1) <= 11 { // about 2 s
+					return fmt.Errorf("asking the owner: %w", away)
+				}
+				return all.note(ctx, d)
+			}))
+			c.Hurry(time.Millisecond, 300*time.Millisecond)
+			start(t, c.Run)
+			r.mustCreate("a")
+			for i := range 30 { // more than a lane holds
+				if _, err := r.rename("a", fmt.Sprint(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := all.wait(t, 30)
+			if !slices.IsSortedFunc(seen, func(a, b event.Delivery) int { return int(a.Sequence - b.Sequence) }) {
+				t.Error("the order was lost")
+			}
+			if n := redelivered(t, c.JS); n != 0 || tries.Load() != 11+30 {
+				t.Errorf("%d were delivered again, %d tries", n, tries.Load())
+			}
+		})
+	}
+}
+
+func TestTenthFaultPutsAside(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	all := newTally()
+	var tries atomic.Int64
+	var mended atomic.Bool
+	c := consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+		if d.AggregateID == "bad" && !mended.Load() {
+			tries.Add(1)
+			return errors.New("line\nbreak")
+		}
+		return all.note(ctx, d)
+	}))
+	start(t, c.Run)
+	r.mustCreate("bad", "good")
+	if seen := all.wait(t, 1); seen[0].AggregateID != "good" {
+		t.Fatalf("handled %v", seen)
+	}
+	_, operator := connect(t, r.ground, bus.Operator)
+	var letters []event.Letter
+	r.until("it is put aside", func() bool {
+		var err error
+		if letters, err = event.Letters(t.Context(), operator, 10); err != nil {
+			t.Fatal(err)
+		}
+		return len(letters) > 0
+	})
+	l := letters[0]
+	if l.Service != "text" || l.Subject != "events.users.org.created.org-1" || l.Reason != "line break" || l.ID == "" || tries.Load() != 10 {
+		t.Errorf("after %d tries: %+v", tries.Load(), l)
+	}
+	mended.Store(true)
+	if n, err := event.Redrive(t.Context(), operator, 10); n != 1 || err != nil {
+		t.Fatalf("redrove %d, %v", n, err)
+	}
+	again := all.wait(t, 1)[1]
+	if again.AggregateID != "bad" || again.ID != l.ID {
+		t.Errorf("redriven %+v", again)
+	}
+	for name := range r.stream(3)[2].Headers() {
+		if strings.HasPrefix(name, "Dead-") || strings.HasPrefix(name, "Nats-") && name != "Nats-Msg-Id" {
+			t.Errorf("the redriven event has the header %s", name)
+		}
+	}
+	if letters, err := event.Letters(t.Context(), operator, 10); len(letters) != 0 || err != nil {
+		t.Errorf("still aside: %v, %v", letters, err)
+	}
+}
+
+func TestLettersAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	c := consumer(t, r.ground, onCreated(func(context.Context, event.Delivery) error { return errors.New("no") }))
+	start(t, c.Run)
+	r.mustCreate("a", "b", "c")
+	_, operator := connect(t, r.ground, bus.Operator)
+	count := func(limit int) int {
+		letters, err := event.Letters(t.Context(), operator, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(letters)
+	}
+	r.until("all are put aside", func() bool { return count(10) == 3 })
+	if n := count(2); n != 2 {
+		t.Errorf("%d letters, want 2", n)
+	}
+}
+
+// Replicas share: here each keeps its first event until the other has one too.
+func TestReplicasShare(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	all := newTally()
+	var both sync.WaitGroup
+	both.Add(2)
+	for range 2 {
+		var first sync.Once
+		start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+			first.Do(func() { both.Done(); both.Wait() })
+			return all.note(ctx, d)
+		})).Run)
+	}
+	for i := range 100 {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	ids := map[string]bool{}
+	for _, d := range all.wait(t, 100) {
+		ids[d.ID] = true
+	}
+	if len(ids) != 100 {
+		t.Errorf("%d different events, want 100", len(ids))
+	}
+}
+
+// A replica that stops hands over what it holds, at once.
+func TestStoppingReplicaHandsOver(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	taken := make(chan struct{}, 100)
+	stop := start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, _ event.Delivery) error {
+		taken <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})).Run)
+	for i := range 20 {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	<-taken
+	stop()
+	stopped := time.Now()
+	all := newTally()
+	start(t, consumer(t, r.ground, onCreated(all.note)).Run)
+	all.wait(t, 20)
+	if took := time.Since(stopped); took > 15*time.Second {
+		t.Errorf("handed over after %v: by JetStream's patience", took)
+	}
+}
+
+// During an upgrade the old version gets events that only the new one handles.
+func TestOldReplicaLeavesNewEvents(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	all := newTally()
+	r.mustCreate("a")
+	old := consumer(t, r.ground, onCreated(all.note))
+	start(t, old.Run)
+	all.wait(t, 1)
+	start(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
+	r.until("the new one asks for more", func() bool {
+		c, err := old.JS.Consumer(t.Context(), event.Stream, "text")
+		return err == nil && len(c.CachedInfo().Config.FilterSubjects) == 2
+	})
+	for i := range 20 {
+		if _, err := r.rename("a", fmt.Sprint("renamed ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all.wait(t, 20)
+}
+
+func TestConsumerOutlivesNATS(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := newSource(t, w.Ground)
+	all := newTally()
+	start(t, consumer(t, w.Ground, onCreated(all.note)).Run)
+	r.mustCreate("before")
+	all.wait(t, 1)
+	w.stop()
+	r.mustCreate("during")
+	w.start(t)
+	all.wait(t, 1)
+}
+
+func BenchmarkConsume(b *testing.B) {
+	g := testkit.Ground(b)
+	r := newSource(b, g)
+	all := newTally()
+	for i := range b.N {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	r.until("all are published", func() bool { return r.count("outbox") == 0 })
+	b.ResetTimer()
+	start(b, consumer(b, g, onCreated(all.note)).Run)
+	all.wait(b, b.N)
+}
