@@ -25,7 +25,7 @@ func cross(x *exchange, r *http.Request) bool {
 		return false
 	}
 	h := x.Header()
-	
+	h.Set("Access-Control-Allow-Origin", "*")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		h.Set("Access-Control-Expose-Headers", crossExposed)
 		return false

@@ -29,8 +29,8 @@ func (r *replica) clean(t *testing.T) {
 	if n := r.count("pg_stat_activity where datname = current_database() and state like 'idle in transaction%'"); n != 0 {
 		t.Errorf("%d connections are left in a transaction", n)
 	}
-	if n := r.db.Stat().TotalConns(); n != 1 {
-		t.Errorf("the pool has %d connections: one was lost", n)
+	if n := r.db.Stat().NewConnsCount(); n != 1 {
+		t.Errorf("the pool has opened %d connections: one was lost", n)
 	}
 }
 

@@ -69,6 +69,15 @@ func already(err error) bool {
 	return ok && (refused.Code == "42P04" || refused.Code == "42710" || refused.Code == "23505")
 }
 
+// Own is the URL of a service's own database: as it is given, or, where it names no
+// user, with the role, password and database that Provision would give it.
+func Own(given secret.Text, keys secret.Keys, service string) (secret.Text, error) {
+	if u, err := url.Parse(given.Reveal()); err == nil && u.User != nil {
+		return given, nil
+	}
+	return WithDatabase(given, Name(service), Name(service), Password(keys, service))
+}
+
 // WithDatabase is a server's URL with another database and role.
 func WithDatabase(server secret.Text, database, role string, password secret.Text) (secret.Text, error) {
 	u, err := url.Parse(server.Reveal())

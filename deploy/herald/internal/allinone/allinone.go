@@ -126,7 +126,7 @@ func (s *system) start(ctx context.Context) error {
 	}
 	var opens []func() error
 	var mu sync.Mutex
-	for _, name := range names {
+	for _, name := range Names() {
 		opens = append(opens, func() error {
 			database, err := postgres.Provision(ctx, s.Database, s.ground.Keys, name)
 			if err != nil {

@@ -25,7 +25,7 @@ type Services struct {
 }
 
 // Names lists the services.
-var names = []string{"users", "text", "notification", "auth"}
+func Names() []string { return []string{"users", "text", "notification", "auth"} }
 
 // Configs lists where settings go.
 func (s *Services) Configs() []any {

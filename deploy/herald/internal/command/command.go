@@ -31,11 +31,10 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(run(), settings(), replay())
-	for _, name := range []string{"users", "text", "notification", "auth"} {
+	root.AddCommand(run(), gatewayOnly(), settings(), replay(), secrets(), health(), adminPAT())
+	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))
 	}
-	root.AddCommand(gatewayOnly())
 	return root
 }
 
@@ -52,7 +51,7 @@ func run() *cobra.Command {
 
 // single is the settings of a process that runs one service.
 type single struct {
-	Database     secret.Text `env:"HERALD_DATABASE_URL" help:"the service's own database, as its own role"`
+	Database     secret.Text `env:"HERALD_DATABASE_URL" help:"the service's own database, as its own role; without a user, herald_<service> with the password that is derived from the master key"`
 	NATS         string      `env:"HERALD_NATS_URL" help:"NATS server, such as nats://nats:4222"`
 	MasterKey    secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; a second line is the key before the last rotation"`
 	MaxBytes     int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size at which the stream of events is full"`
@@ -103,7 +102,11 @@ func service(name string) *cobra.Command {
 				return err
 			}
 			defer stop()
-			s, admin, err := all.Open(c.Context(), g, name, own.Database)
+			database, err := postgres.Own(own.Database, g.Keys, name)
+			if err != nil {
+				return err
+			}
+			s, admin, err := all.Open(c.Context(), g, name, database)
 			if err != nil {
 				return err
 			}
@@ -140,63 +143,4 @@ func gatewayOnly() *cobra.Command {
 			return w.Run(c.Context())
 		},
 	}
-}
-
-func settings() *cobra.Command {
-	return &cobra.Command{
-		Use:   "settings",
-		Short: "List the settings, their defaults and what they mean",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var all allinone.Services
-			known, err := boot.Settings(append(all.Configs(), &allinone.Config{}, &single{}, &boot.Observe{})...)
-			if err != nil {
-				return err
-			}
-			for _, s := range known {
-				fmt.Fprintf(c.OutOrStdout(), "%s\n", s.Name)
-				if s.Default != "" {
-					fmt.Fprintf(c.OutOrStdout(), "    default: %s\n", s.Default)
-				}
-				if s.Secret {
-					fmt.Fprintf(c.OutOrStdout(), "    or %s_FILE: a file that holds it\n", s.Name)
-				}
-				fmt.Fprintf(c.OutOrStdout(), "    %s\n", s.Help)
-			}
-			return nil
-		},
-	}
-}
-
-func replay() *cobra.Command {
-	var from int64
-	c := &cobra.Command{
-		Use:   "replay",
-		Short: "Publish a service's events again, after the stream was lost",
-		Long:  "Publish the events of the service whose database HERALD_DATABASE_URL names again, from a position on. The running service's relay does the work.",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var own single
-			if err := boot.Load(os.Environ(), &own, &boot.Observe{}); err != nil {
-				return err
-			}
-			g, err := boot.NewTelemetry(c.Context(), boot.Observe{}, "replay", c.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			pool, err := postgres.Open(c.Context(), own.Database, g.Traces)
-			if err != nil {
-				return err
-			}
-			defer pool.Close()
-			n, err := event.Replay(c.Context(), pool, from)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(c.OutOrStdout(), "%d events will be published again\n", n)
-			return nil
-		},
-	}
-	c.Flags().Int64Var(&from, "from", 0, "position of the first event")
-	return c
 }

@@ -125,21 +125,24 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
 		err := s.Store.Settle(ctx, c, r.verdict, s.Now())
-		if err == nil {
+		if err == nil || errors.Is(err, domain.ErrLost) {
 			return
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-			if fault.From(err).Code == fault.Unavailable {
-				continue
-			}
-		case <-ctx.Done():
-			wait.Stop()
-		}
-		if !errors.Is(err, domain.ErrLost) {
+		if fault.From(err).Code != fault.Unavailable || !wait(ctx, pause) {
 			s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome, "err", err)
+			return
 		}
-		return
+	}
+}
+
+// wait answers false once ctx has ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
