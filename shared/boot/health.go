@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/pprof"
@@ -31,6 +32,14 @@ func (h *Health) Check(name string, check func(context.Context) error) {
 	defer h.mu.Unlock()
 	h.checks[name] = check
 }
+
+// Starting makes the process not ready until Started is called.
+func (h *Health) Starting() {
+	h.Check("start", func(context.Context) error { return errors.New("starting") })
+}
+
+// Started ends what Starting began.
+func (h *Health) Started() { h.Check("start", func(context.Context) error { return nil }) }
 
 // Causes says why the process is not ready, by check; empty when it is.
 func (h *Health) Causes(ctx context.Context) map[string]string {

@@ -76,6 +76,7 @@ func ground(ctx context.Context, name string, s single, o boot.Observe, logs io.
 		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Bus: bus.Address{URL: s.NATS},
 		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: s.NATSReplicas}, Now: time.Now,
 	}
+	g.Health.Starting()
 	stop, err := boot.ServeOps(o, g)
 	return g, stop, err
 }
@@ -111,6 +112,7 @@ func service(name string) *cobra.Command {
 				return err
 			}
 			allinone.Welcome(c.OutOrStdout(), admin)
+			g.Health.Started()
 			g.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())
 			return nil
@@ -139,6 +141,7 @@ func gatewayOnly() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			g.Health.Started()
 			g.Log.InfoContext(c.Context(), "ready", "address", w.Addr().String())
 			return w.Run(c.Context())
 		},
