@@ -80,8 +80,12 @@ func TestWithoutTheBus(t *testing.T) {
 	token := w.owner()
 	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
 	get().ok(t)
-	for _, nc := range w.conns {
-		nc.Close()
+	for _, nc := range w.conns { // the services leave
+		left := nc.StatusChanged(nats.CLOSED)
+		if err := nc.Drain(); err != nil {
+			t.Fatal(err)
+		}
+		<-left
 	}
 	get().refused(t, 503, "UNAVAILABLE")
 	w.Bus.Server.Shutdown()

@@ -126,8 +126,12 @@ func TestSizes(t *testing.T) {
 	w.do(t, "POST", "/management/v1/users/_search", pad(1<<20+1)).refused(t, 401, "UNAUTHENTICATED")
 
 	large := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20+1))), append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
-	if s := trailerStatus(t, webTrailer(t, large)); s.Code != 3 || len(s.Details) == 0 {
+	if s := trailerStatus(t, webTrailer(t, large)); s.Code != 3 || !strings.Contains(s.String(), "BODY_TOO_LARGE") {
 		t.Errorf("gRPC-Web: %v", s)
+	}
+	largest := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20))), append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
+	if s := trailerStatus(t, webTrailer(t, largest)); !strings.Contains(s.String(), "INVALID_ARGUMENT") { // zeros are no message
+		t.Errorf("gRPC-Web, just small enough: %v", s)
 	}
 	zipped := w.do(t, "POST", getUser, "\x01\x00\x00\x00\x01x", append(as(w.owner()), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
 	if s := trailerStatus(t, webTrailer(t, zipped)); s.Code != 3 {
@@ -202,14 +206,16 @@ func TestStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx) }()
-	w.failWith(func(context.Context) error {
+	var causes map[string]string
+	w.failWith(func(ctx context.Context) error {
 		stop()
 		for {
-			if c, err := net.Dial("tcp", g.Addr().String()); err != nil {
-				return nil // the port is closed; this request is still here
-			} else {
-				c.Close()
+			c, err := net.Dial("tcp", g.Addr().String())
+			if err != nil { // the port is closed; this request is still here
+				causes = w.Health.Causes(ctx)
+				return nil
 			}
+			c.Close()
 		}
 	})
 	token := w.owner()
@@ -225,6 +231,9 @@ func TestStop(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	if causes["gateway"] != "stopping" {
+		t.Errorf("while it stopped it was %v", causes)
 	}
 }
 

@@ -31,7 +31,7 @@ var refusals = []struct{ patch, id, says string }{
 	{`{"profile":null}`, "INVALID_ARGUMENT", "profile"},
 	{`{"profile":{"firstName":""}}`, "INVALID_ARGUMENT", "profile.firstName"},
 	{`{"profile":{"lastName":"a\r\nb"}}`, "INVALID_ARGUMENT", "profile.lastName"},
-	{`{"profile":{"preferredLanguage":"!"}}`, "LANGUAGE_INVALID", "profile.preferredLanguage"},
+	{`{"profile":{"preferredLanguage":"!"}}`, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage"},
 	{`{"email":null}`, "INVALID_ARGUMENT", "email"},
 	{`{"email":{"email":"Mini <mini@example.com>"}}`, "EMAIL_INVALID", "email.email"},
 	{`{"email":{"email":"a@b.ch\r\nBcc: c@d.ch"}}`, "EMAIL_INVALID", "email.email"},

@@ -31,7 +31,7 @@ func (c *cache) find(k key, now time.Time, nc *nats.Conn) (Pass, bool) {
 	p, ok := c.passes[k]
 	c.mu.RUnlock()
 	p.Cached = true
-	return p, ok && now.Sub(p.asked) < believed && nc.IsConnected()
+	return p, ok && now.Sub(p.asked) < believed && p.reconnects == nc.Stats().Reconnects && nc.IsConnected()
 }
 
 func (c *cache) epoch() uint64 {

@@ -7,7 +7,6 @@ package transcode
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -32,14 +31,14 @@ func Decode(body []byte, m proto.Message) error {
 	if len(body) == 0 {
 		return nil
 	}
-	if !utf8.Valid(body) || !json.Valid(body) {
+	if !json.Valid(body) {
 		return ErrJSON
 	}
 	w := walk{rest: body}
 	if flaw := w.message(m.ProtoReflect().Descriptor()); flaw != nil {
 		return flaw.fault()
 	}
-	if lenient.Unmarshal(body, m) != nil { // its texts quote the body
+	if lenient.Unmarshal(body, m) != nil { // invalid UTF-8 too; its texts quote the body
 		return ErrJSON
 	}
 	return nil

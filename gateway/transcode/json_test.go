@@ -52,6 +52,8 @@ func TestDecode(t *testing.T) {
 		{search, `{"a":NaN}`, malformed},
 		{search, "\ufeff{}", malformed},
 		{search, "{\"a\":\"\xed\xa0\x80\"}", malformed},
+		{search, "{\"a\xff\":1}", malformed},
+		{search, "{\"a\":[{\"b\":\"\xff\"}]}", malformed},
 		{search, `{"a":"\ud800"}`, malformed},
 		{search, "{\"a\":\"\n\"}", malformed},
 		{search, `{"unknown":` + nest(MaxDepth) + `}`, malformed},

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// walk goes once over a text that is valid JSON and valid UTF-8 and compares it with
-// a message's description.
+// walk goes once over a text that is valid JSON and compares it with a message's
+// description.
 type walk struct {
 	rest  []byte
 	depth int

@@ -75,14 +75,6 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-func (w *world) text(query string) (text string) {
-	w.Helper()
-	if err := w.db.QueryRow(w.Context(), query).Scan(&text); err != nil {
-		w.Fatal(err)
-	}
-	return text
-}
-
 // Hostile case 14: what people are called and where they say they live makes no second
 // recipient and no header.
 func TestInjection(t *testing.T) {

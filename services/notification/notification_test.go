@@ -1,12 +1,10 @@
 package notification
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +14,7 @@ import (
 
 	"herald/services/notification/internal/mail"
 	"herald/shared/boot"
-	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
-	"herald/shared/permission"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -130,119 +126,4 @@ func (w *world) run(s *boot.Service) (stop func()) {
 	stop = func() { cancel(); running.Wait() }
 	w.Cleanup(stop)
 	return stop
-}
-
-// until waits until a query about the notifications answers true.
-func (w *world) until(condition string, args ...any) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
-	defer cancel()
-	listener, err := w.db.Acquire(ctx)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer listener.Release()
-	if _, err := listener.Exec(ctx, "listen changed"); err != nil {
-		w.Fatal(err)
-	}
-	for {
-		var met bool
-		if err := listener.QueryRow(ctx, "select "+condition, args...).Scan(&met); err != nil {
-			w.Fatalf("%s: %v", condition, err)
-		}
-		if met {
-			return
-		}
-		if _, err := listener.Conn().WaitForNotification(ctx); err != nil {
-			w.Fatalf("until %s: %v; there is\n%s", condition, err, w.dump("notifications"))
-		}
-	}
-}
-
-// settled waits until nothing more happens to a mail.
-func (w *world) settled(id string) *notificationv1.Notification {
-	w.Helper()
-	w.until("exists (select from notifications where id = $1 and due_at is null)", id)
-	for _, n := range w.list(w.Context()) {
-		if n.Id == id {
-			return n
-		}
-	}
-	w.Fatalf("mail %s is not listed", id)
-	return nil
-}
-
-// story writes a mail's states: those of the attempts, then its own.
-func story(n *notificationv1.Notification) string {
-	var states []string
-	for _, a := range n.Attempts {
-		states = append(states, short(a.State))
-	}
-	return strings.Join(states, " ") + ": " + short(n.State)
-}
-
-func short(s notificationv1.NotificationState) string {
-	return strings.TrimPrefix(s.String(), "NOTIFICATION_STATE_")
-}
-
-// list reads the mails to ada as her organization's owner does.
-func (w *world) list(ctx context.Context) []*notificationv1.Notification {
-	w.Helper()
-	r, err := w.gateway.ListNotifications(w.as(ctx, "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return r.Result
-}
-
-func (w *world) as(ctx context.Context, orgID string, roles ...string) context.Context {
-	return testkit.As(ctx, w.ground, caller.Caller{
-		UserID: "boss", OrganizationID: orgID, HomeOrganizationID: orgID,
-		Memberships: []permission.Membership{{OrganizationID: orgID, Roles: roles}},
-	})
-}
-
-// accepted waits for mails at the relay and fails if there are more.
-func (w *world) accepted(n int) []smtpd.Delivery {
-	w.Helper()
-	got, err := w.relay.Wait(w.Context(), n)
-	if err != nil || len(got) != n {
-		w.Fatalf("%d mails accepted, %v, want %d", len(got), err, n)
-	}
-	return got
-}
-
-func (w *world) parse(d smtpd.Delivery) smtpd.Message {
-	w.Helper()
-	m, err := d.Parse()
-	if err != nil {
-		w.Fatal(err)
-	}
-	return m
-}
-
-// dump writes a table as text.
-func (w *world) dump(table string) (text string) {
-	w.Helper()
-	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from "+table+" r").Scan(&text); err != nil {
-		w.Fatal(err)
-	}
-	return text
-}
-
-type logs struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-func (l *logs) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
 }

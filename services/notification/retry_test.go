@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit/smtpd"
 )
@@ -97,15 +96,6 @@ func TestHang(t *testing.T) {
 	w.accepted(24)
 }
 
-// count counts what a query finds.
-func (w *world) count(from string) (n int) {
-	w.Helper()
-	if err := w.db.QueryRow(w.Context(), "select count(*) from "+from).Scan(&n); err != nil {
-		w.Fatal(err)
-	}
-	return n
-}
-
 // The connection ends between the final dot and the reply: the same bytes go out once more,
 // whatever has changed since, and never a third time.
 func TestDropAfterTheDot(t *testing.T) {
@@ -146,110 +136,6 @@ func TestDropAfterTheDot(t *testing.T) {
 			}
 			if kept := w.count("attempts where rendered is not null"); kept != 0 {
 				t.Errorf("what was sent is still kept in %d attempts", kept)
-			}
-		})
-	}
-}
-
-// Users says that the mail's code was used or replaced.
-func TestObsoleteMail(t *testing.T) {
-	t.Parallel()
-	gone := fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE", "gone")
-	w := startWorld(t, setup{})
-	w.people.answers(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) { return nil, gone })
-	n := w.settled(w.people.ask("ada"))
-	if story(n) != "FAILED: FAILED" || !strings.HasPrefix(n.Attempts[0].Reply, "no longer wanted: ") {
-		t.Errorf("%v", n)
-	}
-	var asked atomic.Int64
-	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-		if asked.Add(1) > 1 {
-			return nil, gone
-		}
-		return person(r), nil
-	})
-	w.relay.Script(smtpd.Fault{At: smtpd.Dot, Drop: true, Accept: true})
-	if n := w.settled(w.people.ask("ada")); story(n) != "UNCERTAIN FAILED: UNCERTAIN" {
-		t.Errorf("used after an attempt that may have brought it: %v", n)
-	}
-	w.accepted(1)
-}
-
-// A mail that cannot be made is tried again like one that is not accepted, others pass it by.
-func TestUnpreparedMail(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, setup{})
-	var broken atomic.Bool
-	broken.Store(true)
-	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-		p := person(r)
-		if r.UserId == "bob" && broken.Load() {
-			p.Code = "not a code"
-		}
-		return p, nil
-	})
-	bob := w.people.ask("bob")
-	w.until("exists (select from attempts where notification_id = $1)", bob)
-	w.settled(w.people.ask("ada"))
-	broken.Store(false)
-	w.until("exists (select from notifications where id = $1 and state = 3)", bob)
-	if n := w.count("attempts where reply = 'the mail could not be prepared' and state = 4"); n == 0 {
-		t.Error("no attempt says why")
-	}
-}
-
-// Relay or users are away: few tries are made, the log says it once, and afterwards all
-// that waited goes out, each once.
-func TestNoMailCanBeSent(t *testing.T) {
-	t.Parallel()
-	away := fault.ErrUnavailable
-	for name, test := range map[string]struct {
-		block, mend func(*world)
-		counts      bool // as attempts
-	}{
-		"relay": {
-			func(w *world) {
-				w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true})
-			},
-			func(w *world) { w.relay.Script() },
-			true,
-		},
-		"password": {
-			func(w *world) { w.relay.Script(smtpd.Fault{At: smtpd.AUTH, Reply: "535 5.7.8 wrong"}) },
-			func(w *world) { w.relay.Script() },
-			true,
-		},
-		"users": {
-			func(w *world) {
-				w.people.answers(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) { return nil, away })
-			},
-			func(w *world) { w.people.answers(nil) },
-			false,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := startWorld(t, setup{relay: guarded})
-			test.block(w)
-			for range 40 {
-				w.people.ask("ada")
-			}
-			w.until("(select count(*) = 40 and sum(fence) >= 13 from notifications)") // 8 at once, then probes
-			if n := w.count("attempts"); (n > 0) != test.counts {
-				t.Errorf("%d attempts", n)
-			}
-			if said := strings.Count(w.logs.text(), "no mail can be sent"); said != 1 {
-				t.Errorf("the log says %d times that no mail can be sent", said)
-			}
-			test.mend(w)
-			w.until("not exists (select from notifications where due_at is not null)")
-			for _, d := range w.accepted(40) {
-				if d.Repeat != 0 {
-					t.Errorf("%s was sent twice", d.MessageID)
-				}
-			}
-			if said := strings.Count(w.logs.text(), "mails are sent again"); said != 1 {
-				t.Errorf("the log says %d times that mails are sent again", said)
 			}
 		})
 	}

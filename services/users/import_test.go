@@ -79,7 +79,7 @@ func TestImportRefuses(t *testing.T) {
 		"long nick name":       {"INVALID_ARGUMENT", "profile.nickName", func(r *request) { r.Profile.NickName = long }},
 		"long display name":    {"INVALID_ARGUMENT", "profile.displayName", func(r *request) { r.Profile.DisplayName = long }},
 		"unknown gender":       {"INVALID_ARGUMENT", "profile.gender", func(r *request) { r.Profile.Gender = 9 }},
-		"language":             {"LANGUAGE_INVALID", "profile.preferredLanguage", func(r *request) { r.Profile.PreferredLanguage = "de;drop" }},
+		"language":             {"PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage", func(r *request) { r.Profile.PreferredLanguage = "de;drop" }},
 		"no email":             {"INVALID_ARGUMENT", "email", func(r *request) { r.Email = nil }},
 		"empty email":          {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "" }},
 		"display name":         {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "Mini <mini@example.com>" }},

@@ -101,12 +101,13 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	return answer, nil
 }
 
-// unanswered tells a request that nobody took from one whose outcome is unknown.
+// unanswered tells a request that nobody took from one whose outcome is unknown, and
+// from one that no later try would send.
 func unanswered(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return fault.ErrDeadline.Because(err)
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, nats.ErrMaxPayload):
 		return err
 	default:
 		return fault.ErrUnavailable.After(time.Second).Because(err)

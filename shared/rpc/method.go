@@ -96,6 +96,8 @@ func (m Method) check() error {
 		}
 	}
 	switch {
+	case m.IsStreamingClient() || m.IsStreamingServer():
+		return errStream
 	case set != 1:
 		return fmt.Errorf("herald.v1.access must say exactly one of permission, authenticated, public, internal")
 	case a.Permission != "" && !permission.Known(a.Permission):

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-kit/kit/endpoint"
+	"github.com/go-kit/kit/transport"
 	kitnats "github.com/go-kit/kit/transport/nats"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,9 +28,9 @@ import (
 )
 
 const (
-	// workers is how many requests a server works on at a time, waiting how many may
-	// wait for one of them, and patience for how long.
-	workers  = 64
+	// atOnce is how many requests a server works on at a time, waiting how many may
+	// wait for their turn, and patience for how long.
+	atOnce   = 128
 	waiting  = 1024
 	patience = 2 * time.Second
 	drainFor = 10 * time.Second
@@ -48,29 +49,22 @@ type Config struct {
 type Server struct {
 	Config
 	seconds *prometheus.HistogramVec
-	queue   chan job
-	busy    sync.WaitGroup
-	subs    []*nats.Subscription
+	// present holds a token for each request that was let in, working for each that
+	// has its turn.
+	present, working chan struct{}
+	busy             sync.WaitGroup
+	subs             []*nats.Subscription
 }
 
-type job struct {
-	serve func(*nats.Msg)
-	msg   *nats.Msg
-	came  time.Time
-}
-
-// NewServer starts a server's workers. Drain stops them.
+// NewServer prepares a server, which answers nothing before Register.
 func NewServer(c Config) *Server {
-	s := &Server{Config: c, queue: make(chan job, waiting)}
+	s := &Server{Config: c, present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce)}
 	s.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "herald_rpc_seconds", Help: "Time from taking a request to its answer, by method and outcome.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
 	}, []string{"method", "outcome"})
 	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](c.Metrics.Register(s.seconds)); ok {
 		s.seconds = known.ExistingCollector.(*prometheus.HistogramVec)
-	}
-	for range workers {
-		s.busy.Go(s.work)
 	}
 	return s
 }
@@ -92,13 +86,7 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	}
 	for _, m := range methods {
 		serve := s.serve(m, handlers[string(m.Name())], implementation)
-		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
-			select {
-			case s.queue <- job{serve, msg, time.Now()}:
-			default:
-				refuse(context.Background(), fault.ErrOverloaded.After(time.Second), msg.Reply, s.Conn)
-			}
-		})
+		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) { s.admit(msg, serve) })
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
 		}
@@ -107,16 +95,45 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	return s.Conn.Flush()
 }
 
-// work runs one worker. A subscription delivers its messages one at a time; the
-// queue is what makes them parallel.
-func (s *Server) work() {
-	for j := range s.queue {
-		if time.Since(j.came) > patience {
-			refuse(context.Background(), fault.ErrOverloaded.After(time.Second), j.msg.Reply, s.Conn)
-			continue
-		}
-		j.serve(j.msg)
+// admit serves a request beside the others: a subscription delivers its messages one
+// at a time. A request whose turn does not come is told so, not left to wait.
+func (s *Server) admit(m *nats.Msg, serve func(*nats.Msg)) {
+	select {
+	case s.present <- struct{}{}:
+	default:
+		s.overloaded(m)
+		return
 	}
+	s.busy.Go(func() {
+		defer func() { <-s.present }()
+		if !s.turn() {
+			s.overloaded(m)
+			return
+		}
+		defer func() { <-s.working }()
+		serve(m)
+	})
+}
+
+// turn waits for a request's turn; false when patience ends.
+func (s *Server) turn() bool {
+	select {
+	case s.working <- struct{}{}:
+		return true
+	default:
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case s.working <- struct{}{}:
+		return true
+	case <-limit.C:
+		return false
+	}
+}
+
+func (s *Server) overloaded(m *nats.Msg) {
+	refuse(context.Background(), fault.ErrOverloaded.After(time.Second), m.Reply, s.Conn)
 }
 
 func (s *Server) serve(m Method, h grpc.MethodDesc, implementation any) func(*nats.Msg) {
@@ -137,7 +154,18 @@ func (s *Server) serve(m Method, h grpc.MethodDesc, implementation any) func(*na
 		}
 		return h.Handler(implementation, ctx, decode, around)
 	}
-	return kitnats.NewSubscriber(answer, whole, reply, kitnats.SubscriberBefore(incoming), kitnats.SubscriberErrorEncoder(refuse)).ServeMsg(s.Conn)
+	return kitnats.NewSubscriber(answer, whole, reply, kitnats.SubscriberBefore(incoming), kitnats.SubscriberErrorEncoder(refuse),
+		kitnats.SubscriberErrorHandler(unsent(s.Log, m))).ServeMsg(s.Conn)
+}
+
+// unsent writes why an answer could not be sent; the faults of requests are logged
+// by the time they get there.
+func unsent(log *slog.Logger, m Method) transport.ErrorHandler {
+	return transport.ErrorHandlerFunc(func(ctx context.Context, err error) {
+		if _, known := errors.AsType[*fault.Fault](err); !known {
+			log.ErrorContext(ctx, "answer not sent", "method", m.Procedure(), "err", err)
+		}
+	})
 }
 
 type messageKey struct{}
@@ -161,7 +189,8 @@ func (s *Server) called(next endpoint.Endpoint) endpoint.Endpoint {
 	}
 }
 
-// Drain leaves the queue groups, then waits for the requests under way.
+// Drain leaves the queue groups, then waits for the requests under way; where NATS
+// is away it gives up after 10 s.
 func (s *Server) Drain() {
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
@@ -178,7 +207,6 @@ func (s *Server) Drain() {
 			return
 		}
 	}
-	close(s.queue)
 	s.busy.Wait()
 }
 
@@ -200,8 +228,8 @@ func reply(ctx context.Context, to string, nc *nats.Conn, response any) error {
 // refuse answers with the fault inside err.
 func refuse(_ context.Context, err error, to string, nc *nats.Conn) {
 	data, err := proto.Marshal(fault.From(err).Status())
-	if err != nil {
-		return // the sender's time runs out; there is nobody else to tell
+	if err != nil { // a text in it is not valid UTF-8
+		data, _ = proto.Marshal(fault.ErrInternal.Status())
 	}
 	_ = nc.PublishMsg(&nats.Msg{Subject: to, Data: data, Header: nats.Header{headerFault: {"1"}}})
 }

@@ -13,7 +13,7 @@ import (
 // Faults of what reaches a person.
 var (
 	ErrEmail    = fault.New(fault.Invalid, "EMAIL_INVALID", "email.email: one address such as mini@example.com, at most 254 characters").On("email.email", "is not an e-mail address")
-	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "profile.preferredLanguage: a language tag such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
+	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage: a language tag such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
 )
 
 // maxEmail is what fits into the path of an SMTP command (RFC 5321, 4.5.3.1.3).

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// A panic answers with an error body while nothing has been sent, and breaks the
+// connection off afterwards; its text stays in the log.
+func TestPanicsInTheGateway(t *testing.T) {
+	t.Parallel()
+	for _, begun := range []bool{false, true} {
+		var log bytes.Buffer
+		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer("")}
+		e.procedures = map[string]handler{"/x": func(x *exchange, _ *http.Request) {
+			if begun {
+				x.WriteHeader(http.StatusOK)
+			}
+			panic("canary")
+		}}
+		w := httptest.NewRecorder()
+		broken := func() (broken bool) {
+			defer func() { broken = recover() == http.ErrAbortHandler }()
+			e.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/x", nil))
+			return false
+		}()
+		if broken != begun || (w.Code == http.StatusInternalServerError) == begun {
+			t.Errorf("begun %v: broken %v, status %d", begun, broken, w.Code)
+		}
+		if strings.Contains(w.Body.String(), "canary") || !strings.Contains(log.String(), "canary") || !strings.Contains(log.String(), "panic_test.go") {
+			t.Errorf("answer %s, log %s", w.Body, &log)
+		}
+	}
+}

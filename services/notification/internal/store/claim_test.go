@@ -1,0 +1,206 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/store"
+)
+
+func TestQueueOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	if c.ID != "a" || c.OrgID != "o1" || c.UserID != "u1" || c.Kind != "init" || !c.CreatedAt.Equal(made) || c.Fence != 1 || c.Rendered != nil || c.Unanswered != 0 {
+		t.Errorf("claimed %+v", c)
+	}
+	w.queue("a")
+	if again := w.claim(1, time.Minute); len(again) != 0 {
+		t.Errorf("claimed twice: %+v", again)
+	}
+	w.settle(c, c.Delivered())
+	w.queue("a")
+	if again := w.claim(1, time.Minute); len(again) != 0 {
+		t.Errorf("claimed after it was sent: %+v", again)
+	}
+}
+
+func TestClaimsAreShared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 100 {
+		w.queue(fmt.Sprint(i))
+	}
+	var mu sync.Mutex
+	var ids []string
+	var claiming sync.WaitGroup
+	for range 6 {
+		claiming.Go(func() {
+			for {
+				claims, err := w.Claim(t.Context(), 3, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if len(claims) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, c := range claims {
+					ids = append(ids, c.ID)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	claiming.Wait()
+	slices.Sort(ids)
+	if n := len(slices.Compact(ids)); n != 100 || len(ids) != 100 {
+		t.Errorf("%d claims of %d mails", len(ids), n)
+	}
+}
+
+// Whoever's lease has run out can neither mark nor record, and renewing does not bring it back.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	late := w.one(0)
+	if err := w.Mark(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("mark after the lease, nobody else has the mail: %v", err)
+	}
+	now := w.one(time.Minute)
+	if err := w.Renew(t.Context(), []store.Hold{{ID: "a", Fence: late.Fence}}, -time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Mark(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("mark under an old fence: %v", err)
+	}
+	if err := w.Settle(t.Context(), late, late.Delivered(), made); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("settle under an old fence: %v", err)
+	}
+	w.mark(now)
+	w.settle(now, now.Delivered())
+	if err := w.Settle(t.Context(), now, now.Refused(), made); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("settle twice: %v", err)
+	}
+	if got := w.rows("select id, state, due_at, fence from notifications"); got != "(a,3,,2)" {
+		t.Errorf("the mail ended as %s", got)
+	}
+	if got := w.rows(attempts); got != `(2,3,"",)` {
+		t.Errorf("attempts %s", got)
+	}
+}
+
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(0)
+	if err := w.Renew(t.Context(), []store.Hold{{ID: "a", Fence: c.Fence}}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if claims := w.claim(1, time.Minute); len(claims) != 0 {
+		t.Errorf("a renewed lease was taken: %+v", claims)
+	}
+	w.mark(c)
+	w.settle(c, c.Delivered())
+	if err := w.Renew(t.Context(), []store.Hold{{ID: "a", Fence: c.Fence}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if claims := w.claim(1, time.Minute); len(claims) != 0 {
+		t.Errorf("a sent mail was claimed: %+v", claims)
+	}
+}
+
+// A mark without an answer is an attempt that may have delivered the mail: what it sent
+// stays until the mail will not be sent again.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	died := w.one(time.Minute)
+	died.Rendered, died.Recipient, died.Language = []byte(`{"text": "first"}`), "ada@example.com", "en"
+	w.mark(died)
+	w.exec("update notifications set due_at = now()")
+	c := w.one(time.Minute)
+	if c.Unanswered != 1 || string(c.Rendered) != `{"text": "first"}` || c.Recipient != "ada@example.com" || c.Language != "en" {
+		t.Fatalf("claimed %+v", c)
+	}
+	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later"})
+	if c = w.one(time.Minute); c.Unanswered != 1 || c.Rendered == nil {
+		t.Fatalf("after one that was not accepted: %+v", c)
+	}
+	c.Rendered = []byte(`{"text": "again"}`)
+	w.mark(c)
+	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Uncertain, Reply: "gone"})
+	c = w.one(time.Minute)
+	if c.Unanswered != 2 || string(c.Rendered) != `{"text": "first"}` || !c.Hopeless() {
+		t.Fatalf("after the second: %+v", c)
+	}
+	w.settle(c, c.Ended())
+	want := `(1,6,"the notifier ended before the mail relay answered",)
+(2,4,"450 later",)
+(3,6,gone,)`
+	if got := w.rows(attempts); got != want {
+		t.Errorf("attempts\n%s\nwant\n%s", got, want)
+	}
+	if got := w.rows("select state, due_at from notifications"); got != "(6,)" {
+		t.Errorf("the mail ended as %s", got)
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	next := func() time.Duration {
+		t.Helper()
+		d, err := w.Next(t.Context(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := next(); d != 5*time.Second {
+		t.Errorf("with an empty queue %s", d)
+	}
+	w.queue("a")
+	if d := next(); d > 0 {
+		t.Errorf("with a mail that is due %s", d)
+	}
+	c := w.one(time.Minute)
+	if d := next(); d != 5*time.Second {
+		t.Errorf("with a lease of a minute %s", d)
+	}
+	w.settle(c, domain.Verdict{State: domain.Retrying, Pause: 3 * time.Second})
+	if d := next(); d <= 0 || d > 3*time.Second {
+		t.Errorf("with a pause of 3 s %s", d)
+	}
+}
+
+// The work of a claim depends on what is due, not on what was sent before.
+func TestClaimReadsOnlyWhatIsDue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at)
+		select 'old' || i, 'o1', 'u' || i, 'init', 3, now() from generate_series(1, 20000) i`)
+	w.queue("a")
+	w.exec("analyze notifications")
+	plan := w.plan(`select id from notifications where due_at <= now() order by due_at limit 8 for update skip locked`)
+	if !strings.Contains(plan, "Index Scan using notifications_due") {
+		t.Errorf("claims read\n%s", plan)
+	}
+	plan = w.plan(`select min(due_at) from notifications where due_at is not null`)
+	if !strings.Contains(plan, "using notifications_due") || strings.Contains(plan, "Seq Scan") {
+		t.Errorf("the next time is found by\n%s", plan)
+	}
+	if c := w.one(time.Minute); c.ID != "a" {
+		t.Errorf("claimed %+v", c)
+	}
+}

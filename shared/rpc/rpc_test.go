@@ -1,0 +1,233 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/fault"
+	_ "herald/shared/gen/herald/notification/v1" // its service calls here
+	_ "herald/shared/gen/herald/text/v1"         // its service is the floor of the benchmark
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+	"herald/shared/testkit"
+)
+
+// users implements as much of a contract as a test needs.
+type users struct {
+	usersv1.UnimplementedUsersServer
+	get     func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error)
+	mine    func(context.Context) (*usersv1.GetMyUserResponse, error)
+	create  func(*usersv1.CreateHumanUserRequest)
+	reached func(method string)
+}
+
+func (u users) reach(method string) {
+	if u.reached != nil {
+		u.reached(method)
+	}
+}
+
+func (u users) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+	u.reach("GetUser")
+	if u.get == nil {
+		return &usersv1.GetUserResponse{User: &usersv1.User{Id: r.UserId}}, nil
+	}
+	return u.get(ctx, r)
+}
+
+func (u users) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
+	u.reach("GetMyUser")
+	if u.mine == nil {
+		return &usersv1.GetMyUserResponse{}, nil
+	}
+	return u.mine(ctx)
+}
+
+func (u users) PrepareMail(context.Context, *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+	u.reach("PrepareMail")
+	return &usersv1.PrepareMailResponse{}, nil
+}
+
+func (u users) CreateHumanUser(_ context.Context, r *usersv1.CreateHumanUserRequest) (*usersv1.CreateHumanUserResponse, error) {
+	u.reach("CreateHumanUser")
+	if u.create != nil {
+		u.create(r)
+	}
+	return &usersv1.CreateHumanUserResponse{}, nil
+}
+
+// journal keeps what is logged.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// world is a server of the users contract and those who call it.
+type world struct {
+	testing.TB
+	g      boot.Ground
+	log    *journal
+	server *rpc.Server
+	// conn is the gateway's, gateway and notification call over their own.
+	conn                  *nats.Conn
+	gateway, notification usersv1.UsersClient
+}
+
+func newWorld(t testing.TB, u users) *world {
+	t.Helper()
+	w := &world{TB: t, g: testkit.Ground(t), log: &journal{}}
+	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{}, "test", w.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.g.Telemetry = telemetry
+	w.g.Traces = sdktrace.NewTracerProvider()
+	w.server = w.serve(u)
+	w.conn = w.connect(bus.Gateway)
+	w.gateway = usersv1.NewUsersClient(rpc.NewConn(w.conn, w.signer(), bus.Gateway))
+	w.notification = usersv1.NewUsersClient(testkit.Calls(t, w.g, "notification"))
+	return w
+}
+
+func (w *world) signer() caller.Signer { return caller.NewSigner(w.g.Keys, w.g.Now) }
+
+func (w *world) connect(user string) *nats.Conn {
+	w.Helper()
+	address := w.g.Bus
+	address.User, address.Password = user, bus.Password(w.g.Keys, user)
+	nc, err := bus.Connect(w.Context(), address, slog.New(slog.DiscardHandler))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(nc.Close)
+	return nc
+}
+
+// serve starts a replica of the service.
+func (w *world) serve(u users) *rpc.Server {
+	w.Helper()
+	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics, Tracer: w.g.Traces.Tracer("users")})
+	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+// member is a user with these roles in the organization acted on.
+func member(roles ...string) caller.Caller {
+	return caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{{OrganizationID: "o", Roles: roles}}}
+}
+
+// as is the context of a member's request.
+func (w *world) as(roles ...string) context.Context {
+	return testkit.As(w.Context(), w.g, member(roles...))
+}
+
+// wants fails unless err is a fault that crossed the wire with this id.
+func wants(t testing.TB, err error, id string) *fault.Fault {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.ID != id {
+		t.Errorf("got %v, want %s", err, id)
+		return &fault.Fault{}
+	}
+	return f
+}
+
+// within fails if f takes longer than a request that hangs would, at the least.
+func within(t testing.TB, limit time.Duration, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > limit {
+		t.Errorf("took %v, more than %v", took, limit)
+	}
+}
+
+// faultOf reads the fault in an answer.
+func faultOf(t testing.TB, m *nats.Msg) error {
+	t.Helper()
+	var s status.Status
+	if err := proto.Unmarshal(m.Data, &s); err != nil || m.Header.Get("Fault") == "" {
+		t.Fatalf("no fault but %v, %v", m.Header, err)
+	}
+	return fault.FromStatus(&s)
+}
+
+// raw sends a request as nobody in the system does.
+func (w *world) raw(method string, header nats.Header, data []byte) *nats.Msg {
+	w.Helper()
+	r, err := w.conn.RequestMsg(&nats.Msg{Subject: "rpc.herald.users.v1.Users." + method, Header: header, Data: data}, 10*time.Second)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r
+}
+
+// One hop through every middleware, beside a raw NATS request as the floor.
+func BenchmarkHop(b *testing.B) {
+	w := newWorld(b, users{})
+	const floor = "rpc.herald.text.v1.Text.ListLanguages"
+	echo := w.connect("text")
+	if _, err := echo.Subscribe(floor, func(m *nats.Msg) { _ = m.Respond(m.Data) }); err != nil {
+		b.Fatal(err)
+	}
+	if err := echo.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	ctx := w.as("ORG_OWNER")
+	for name, request := range map[string]func() error{
+		"NATS": func() error {
+			_, err := w.conn.Request(floor, []byte("u"), time.Second)
+			return err
+		},
+		"rpc": func() error {
+			_, err := w.gateway.GetUser(ctx, &usersv1.GetUserRequest{UserId: "u"})
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := request(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+" 64 at once", func(b *testing.B) {
+			b.SetParallelism(32)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if err := request(); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
