@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"herald/gateway/authn"
+	"herald/shared/secret"
 )
 
 func grpcHeader(md *metadata.MD) grpc.CallOption { return grpc.Header(md) }
@@ -108,17 +109,46 @@ func TestManyRequestsAskOnce(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	token := w.owner()
-	w.mu.Lock() // holds ResolveToken back
+	release := w.hold()
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() { w.do(t, "GET", "/auth/v1/users/me", "", as(token)...).ok(t) })
 	}
-	for w.resolved.Load() == 0 { // the first question has arrived
-		w.do(t, "GET", "/livez", "")
-	}
-	w.mu.Unlock()
+	w.asked(t)
+	release()
 	all.Wait()
 	if n := w.resolved.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// A question is on its way when its answer changes: who asks later is let in.
+func TestNobodyIsRefusedForAnother(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := secret.NewToken().Reveal()
+	get := func() answer { return w.do(t, "GET", "/auth/v1/users/me", "", as(token)...) }
+	release := w.hold()
+	var all sync.WaitGroup
+	all.Go(func() { get().refused(t, 401, "UNAUTHENTICATED") })
+	w.asked(t)
+	w.grant(token, "u1", nil, "openid", authn.Audience)
+	for range 20 {
+		all.Go(func() { get().ok(t) })
+	}
+	for range 20 { // time in which the others come to wait
+		w.do(t, "GET", "/livez", "")
+	}
+	release()
+	all.Wait()
+}
+
+// asked waits until ResolveToken has decided.
+func (w *world) asked(t testing.TB) {
+	t.Helper()
+	for began := time.Now(); w.resolved.Load() == 0; {
+		if w.do(t, "GET", "/livez", ""); time.Since(began) > 5*time.Second {
+			t.Fatal("nobody asked")
+		}
 	}
 }

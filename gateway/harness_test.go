@@ -130,11 +130,16 @@ type users struct {
 	caller   caller.Caller
 	id       string // of the request
 	fail     func(context.Context) error
+	answers  chan struct{} // closed to let ResolveToken answer what it has decided
 	resolved atomic.Int64
 	called   atomic.Int64
 }
 
-func newUsers() *users { return &users{tokens: map[string]*heraldv1.Caller{}} }
+func newUsers() *users {
+	u := &users{tokens: map[string]*heraldv1.Caller{}, answers: make(chan struct{})}
+	close(u.answers)
+	return u
+}
 
 // token makes a token for somebody with roles in o1 and the scopes given.
 func (u *users) token(userID string, roles []string, scopes ...string) string {
@@ -172,21 +177,36 @@ func (u *users) owner() string {
 }
 
 func (u *users) ResolveToken(_ context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {
+	caller, answers, err := u.resolve(r)
 	u.resolved.Add(1)
+	<-answers
+	return &usersv1.ResolveTokenResponse{Caller: caller}, err
+}
+
+func (u *users) resolve(r *usersv1.ResolveTokenRequest) (*heraldv1.Caller, chan struct{}, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c, ok := u.tokens[string(r.TokenHash)]
 	if len(r.TokenHash) != sha256.Size || !ok {
-		return nil, errToken
+		return nil, u.answers, errToken
 	}
 	c = proto.CloneOf(c)
 	for _, m := range c.Memberships {
 		if r.OrgId == "" || r.OrgId == m.OrganizationId {
 			c.Memberships, c.OrganizationId = []*heraldv1.CallerMembership{m}, m.OrganizationId
-			return &usersv1.ResolveTokenResponse{Caller: c}, nil
+			return c, u.answers, nil
 		}
 	}
-	return nil, errOrg
+	return nil, u.answers, errOrg
+}
+
+// hold makes ResolveToken wait with its answers until the function is called.
+func (u *users) hold() (release func()) {
+	answers := make(chan struct{})
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.answers = answers
+	return func() { close(answers) }
 }
 
 // took notes a request and answers as the test wants.

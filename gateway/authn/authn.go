@@ -55,7 +55,7 @@ func New(c Config) (*Authenticator, error) {
 type Pass struct {
 	// Header is the signed caller.
 	Header string
-	// Cached tells that nobody was asked for this request.
+	// Cached tells that nobody was asked for this very request.
 	Cached bool
 
 	caller caller.Caller
@@ -114,12 +114,23 @@ func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
 	return a.ask(ctx, p.key)
 }
 
-// ask resolves a token once for all requests that wait for it. A question put before
-// an event does not answer requests that came after it, nor is its answer kept.
+// ask resolves a token. The refusal of a question that another request put does not
+// count: it may be older than what let this one's sender in.
 func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
-	epoch := a.known.epoch()
+	p, err := a.share(ctx, k)
+	if err != nil && p.Cached {
+		p, err = a.share(ctx, k)
+	}
+	return p, err
+}
+
+// share puts a question once for all requests that wait for its answer. One from
+// before an event does not answer requests that came after it, nor is its answer kept.
+func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
+	epoch, own := a.known.epoch(), false
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
+		own = true
 		p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 		defer cancel()
@@ -133,7 +144,9 @@ func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
 	})
 	select {
 	case r := <-flight:
-		return r.Val.(Pass), r.Err
+		p := r.Val.(Pass)
+		p.Cached = !own
+		return p, r.Err
 	case <-ctx.Done():
 		return Pass{}, fault.ErrUnavailable.After(time.Second).Because(ctx.Err())
 	}

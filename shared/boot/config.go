@@ -5,12 +5,15 @@ package boot
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+
+	"herald/shared/secret"
 )
 
 const prefix = "HERALD_"
@@ -26,7 +29,7 @@ func Load(environ []string, configs ...any) error {
 		return err
 	}
 	var faults []error
-	for name, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !strings.HasPrefix(name, prefix) {
 			continue
 		}
@@ -39,7 +42,7 @@ func Load(environ []string, configs ...any) error {
 		case values[plain] != "":
 			faults = append(faults, fmt.Errorf("%s and %s are both set: keep one", plain, name))
 		default:
-			text, err := os.ReadFile(value)
+			text, err := os.ReadFile(values[name])
 			if err != nil {
 				faults = append(faults, fmt.Errorf("%s: %w", name, err))
 			}
@@ -101,7 +104,7 @@ func Settings(configs ...any) ([]Setting, error) {
 				return nil, fmt.Errorf("setting %s.%s needs the prefix %s and a help tag", t.Name(), f.Name, prefix)
 			}
 			if !slices.ContainsFunc(found, func(s Setting) bool { return s.Name == name }) {
-				found = append(found, Setting{name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type.Name() == "Text"})
+				found = append(found, Setting{name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type == reflect.TypeFor[secret.Text]()})
 			}
 		}
 	}

@@ -41,26 +41,35 @@ func (h *Health) Starting() {
 // Started ends what Starting began.
 func (h *Health) Started() { h.Check("start", func(context.Context) error { return nil }) }
 
-// Causes says why the process is not ready, by check; empty when it is.
+// Causes says why the process is not ready, by check; empty when it is. A check that
+// does not answer within 2 s is a cause.
 func (h *Health) Causes(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
 	h.mu.Lock()
 	checks := maps.Clone(h.checks)
 	h.mu.Unlock()
-	var mu sync.Mutex
-	var all sync.WaitGroup
+	type result struct {
+		name string
+		err  error
+	}
+	results := make(chan result, len(checks))
 	causes := map[string]string{}
 	for name, check := range checks {
-		all.Go(func() {
-			if err := check(ctx); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				causes[name] = err.Error()
-			}
-		})
+		causes[name] = "no answer"
+		go func() { results <- result{name, check(ctx)} }()
 	}
-	all.Wait()
+	for range checks {
+		select {
+		case r := <-results:
+			delete(causes, r.name)
+			if r.err != nil {
+				causes[r.name] = r.err.Error()
+			}
+		case <-ctx.Done():
+			return causes
+		}
+	}
 	return causes
 }
 

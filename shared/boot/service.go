@@ -117,9 +117,10 @@ func (s *Service) Consume(handlers ...event.Handler) {
 	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers}.Run)
 }
 
-// Run works until ctx ends and then stops in two phases: requests first, as they
-// make events, then what works behind them.
+// Run works until ctx ends and then, not ready any more, stops in two phases:
+// requests first, as they make events, then what works behind them.
 func (s *Service) Run(ctx context.Context) {
+	s.Health.Check(s.Name, func(context.Context) error { return ctx.Err() })
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var tasks sync.WaitGroup

@@ -99,9 +99,11 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Fold is a text as it is compared without regard to case: NFKC, then full Unicode
-// case folding.
-func Fold(s string) string { return cases.Fold().String(norm.NFKC.String(s)) }
+// Fold is a text as it is compared without regard to case: full Unicode case folding
+// between two NFKC normalizations, as a normalized text may fold to one that is not.
+func Fold(s string) string {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
 
 // List is a page of rows and what is known about the whole.
 type List[T any] struct {
@@ -111,7 +113,8 @@ type List[T any] struct {
 	At        time.Time // and its time, or that of the first start
 }
 
-// Read runs a search in one round trip.
+// Read runs a search in one round trip. Rows, total and history are of one moment:
+// whoever sees an event's sequence in Processed sees its effect in Rows.
 func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
 	where := ""
 	if len(s.conditions) > 0 {
@@ -125,6 +128,7 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 	n := len(s.args)
 	var list List[T]
 	var b pgx.Batch
+	b.Queue("begin isolation level repeatable read, read only")
 	b.Queue("select count(*) from "+s.from+where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
 	b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, where, order, n+1, n+2),
 		append(s.args[:n:n], p.Limit, int64(p.Offset))...).Query(func(rows pgx.Rows) (err error) {
@@ -134,6 +138,7 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
 		left join (select position, time from events order by position desc limit 1) e on true`).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
+	b.Queue("commit") // without it, after an error, the pool closes the connection
 	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}

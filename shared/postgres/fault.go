@@ -16,16 +16,17 @@ import (
 )
 
 // Fault gives a database error the fault that it stands for: a server that is away
-// is *unavailable*, as is one that ended a deadlock, and a text with the character
-// NUL, which Postgres does not store, is *invalid*. Everything else stays what it is.
+// is *unavailable*, as is one that ended a deadlock, and a text that Postgres does
+// not store, with NUL or bytes that are not UTF-8, is *invalid*. Everything else
+// stays what it is.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
 		return err
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
-		case refused.Code == "22021":
-			return fault.ErrInvalid.Say("A text holds the character NUL").Because(err)
+		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
+			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").Because(err)
 		case slices.ContainsFunc(passing, func(class string) bool { return strings.HasPrefix(refused.Code, class) }):
 			return away(err)
 		}

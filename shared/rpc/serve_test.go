@@ -220,7 +220,9 @@ func TestNobodyAnswers(t *testing.T) {
 		if f := wants(t, err, "UNAVAILABLE"); f.RetryAfter == 0 {
 			t.Error("it does not say when to try again")
 		}
+		lost := w.conn.StatusChanged(nats.RECONNECTING)
 		bus.Stop(w.g.Bus.Server)
+		<-lost
 		_, err = conn.Forward(w.as(), "/herald.users.v1.Users/GetMyUser", nil)
 		wants(t, err, "UNAVAILABLE")
 	})
@@ -288,7 +290,7 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 		}
 	}
 	within(t, 1500*time.Millisecond, func() { // the queue is full: without waiting for a turn
-		_, err := w.gateway.GetMyUser(w.as(), &usersv1.GetMyUserRequest{})
+		_, err := w.get(w.as("ORG_OWNER"), "")
 		wants(t, err, "OVERLOADED")
 	})
 	g.Open()

@@ -1,0 +1,111 @@
+package rpc_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/rpc"
+)
+
+func TestContracts(t *testing.T) {
+	t.Parallel()
+	methods, err := rpc.Contracts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSortedFunc(methods, func(a, b rpc.Method) int { return cmp.Compare(a.Procedure(), b.Procedure()) }) {
+		t.Error("not sorted")
+	}
+	i := slices.IndexFunc(methods, func(m rpc.Method) bool { return m.Procedure() == "/herald.users.v1.Users/GetUser" })
+	if i < 0 || methods[i].Subject() != "rpc.herald.users.v1.Users.GetUser" || methods[i].Owner() != "users" || len(methods[i].Rules) != 1 {
+		t.Fatalf("GetUser is method %d", i)
+	}
+	verb, path, body := rpc.Route(methods[i].Rules[0])
+	if verb != "GET" || path != "/management/v1/users/{user_id}" || body != "" || !slices.Equal(rpc.PathFields(path), []string{"user_id"}) {
+		t.Errorf("route %s %s %q", verb, path, body)
+	}
+}
+
+// A contract that would let a method run unguarded is refused.
+func TestContractFaults(t *testing.T) {
+	t.Parallel()
+	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}
+	for name, c := range map[string]struct {
+		access *heraldv1.Access
+		rule   *annotations.HttpRule
+		stream bool
+		want   string
+	}{
+		"good":               {access: &heraldv1.Access{Permission: "user.read"}, rule: get},
+		"good project":       {access: &heraldv1.Access{Permission: "project.read", Project: "user_id"}, rule: get},
+		"good internal":      {access: &heraldv1.Access{Internal: []string{"auth"}}},
+		"good public":        {access: &heraldv1.Access{Public: true}, rule: get},
+		"none":               {rule: get, want: "exactly one"},
+		"empty":              {access: &heraldv1.Access{}, rule: get, want: "exactly one"},
+		"two":                {access: &heraldv1.Access{Permission: "user.read", Authenticated: true}, rule: get, want: "exactly one"},
+		"public and more":    {access: &heraldv1.Access{Public: true, Internal: []string{"auth"}}, want: "exactly one"},
+		"unknown permission": {access: &heraldv1.Access{Permission: "user.raed"}, rule: get, want: `"user.raed"`},
+		"unknown project":    {access: &heraldv1.Access{Permission: "project.read", Project: "project_id"}, rule: get, want: `"project_id"`},
+		"internal with path": {access: &heraldv1.Access{Internal: []string{"auth"}}, rule: get, want: "no REST path"},
+		"no path":            {access: &heraldv1.Access{Authenticated: true}, want: "needs a REST path"},
+		"stream":             {access: &heraldv1.Access{Authenticated: true}, rule: get, stream: true, want: "streams"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := rpc.Methods(contract(t, c.access, c.rule, c.stream))
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// contract is one with a single method.
+func contract(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool) protoreflect.ServiceDescriptor {
+	t.Helper()
+	options := &descriptorpb.MethodOptions{}
+	if access != nil {
+		proto.SetExtension(options, heraldv1.E_Access, access)
+	}
+	if rule != nil {
+		proto.SetExtension(options, annotations.E_Http, rule)
+	}
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: new("test.proto"), Package: new("herald.test.v1"), Syntax: new("proto3"),
+		Dependency: []string{"herald/users/v1/user.proto"},
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"), Method: []*descriptorpb.MethodDescriptorProto{{
+			Name: new("Do"), InputType: new(".herald.users.v1.GetUserRequest"), OutputType: new(".herald.users.v1.GetUserResponse"),
+			Options: options, ServerStreaming: &stream,
+		}}}},
+	}, protoregistry.GlobalFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Services().Get(0)
+}
+
+func TestRegisterRefusesUnknownServices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, users{})
+	if err := w.server.Register(&grpc.ServiceDesc{ServiceName: "herald.users.v1.Nothing"}, nil); err == nil {
+		t.Error("registered")
+	}
+	if err := w.server.Register(&usersv1.Users_ServiceDesc, users{}); err != nil {
+		t.Error(err)
+	}
+}
