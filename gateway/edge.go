@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
@@ -19,6 +20,7 @@ import (
 // edge is what stands behind the port.
 type edge struct {
 	log     *slog.Logger
+	seconds *prometheus.HistogramVec
 	tracer  trace.Tracer
 	health  *boot.Health
 	callers *authn.Authenticator
@@ -52,7 +54,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	x.Header().Set("Cache-Control", "no-store")
 	traces.Inject(ctx, propagation.HeaderCarrier(x.Header()))
-	defer x.end(e.log, r)
+	defer x.end(e, r)
 	e.route(x, r)
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,8 +98,8 @@ func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
 	x.fail(r, ErrVerb)
 }
 
-// end answers for a handler that panicked and writes the request's line.
-func (x *exchange) end(log *slog.Logger, r *http.Request) {
+// end answers for a handler that panicked, counts the request and writes its line.
+func (x *exchange) end(e *edge, r *http.Request) {
 	if p := recover(); p != nil {
 		f := x.refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		if x.status == 0 {
@@ -107,11 +108,14 @@ func (x *exchange) end(log *slog.Logger, r *http.Request) {
 			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
 	}
+	x.status = cmp.Or(x.status, http.StatusOK) // net/http's own, where nothing was written
+	took := time.Since(x.began)
+	e.seconds.WithLabelValues(x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
 	span, level := trace.SpanFromContext(r.Context()), slog.LevelInfo
 	span.SetName("HTTP " + x.route)
 	attributes := []slog.Attr{
 		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.route), slog.Int("status", x.status),
-		slog.Duration("took", time.Since(x.began)), slog.String("agent", agent(r)),
+		slog.Duration("took", took), slog.String("agent", agent(r)),
 	}
 	if x.quiet {
 		level = slog.LevelDebug
@@ -126,7 +130,7 @@ func (x *exchange) end(log *slog.Logger, r *http.Request) {
 			}
 		}
 	}
-	log.LogAttrs(r.Context(), level, "request", attributes...)
+	e.log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
 // agent is the start of what the sender calls itself.

@@ -91,6 +91,7 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if err != nil {
 		return err
 	}
+	e.seconds = rpc.Seconds(ground.Metrics, "herald_http_seconds", "Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status")
 	if err = e.mount(methods); err != nil {
 		return err
 	}

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/shared/rpc"
 )
 
 // A panic answers with an error body while nothing has been sent, and breaks the
@@ -17,7 +20,7 @@ func TestPanicsInTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {
 		var log bytes.Buffer
-		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer("")}
+		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""), seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
 		e.procedures = map[string]handler{"/x": func(x *exchange, _ *http.Request) {
 			if begun {
 				x.WriteHeader(http.StatusOK)

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -53,6 +54,16 @@ func known(ctx context.Context, err error) error {
 		return fault.ErrDeadline.Because(err)
 	}
 	return f
+}
+
+// Seconds is a histogram of times from half a millisecond to four seconds, the same
+// one for all in the process who ask for its name.
+func Seconds(metrics prometheus.Registerer, name, help string, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, labels)
+	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](metrics.Register(h)); ok {
+		return known.ExistingCollector.(*prometheus.HistogramVec)
+	}
+	return h
 }
 
 func measured(seconds *prometheus.HistogramVec, m Method) endpoint.Middleware {

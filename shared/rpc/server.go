@@ -59,13 +59,7 @@ type Server struct {
 // NewServer prepares a server, which answers nothing before Register.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c, present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce)}
-	s.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "herald_rpc_seconds", Help: "Time from taking a request to its answer, by method and outcome.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
-	}, []string{"method", "outcome"})
-	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](c.Metrics.Register(s.seconds)); ok {
-		s.seconds = known.ExistingCollector.(*prometheus.HistogramVec)
-	}
+	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds", "Time from taking a request to its answer, by method and outcome.", "method", "outcome")
 	return s
 }
 

@@ -1,0 +1,275 @@
+package page_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/history"
+	"herald/shared/page"
+	"herald/shared/postgres"
+	"herald/shared/testkit"
+)
+
+var texts fs.FS = fstest.MapFS{"migrations/001_texts.sql": {Data: []byte(`
+	create table texts (
+		id text collate "C" primary key,
+		body text collate "C" not null,
+		body_folded text collate "C" not null,
+		created_at timestamptz not null default '2026-01-02T03:04:05Z'
+	)`)}}
+
+var kit = testkit.New("users", texts)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+type text struct{ ID, Body string }
+
+// world is a database with texts.
+type world struct {
+	testing.TB
+	db *pgxpool.Pool
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), kit.Database(t), noop.NewTracerProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return world{t, db}
+}
+
+func (w world) exec(sql string, args ...any) {
+	w.Helper()
+	if _, err := w.db.Exec(w.Context(), sql, args...); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w world) add(id, body string) {
+	w.Helper()
+	w.exec(`insert into texts (id, body, body_folded) values ($1, $2, $3)`, id, body, page.Fold(body))
+}
+
+func search() *page.Search { return page.Select("id, body", "texts", "created_at, id") }
+
+func (w world) read(s *page.Search, p page.Page) page.List[text] {
+	w.Helper()
+	list, err := page.Read[text](w.Context(), w.db, s, p)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+func ids(l page.List[text]) (found []string) {
+	for _, row := range l.Rows {
+		found = append(found, row.ID)
+	}
+	return found
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		query   *heraldv1.ListQuery
+		max     int64
+		want    page.Page
+		refused *fault.Fault
+	}{
+		{"nothing asked", nil, 1000, page.Page{Limit: 1000}, nil},
+		{"empty query", &heraldv1.ListQuery{}, 1000, page.Page{Limit: 1000}, nil},
+		{"lower maximum", &heraldv1.ListQuery{}, 50, page.Page{Limit: 50}, nil},
+		{"higher maximum", &heraldv1.ListQuery{}, 5000, page.Page{Limit: 1000}, nil},
+		{"all given", &heraldv1.ListQuery{Offset: 7, Limit: 3, Asc: true}, 1000, page.Page{Offset: 7, Limit: 3, Asc: true}, nil},
+		{"the maximum", &heraldv1.ListQuery{Limit: 50}, 50, page.Page{Limit: 50}, nil},
+		{"above it", &heraldv1.ListQuery{Limit: 51}, 50, page.Page{}, page.ErrLimit},
+		{"largest limit", &heraldv1.ListQuery{Limit: math.MaxInt64}, 1000, page.Page{}, page.ErrLimit},
+		{"negative", &heraldv1.ListQuery{Limit: -1}, 1000, page.Page{}, fault.ErrInvalid},
+		{"most negative", &heraldv1.ListQuery{Limit: math.MinInt64}, 1000, page.Page{}, fault.ErrInvalid},
+		{"offset of more than an int64", &heraldv1.ListQuery{Offset: math.MaxUint64, Limit: 1}, 1000, page.Page{Offset: 1 << 62, Limit: 1}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := page.Bounds(c.query, c.max)
+			if c.refused == nil {
+				if err != nil || got != c.want {
+					t.Errorf("%+v, %v, want %+v", got, err, c.want)
+				}
+				return
+			}
+			f := fault.From(err)
+			if f.ID != c.refused.ID || f.HTTPStatus() != 400 || len(f.Fields) != 1 || f.Fields[0].Path != "query.limit" {
+				t.Errorf("%#v, want %s on query.limit", f, c.refused.ID)
+			}
+		})
+	}
+}
+
+func TestLimitFaultNamesTheMaximum(t *testing.T) {
+	t.Parallel()
+	_, err := page.Bounds(&heraldv1.ListQuery{Limit: 43}, 42)
+	f := fault.From(err)
+	if f.Message != "query.limit: the maximum is 42" || f.Fields[0].Reason != "the maximum is 42" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Rows of one moment are ordered by id; the total counts what is beyond the page.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"c", "a", "e", "b", "d"} {
+		w.add(id, "same")
+	}
+	w.exec(`update texts set created_at = '2026-01-01Z' where id = 'e'`)
+	for _, c := range []struct {
+		name string
+		page page.Page
+		want []string
+	}{
+		{"newest first", page.Page{Limit: 9}, []string{"d", "c", "b", "a", "e"}},
+		{"oldest first", page.Page{Limit: 9, Asc: true}, []string{"e", "a", "b", "c", "d"}},
+		{"middle", page.Page{Offset: 1, Limit: 2, Asc: true}, []string{"a", "b"}},
+		{"last, cut", page.Page{Offset: 4, Limit: 2}, []string{"e"}},
+		{"just past the end", page.Page{Offset: 5, Limit: 2}, nil},
+		{"far past the end", page.Page{Offset: 1 << 62, Limit: 1000}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := w.read(search(), c.page); !slices.Equal(ids(got), c.want) || got.Total != 5 {
+				t.Errorf("%v of %d, want %v of 5", ids(got), got.Total, c.want)
+			}
+		})
+	}
+	last, err := page.Bounds(&heraldv1.ListQuery{Offset: math.MaxUint64}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(search().Where("id <> ?", "e"), last); len(got.Rows) != 0 || got.Total != 4 {
+		t.Errorf("offset 2^64-1: %v of %d", got.Rows, got.Total)
+	}
+}
+
+// Conditions are joined by and, and each takes its own arguments.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 12 {
+		w.add(fmt.Sprintf("%02d", i), fmt.Sprint("body ", i%3))
+	}
+	all := page.Page{Limit: 100, Asc: true}
+	s := search().Where("id between ? and ?", "02", "10").Where("body <> ?", "body 1").Where("true").Where("id = any (?)", []string{"00", "02", "03", "04", "09"})
+	if got := ids(w.read(s, all)); !slices.Equal(got, []string{"02", "03", "09"}) {
+		t.Errorf("%v", got)
+	}
+	if got := ids(w.read(s, all)); !slices.Equal(got, []string{"02", "03", "09"}) {
+		t.Errorf("the second reading: %v", got)
+	}
+}
+
+// Before the first event a list is as old as the service.
+func TestHistoryBesideAList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var start time.Time
+	if err := w.db.QueryRow(t.Context(), `select time from first_start`).Scan(&start); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(search(), page.Page{Limit: 1}); got.Processed != 0 || !got.At.Equal(start) || got.Total != 0 {
+		t.Errorf("before the first event: %+v, want the start at %v", got, start)
+	}
+	at := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
+	w.event(at.Add(time.Hour))
+	w.event(at)
+	got := w.read(search(), page.Page{Limit: 1}).Details()
+	want := &heraldv1.ListDetails{ProcessedSequence: 2, ViewTimestamp: timestamppb.New(at)}
+	if !proto.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func (w world) event(at time.Time) {
+	w.Helper()
+	w.exec(`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', '', '', '', '', '', '{}', $1)`, at)
+}
+
+// A list never counts rows that it does not show, nor names an event whose row it lacks.
+func TestListsAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const changes = 400
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := range changes {
+			_, err := w.db.Exec(w.Context(), `with event as (
+				insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', '', '', '', '', '', '{}', now())
+			) insert into texts (id, body, body_folded) values ($1, '', '')`, fmt.Sprint(i))
+			if err != nil {
+				w.Error(err)
+				return
+			}
+		}
+	})
+	defer writer.Wait()
+	for n := 0; n < changes; {
+		got, err := page.Read[text](w.Context(), w.db, search(), page.Page{Limit: changes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n = len(got.Rows); got.Total != uint64(n) || got.Processed != uint64(n) {
+			t.Fatalf("%d rows, total %d, history up to %d", n, got.Total, got.Processed)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// A search that fails leaves the pool usable and says which table it was on.
+func TestFailedSearch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add("a", "x")
+	for range 20 { // more than the pool has connections
+		_, err := page.Read[text](w.Context(), w.db, search().Where("body = ?", "NUL \x00"), page.Page{Limit: 1})
+		if f := fault.From(err); f.Code != fault.Invalid {
+			t.Fatalf("NUL: %v", err)
+		}
+	}
+	if got := w.read(search(), page.Page{Limit: 1}); got.Total != 1 {
+		t.Errorf("afterwards: %+v", got)
+	}
+	if _, err := page.Read[text](w.Context(), w.db, page.Select("id", "nowhere", "id"), page.Page{Limit: 1}); fault.From(err).Code != fault.Internal {
+		t.Errorf("no such table: %v", err)
+	}
+}
+
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	created, changed := time.Unix(1, 0), time.Unix(2, 5)
+	r := history.Record{Sequence: 7, CreatedAt: created, ChangedAt: changed}
+	want := &heraldv1.ObjectDetails{Sequence: 7, ChangeDate: timestamppb.New(changed), ResourceOwner: "o"}
+	if got := page.Changed(r, "o"); !proto.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	want.CreationDate = timestamppb.New(created)
+	if got := page.Details(r, "o"); !proto.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
