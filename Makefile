@@ -56,8 +56,7 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 .PHONY: bench
 bench: ## Measure the whole system beside its floor, in the same run
 	@deploy/setup.sh run
-	@$(MAKE) --no-print-directory build
-	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald/bench
+	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald
 
 .PHONY: up
 up: ## Run everything in containers

@@ -63,13 +63,7 @@ type instance struct {
 // newInstance prepares an instance; start runs it.
 func newInstance(t testing.TB, env ...string) *instance {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "herald-data-") // a path that Postgres's user can enter
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	dir := dataDir(t)
 	i := &instance{t: t, dir: dir}
 	listen, inbox := freeAddress(t), freeAddress(t)
 	i.url, i.mails = "http://"+strings.Replace(listen, "127.0.0.1", "localhost", 1), "http://"+inbox
@@ -83,9 +77,22 @@ func newInstance(t testing.TB, env ...string) *instance {
 		if t.Failed() {
 			t.Logf("last logs:\n%s", tail(i.logs))
 		}
-		_ = os.RemoveAll(dir)
 	})
 	return i
+}
+
+// dataDir makes a directory that Postgres's own user can enter.
+func dataDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "herald-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func tail(b *bytes.Buffer) string {

@@ -1,4 +1,4 @@
-package bench
+package main_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ import (
 	"herald/shared/secret"
 )
 
-// floor is HTTP → NATS → the rows of one import in one statement and commit: no
+// floor is what the whole system is measured beside: HTTP → NATS → the rows of one import in one statement and commit: no
 // checks, no callers, no relay. Postgres and NATS are set up as in `herald run`.
 type floor struct {
 	db    *pgxpool.Pool
@@ -123,21 +122,11 @@ func (f floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(m.Data)
 }
 
-func check(b testing.TB, err error) {
+func check(b *testing.B, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
-}
-
-// dataDir makes a directory that Postgres's own user can enter.
-func dataDir(b testing.TB) string {
-	b.Helper()
-	dir, err := os.MkdirTemp("", "herald-bench-")
-	check(b, err)
-	check(b, os.Chmod(dir, 0o711))
-	b.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 var serial atomic.Int64

@@ -1,16 +1,12 @@
-package bench
+package main_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,65 +17,6 @@ import (
 
 	"herald/shared/testkit/smtpd"
 )
-
-// system is a running `herald run`, the binary that `make build` made.
-type system struct {
-	b          *testing.B
-	dir, url   string
-	env        []string
-	cmd        *exec.Cmd
-	token      string
-	untilReady time.Duration
-	logs       bytes.Buffer
-}
-
-func newSystem(b *testing.B, env ...string) *system {
-	b.Helper()
-	s := &system{b: b, dir: dataDir(b)}
-	listen := free(b)
-	s.url = "http://" + listen
-	s.env = append(os.Environ(), append([]string{"HERALD_DATA_DIR=" + s.dir, "HERALD_LISTEN=" + listen, "HERALD_INBOX_LISTEN=" + free(b), "HERALD_LOG_LEVEL=WARN"}, env...)...)
-	b.Cleanup(s.stop)
-	return s
-}
-
-func free(b *testing.B) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(b, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func (s *system) start() *system {
-	s.b.Helper()
-	binary, err := filepath.Abs("../../../.build/herald")
-	check(s.b, err)
-	begin := time.Now()
-	s.cmd = exec.Command(binary, "run")
-	s.cmd.Env, s.cmd.Stderr = s.env, &s.logs
-	out, err := s.cmd.StdoutPipe()
-	check(s.b, err)
-	check(s.b, s.cmd.Start())
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), "ready ") {
-	}
-	s.untilReady = time.Since(begin)
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	token, err := os.ReadFile(s.dir + "/admin.pat")
-	if err != nil {
-		s.b.Fatalf("%v\n%s", err, s.logs.String())
-	}
-	s.token = strings.TrimSpace(string(token))
-	return s
-}
-
-func (s *system) stop() {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGTERM)
-		_ = s.cmd.Wait()
-		s.cmd = nil
-	}
-}
 
 // load sends imports from clients at once for a while and answers with their number
 // a second and the 50th and 99th percentile of their times.
@@ -135,7 +72,8 @@ func send(client *http.Client, url, token, body string) error {
 
 // BenchmarkImport compares imports with the floor, in turns so that noise hits both.
 func BenchmarkImport(b *testing.B) {
-	s, floorURL := newSystem(b).start(), startFloor(b)
+	s, floorURL := newInstance(b, "HERALD_LOG_LEVEL=WARN"), startFloor(b)
+	s.start()
 	const rounds, each = 3, 4 * time.Second
 	for _, clients := range []int{1, 16} {
 		load(b, s.url, s.token, clients, time.Second) // warm
@@ -161,7 +99,8 @@ func BenchmarkImport(b *testing.B) {
 func BenchmarkImportToMail(b *testing.B) {
 	const perSecond, total = 50, 500
 	server := smtpd.Start(b, smtpd.Config{})
-	s := newSystem(b, "HERALD_SMTP_URL="+server.URL()).start()
+	s := newInstance(b, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL())
+	s.start()
 	answered := make(map[string]time.Time, total)
 	var mu sync.Mutex
 	var imports sync.WaitGroup
@@ -208,16 +147,16 @@ func BenchmarkImportToMail(b *testing.B) {
 
 // BenchmarkStart measures cold and warm starts, and what an idle system takes.
 func BenchmarkStart(b *testing.B) {
-	s := newSystem(b).start()
-	cold := s.untilReady
-	s.stop()
+	s := newInstance(b)
 	s.start()
-	warm := s.untilReady
+	cold := s.ready
+	check(b, s.stop(syscall.SIGTERM))
+	s.start()
+	warm, pid := s.ready, s.cmd.Process.Pid
 	const idle = 10 * time.Second
-	before := cpu(b, s.cmd.Process.Pid)
+	before := cpu(b, pid)
 	<-time.After(idle)
-	used := cpu(b, s.cmd.Process.Pid) - before
-	rss := memory(b, s.cmd.Process.Pid)
+	used, rss := cpu(b, pid)-before, memory(b, pid)
 	fmt.Printf("start: cold %s, warm %s; idle: %d MiB, %.2f %% of a core\n", cold.Round(time.Millisecond), warm.Round(time.Millisecond), rss>>20, 100*used.Seconds()/idle.Seconds())
 	b.ReportMetric(cold.Seconds(), "cold-s")
 	b.ReportMetric(warm.Seconds(), "warm-s")
