@@ -181,6 +181,9 @@ func TestConditions(t *testing.T) {
 	if got := ids(w.read(s, all)); !slices.Equal(got, []string{"02", "03", "09"}) {
 		t.Errorf("the second reading: %v", got)
 	}
+	if n := w.db.Stat().NewConnsCount(); n != 1 {
+		t.Errorf("one reading after the other took %d connections", n)
+	}
 }
 
 // Before the first event a list is as old as the service.

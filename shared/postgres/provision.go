@@ -7,18 +7,24 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"herald/shared/secret"
 )
 
+// provisionLimit bounds the wait for a server and for replicas that start at once.
+const provisionLimit = time.Minute
+
 // Provision gives a service its own database and role on a server, both called
 // herald_<service>, and answers with the URL to use. The role's password comes from
-// the master key; what is there already is kept. The admin role needs CREATEDB and
-// CREATEROLE; the error of one that lacks them says what to type.
+// the master key; what is there already is kept. Replicas that start at once take
+// turns. The admin role needs CREATEDB and CREATEROLE; the error of one that lacks
+// them says what to type.
 func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service string) (secret.Text, error) {
+	ctx, cancel := context.WithTimeout(ctx, provisionLimit)
+	defer cancel()
 	name, password := Name(service), Password(keys, service)
 	own, err := WithDatabase(admin, name, name, password)
 	if err != nil {
@@ -28,31 +34,38 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("connect to the database server: %w", Fault(err))
 	}
-	defer conn.Close(ctx)
-	quoted := pgx.Identifier{name}.Sanitize()
+	defer conn.Close(ctx) // and with it the lock
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext($1))`, name); err != nil {
+		return secret.Text{}, fmt.Errorf("wait for database %s: %w", name, err)
+	}
 	var role, database bool
 	if err := conn.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1), exists (select from pg_database where datname = $1)`, name).Scan(&role, &database); err != nil {
 		return secret.Text{}, fmt.Errorf("look for database %s: %w", name, err)
 	}
-	// The password is hexadecimal: it needs no quoting. It is set each time, as the
-	// master key may have been rotated.
-	verb := "create"
-	if role {
-		verb = "alter"
-	}
-	statements := []string{fmt.Sprintf(`%s role %s login password '%s'`, verb, quoted, password.Reveal())}
-	if !database {
-		statements = append(statements,
-			fmt.Sprintf(`grant %s to current_user`, quoted),
-			fmt.Sprintf(`create database %s owner %s template template0 encoding 'UTF8'`, quoted, quoted),
-			fmt.Sprintf(`revoke connect, temporary on database %s from public`, quoted))
-	}
-	for _, sql := range statements {
-		if _, err := conn.Exec(ctx, sql); err != nil && !already(err) {
+	for _, sql := range preparation(name, password, role, database) {
+		if _, err := conn.Exec(ctx, sql); err != nil {
 			return secret.Text{}, fmt.Errorf("prepare database %s (as a superuser, type: alter role %s createdb createrole): %w", name, conn.Config().User, err)
 		}
 	}
 	return own, nil
+}
+
+// preparation is the statements that a role and a database need, which exist or not.
+// All but the creations are repeated, as the last start may have ended between them.
+func preparation(name string, password secret.Text, role, database bool) []string {
+	quoted, verb := pgx.Identifier{name}.Sanitize(), "create"
+	if role {
+		verb = "alter"
+	}
+	statements := []string{
+		// Hexadecimal needs no quoting. The master key may have been rotated.
+		fmt.Sprintf(`%s role %s login password '%s'`, verb, quoted, password.Reveal()),
+		fmt.Sprintf(`grant %s to current_user`, quoted),
+	}
+	if !database {
+		statements = append(statements, fmt.Sprintf(`create database %s owner %s template template0 encoding 'UTF8'`, quoted, quoted))
+	}
+	return append(statements, fmt.Sprintf(`revoke connect, temporary on database %s from public`, quoted))
 }
 
 // Name is a service's database and role.
@@ -61,12 +74,6 @@ func Name(service string) string { return "herald_" + service }
 // Password is the password of a service's role.
 func Password(keys secret.Keys, service string) secret.Text {
 	return secret.NewText(hex.EncodeToString(keys.Derive("postgres/" + service)[:16]))
-}
-
-// already tells that another replica was faster.
-func already(err error) bool {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (refused.Code == "42P04" || refused.Code == "42710" || refused.Code == "23505")
 }
 
 // Own is the URL of a service's own database: as it is given, or, where it names no

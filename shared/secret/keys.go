@@ -9,7 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +18,7 @@ var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
 // Keys derives every key of the system from master keys of 32 bytes. The first
 // seals; the others open what was sealed before a rotation.
-type Keys struct{ masters [][]byte }
+type Keys struct{ masters []Text }
 
 // ParseKeys reads master keys of 64 hexadecimal digits, one a line, the newest first.
 func ParseKeys(text string) (Keys, error) {
@@ -31,7 +31,7 @@ func ParseKeys(text string) (Keys, error) {
 		if err != nil || len(key) != sha256.Size {
 			return Keys{}, errors.New("a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one")
 		}
-		k.masters = append(k.masters, key)
+		k.masters = append(k.masters, NewText(string(key)))
 	}
 	if len(k.masters) == 0 {
 		return Keys{}, errors.New("there is no master key; `openssl rand -hex 32` makes one")
@@ -49,8 +49,8 @@ func NewKeyText() string {
 // Derive answers with the 32-byte key for a purpose (RFC 5869), from the newest master key.
 func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
 
-func derive(master []byte, purpose string) []byte {
-	key, err := hkdf.Key(sha256.New, master, nil, "herald/"+purpose, sha256.Size)
+func derive(master Text, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, []byte(master.Reveal()), nil, "herald/"+purpose, sha256.Size)
 	if err != nil {
 		panic(err) // the length is a constant that RFC 5869 allows
 	}
@@ -61,8 +61,9 @@ func derive(master []byte, purpose string) []byte {
 // of parts look alike.
 func MAC(key []byte, parts ...string) []byte {
 	h := hmac.New(sha256.New, key)
+	var size [20]byte
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:", len(p))
+		h.Write(append(strconv.AppendInt(size[:0], int64(len(p)), 10), ':'))
 		h.Write([]byte(p))
 	}
 	return h.Sum(nil)
@@ -96,7 +97,7 @@ func (k Keys) Open(sealed []byte, place string) ([]byte, error) {
 	return nil, ErrSeal
 }
 
-func box(master []byte) (id []byte, aead cipher.AEAD) {
+func box(master Text) (id []byte, aead cipher.AEAD) {
 	key := derive(master, "seal")
 	block, err := aes.NewCipher(key)
 	if err != nil {

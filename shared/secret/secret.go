@@ -6,29 +6,39 @@ package secret
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
+	"io"
 	"log/slog"
 )
 
 const mask = "***"
 
 // Text is a secret that only Reveal shows. Every way of printing, logging or
-// marshalling it writes ***.
-type Text struct{ value string }
+// marshalling it writes ***. Two texts are compared by Equal of what they reveal.
+type Text struct {
+	// A pointer: within an unexported field fmt asks no method but prints what it sees.
+	value *string
+}
 
 // NewText wraps a secret.
-func NewText(value string) Text { return Text{value} }
+func NewText(value string) Text { return Text{&value} }
 
 // Reveal answers with the secret itself.
-func (t Text) Reveal() string { return t.value }
+func (t Text) Reveal() string {
+	if t.value == nil {
+		return ""
+	}
+	return *t.value
+}
 
 // Empty tells whether there is no secret.
-func (t Text) Empty() bool { return t.value == "" }
+func (t Text) Empty() bool { return t.Reveal() == "" }
 
 // String answers ***.
 func (Text) String() string { return mask }
 
-// GoString answers ***, for %#v.
-func (Text) GoString() string { return mask }
+// Format writes *** for every verb.
+func (Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
 // LogValue answers ***.
 func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
@@ -38,7 +48,7 @@ func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
 // UnmarshalText takes the secret, for reading settings.
 func (t *Text) UnmarshalText(b []byte) error {
-	t.value = string(b)
+	*t = NewText(string(b))
 	return nil
 }
 

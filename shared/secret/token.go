@@ -36,7 +36,7 @@ func RandomString(n int) string {
 // which a mistyped or invented one is told without asking anybody.
 func NewToken() Text {
 	body := tokenPrefix + RandomString(tokenRandom)
-	return Text{body + checksum(body)}
+	return NewText(body + checksum(body))
 }
 
 // LooksLikeToken tells a personal access token from every other Bearer value.

@@ -1,0 +1,154 @@
+package boot_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+var things = fstest.MapFS{"migrations/001_things.sql": {Data: []byte(`create table things (id text)`)}}
+
+var kit = testkit.New("users", things)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// people answers when it is told to.
+type people struct {
+	usersv1.UnimplementedUsersServer
+	db      *boot.Service
+	entered chan struct{}
+	release chan struct{}
+}
+
+func (p people) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
+	p.entered <- struct{}{}
+	<-p.release
+	_, err := p.db.DB.Exec(ctx, `insert into things values ('late')`)
+	return &usersv1.GetMyUserResponse{User: &usersv1.User{Id: "u"}}, err
+}
+
+// At the stop a service is not ready and takes no more requests; the one under way
+// finds everything it needs, and only then end the tasks and the connections.
+func TestServiceStopsInTwoPhases(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	s := kit.Open(t, g)
+	p := people{db: s, entered: make(chan struct{}), release: make(chan struct{})}
+	if err := s.Serve(&usersv1.Users_ServiceDesc, p); err != nil {
+		t.Fatal(err)
+	}
+	tasks := make(chan context.Context, 1)
+	s.Background(func(ctx context.Context) { tasks <- ctx; <-ctx.Done() })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	task := <-tasks
+	if causes := g.Health.Causes(t.Context()); len(causes) != 0 {
+		t.Fatalf("not ready: %v", causes)
+	}
+
+	users := usersv1.NewUsersClient(testkit.Calls(t, g, bus.Gateway))
+	as := testkit.As(t.Context(), g, caller.Caller{UserID: "u", OrganizationID: "o"})
+	var call sync.WaitGroup
+	call.Go(func() {
+		if r, err := users.GetMyUser(as, &usersv1.GetMyUserRequest{}); err != nil || r.User.Id != "u" {
+			t.Errorf("the request under way: %v %v", r, err)
+		}
+	})
+	<-p.entered
+	stop()
+	for { // until the service has left its queue group
+		if _, err := users.GetUser(as, &usersv1.GetUserRequest{UserId: "u"}); errors.Is(err, fault.ErrUnavailable) {
+			break
+		}
+	}
+	if causes := g.Health.Causes(t.Context()); causes["users"] == "" {
+		t.Error("ready while it stops")
+	}
+	if task.Err() != nil {
+		t.Error("the task ended before the request")
+	}
+	close(p.release)
+	call.Wait()
+	running.Wait()
+	if task.Err() == nil {
+		t.Error("the task goes on")
+	}
+	if !s.Conn.IsClosed() || s.DB.Ping(t.Context()) == nil {
+		t.Error("connections are open after the stop")
+	}
+}
+
+// A service that cannot start says which one it is and why, and tells no password.
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	database := kit.Database(t)
+	for _, c := range []struct {
+		name       string
+		database   secret.Text
+		migrations fstest.MapFS
+		says       string
+	}{
+		{"no URL", secret.NewText("postgres://users:planted@%zz/x"), things, "database URL"},
+		{"no server", secret.NewText("postgres://users:planted@127.0.0.1:1/x"), things, "connect"},
+		{"wrong password", secret.NewText(strings.Replace(database.Reveal(), "herald_users:", "herald_users:planted", 1)), things, "password authentication failed"},
+		{"faulty migration", database, fstest.MapFS{"migrations/001_a.sql": things["migrations/001_things.sql"], "migrations/002_b.sql": {Data: []byte("create nonsense")}}, "nonsense"},
+		{"no migrations", database, fstest.MapFS{}, "migrate schema_version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			s, err := g.Open(ctx, "users", c.database, c.migrations)
+			if err == nil {
+				s.Close()
+				t.Fatal("opened")
+			}
+			if text := err.Error(); !strings.HasPrefix(text, "service users: ") || !strings.Contains(text, c.says) || strings.Contains(text, "planted") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A service reports what it lost.
+func TestServiceReadiness(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	s := kit.Open(t, g)
+	t.Cleanup(s.Close)
+	if causes := g.Health.Causes(t.Context()); len(causes) != 0 {
+		t.Errorf("%v", causes)
+	}
+	if err := event.EnsureStreams(t.Context(), s.JS, g.Streams); err != nil {
+		t.Errorf("streams: %v", err)
+	}
+	away := s.Conn.StatusChanged(nats.RECONNECTING)
+	bus.Stop(g.Bus.Server)
+	<-away
+	if causes := g.Health.Causes(t.Context()); causes["users NATS"] != "not connected" || len(causes) != 1 {
+		t.Errorf("without NATS: %v", causes)
+	}
+	s.DB.Close()
+	if causes := g.Health.Causes(t.Context()); causes["users database"] == "" {
+		t.Errorf("without database: %v", causes)
+	}
+}

@@ -1,0 +1,195 @@
+package permission_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/shared/permission"
+)
+
+const (
+	org, otherOrg = "o", "other o"
+	project       = "p"
+	otherProject  = "other p"
+)
+
+// roles says in words, as the documentation does, what each role holds; * stands for
+// the rest of a name.
+var roles = map[string]struct {
+	scope  permission.Scope
+	holds  []string
+	except []string
+}{
+	"IAM_OWNER":        {permission.Instance, []string{"*"}, nil},
+	"IAM_OWNER_VIEWER": {permission.Instance, []string{"*.read"}, nil},
+	"IAM_USER_MANAGER": {permission.Instance, []string{"user.read", "user.write", "user.delete"}, nil},
+	"ORG_OWNER":        {permission.Organization, []string{"*"}, []string{"org.create", "iam.*"}},
+	"ORG_OWNER_VIEWER": {permission.Organization, []string{"*.read"}, []string{"iam.*"}},
+	"ORG_USER_MANAGER": {permission.Organization, []string{
+		"user.read", "user.write", "user.delete", "user.grant.*", "org.read", "project.read", "project.role.read",
+	}, nil},
+	"ORG_SETTINGS_MANAGER": {permission.Organization, []string{"org.read", "org.write", "policy.*", "org.idp.*"}, nil},
+	"ORG_PROJECT_CREATOR":  {permission.Organization, []string{"org.read", "project.create"}, nil},
+	"PROJECT_OWNER":        {permission.Project, []string{"project.*"}, []string{"project.create"}},
+	"PROJECT_OWNER_VIEWER": {permission.Project, []string{"project.*.read", "project.read"}, nil},
+}
+
+// permissions are those that the calls of the system ask for.
+var permissions = strings.Fields(`
+	org.read org.write org.delete org.create org.member.read org.member.write
+	iam.read iam.write iam.member.read iam.member.write
+	user.read user.write user.delete user.import user.credential.write user.grant.read user.grant.write
+	project.read project.create project.write project.delete
+	project.role.read project.role.write project.role.delete
+	project.grant.read project.grant.write project.grant.delete
+	project.member.read project.member.write project.member.delete
+	project.app.read project.app.write project.app.delete
+	policy.read policy.write policy.delete org.idp.read org.idp.write`)
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		before, after, wild := strings.Cut(p, "*")
+		return !wild && p == name || wild && len(name) >= len(p)-1 && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+	})
+}
+
+// Every role, every permission, every place: 10 × 38 × 6 × 5.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	places := []permission.Membership{
+		{}, {OrganizationID: org}, {OrganizationID: otherOrg},
+		{OrganizationID: org, ProjectID: project}, {OrganizationID: org, ProjectID: otherProject}, {OrganizationID: otherOrg, ProjectID: otherProject},
+	}
+	scopes := []permission.Scope{
+		permission.Instance, permission.Organization, permission.Organization,
+		permission.Project, permission.Project, permission.Project,
+	}
+	for role, said := range roles {
+		for _, name := range permissions {
+			holds := matches(said.holds, name) && !matches(said.except, name)
+			for i, given := range places {
+				given.Roles = []string{role}
+				for _, asked := range places[1:] {
+					reaches := (given.OrganizationID == "" || given.OrganizationID == asked.OrganizationID) &&
+						(given.ProjectID == "" || given.ProjectID == asked.ProjectID)
+					want := holds && scopes[i] == said.scope && reaches
+					if got := permission.Holds([]permission.Membership{given}, name, asked.OrganizationID, asked.ProjectID); got != want {
+						t.Errorf("%s in %+v: %s in %q on %q is %v", role, given, name, asked.OrganizationID, asked.ProjectID, got)
+					}
+				}
+			}
+		}
+	}
+	if len(permissions) != 38 {
+		t.Errorf("%d permissions", len(permissions))
+	}
+}
+
+func TestTableIsPublishedWhole(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, scope := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
+		for _, r := range permission.Roles(scope) {
+			said, known := roles[r.Name]
+			if !known || said.scope != scope || r.Scope != scope || seen[r.Name] {
+				t.Errorf("%s is published in scope %d", r.Name, scope)
+			}
+			seen[r.Name] = true
+			if !slices.IsSorted(r.Permissions) || len(slices.Compact(slices.Clone(r.Permissions))) != len(r.Permissions) {
+				t.Errorf("%s: %v is not sorted, each once", r.Name, r.Permissions)
+			}
+			for _, p := range r.Permissions {
+				if !slices.Contains(permissions, p) || !permission.Known(p) {
+					t.Errorf("%s holds %q, which no call asks for", r.Name, p)
+				}
+			}
+			for other := range roles {
+				if permission.IsRole(scope, other) != (roles[other].scope == scope) {
+					t.Errorf("is %s a role of scope %d: %v", other, scope, permission.IsRole(scope, other))
+				}
+			}
+		}
+	}
+	if len(seen) != len(roles) {
+		t.Errorf("%d of %d roles are published", len(seen), len(roles))
+	}
+	for _, name := range []string{"", "user", "user.raed", "User.read", "*"} {
+		if permission.Known(name) || permission.IsRole(permission.Instance, name) {
+			t.Errorf("%q is known", name)
+		}
+	}
+}
+
+// The read permissions are those whose names say so, and they alter nothing: each
+// thing that can be written, deleted or created can be read by its viewer.
+func TestReadConvention(t *testing.T) {
+	t.Parallel()
+	verbs := []string{"read", "write", "delete", "create", "import"}
+	for _, p := range permissions {
+		if verb := p[strings.LastIndex(p, ".")+1:]; !slices.Contains(verbs, verb) {
+			t.Errorf("%s ends with none of %v", p, verbs)
+		}
+	}
+	for _, p := range permissions {
+		if thing := p[:strings.LastIndex(p, ".")]; thing != "user.credential" && !slices.Contains(permissions, thing+".read") {
+			t.Errorf("nothing lets a viewer read what %s alters", p)
+		}
+	}
+}
+
+func at(organization, project string, roles ...string) []permission.Membership {
+	return []permission.Membership{{OrganizationID: organization, ProjectID: project, Roles: roles}}
+}
+
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mine, theirs []permission.Membership
+		want         bool
+	}{
+		"nothing covers nothing":               {nil, nil, true},
+		"nothing covers no role":               {nil, at(org, ""), true},
+		"nothing covers a viewer":              {nil, at(org, "", "ORG_OWNER_VIEWER"), false},
+		"unknown roles give nothing":           {nil, at(org, "", "NO_ROLE"), true},
+		"the same":                             {at(org, "", "ORG_OWNER"), at(org, "", "ORG_OWNER"), true},
+		"a part":                               {at(org, "", "ORG_OWNER"), at(org, "", "ORG_USER_MANAGER", "ORG_PROJECT_CREATOR"), true},
+		"more":                                 {at(org, "", "ORG_USER_MANAGER"), at(org, "", "ORG_OWNER"), false},
+		"a manager and another's settings":     {at(org, "", "ORG_USER_MANAGER"), at(org, "", "ORG_SETTINGS_MANAGER"), false},
+		"two roles together":                   {at(org, "", "ORG_OWNER_VIEWER", "ORG_USER_MANAGER"), at(org, "", "ORG_USER_MANAGER"), true},
+		"elsewhere":                            {at(org, "", "ORG_OWNER"), at(otherOrg, "", "ORG_PROJECT_CREATOR"), false},
+		"here and elsewhere":                   {at(org, "", "ORG_OWNER"), slices.Concat(at(org, "", "ORG_OWNER"), at(otherOrg, "", "ORG_OWNER")), false},
+		"an organization and its project":      {at(org, "", "ORG_OWNER"), at(org, project, "PROJECT_OWNER"), true},
+		"a project and its organization":       {at(org, project, "PROJECT_OWNER"), at(org, "", "ORG_OWNER_VIEWER"), false},
+		"another project":                      {at(org, project, "PROJECT_OWNER"), at(org, otherProject, "PROJECT_OWNER_VIEWER"), false},
+		"the instance and everything":          {at("", "", "IAM_OWNER"), slices.Concat(at("", "", "IAM_OWNER"), at(org, "", "ORG_OWNER"), at(otherOrg, otherProject, "PROJECT_OWNER")), true},
+		"an organization and the instance":     {at(org, "", "ORG_OWNER"), at("", "", "IAM_USER_MANAGER"), false},
+		"a user manager of the instance":       {at("", "", "IAM_USER_MANAGER"), at(org, "", "ORG_USER_MANAGER"), false},
+		"a role that counts for nothing there": {at(org, "", "IAM_OWNER"), at(org, "", "ORG_PROJECT_CREATOR"), false},
+		"nor may it be given":                  {at(org, "", "ORG_OWNER"), at(org, "", "IAM_OWNER"), false},
+	} {
+		if got := permission.Covers(c.mine, c.theirs); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Holding a role is holding what it covers: the two questions agree for all pairs.
+func TestCoversAgreesWithHolds(t *testing.T) {
+	t.Parallel()
+	places := map[permission.Scope][2]string{permission.Instance: {}, permission.Organization: {org, ""}, permission.Project: {org, project}}
+	for mine, a := range roles {
+		for theirs, b := range roles {
+			have := at(places[a.scope][0], places[a.scope][1], mine)
+			want := true
+			for _, p := range permissions {
+				if matches(b.holds, p) && !matches(b.except, p) && !permission.Holds(have, p, places[b.scope][0], places[b.scope][1]) {
+					want = false
+				}
+			}
+			if got := permission.Covers(have, at(places[b.scope][0], places[b.scope][1], theirs)); got != want {
+				t.Errorf("%s covers %s: %v", mine, theirs, got)
+			}
+		}
+	}
+}

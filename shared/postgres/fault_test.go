@@ -1,0 +1,190 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/shared/fault"
+	"herald/shared/postgres"
+	"herald/shared/secret"
+)
+
+var (
+	errTaken  = fault.New(fault.Exists, "TEST_TAKEN", "")
+	errParent = fault.New(fault.Precondition, "TEST_PARENT", "")
+	errGone   = fault.New(fault.NotFound, "TEST_GONE", "")
+)
+
+// database is a pool on a server of the test's own.
+func database(t testing.TB) (stopServer func(), pool *pgxpool.Pool) {
+	t.Helper()
+	server := start(t)
+	return func() { stop(t, server) }, open(t, secret.NewText(server.URL()))
+}
+
+func run(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) error {
+	_, err := pool.Exec(ctx, sql, args...)
+	return err
+}
+
+// What the server answers becomes what the caller can do about it.
+func TestFaultOfAnswers(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	for _, sql := range []string{
+		`create table parents (id text primary key)`,
+		`create table things (id text constraint things_id primary key, n smallint, data jsonb, parent text constraint things_parent references parents)`,
+		`insert into things values ('a')`,
+	} {
+		if err := run(t.Context(), pool, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		sql  string
+		args []any
+		want string // a fault's id, or nothing where the error stays as it is
+	}{
+		{"NUL in a text", `select * from things where id = $1`, []any{"a\x00b"}, "INVALID_ARGUMENT"},
+		{"bytes that are not UTF-8", `select * from things where id = $1`, []any{"\xff"}, "INVALID_ARGUMENT"},
+		{"NUL in a list", `select * from things where id = any ($1)`, []any{[]string{"a", "\x00"}}, "INVALID_ARGUMENT"},
+		{"NUL in JSON", `update things set data = $1`, []any{`{"a":"\u0000"}`}, "INVALID_ARGUMENT"},
+		{"taken", `insert into things values ('a')`, nil, "TEST_TAKEN"},
+		{"no parent", `insert into things values ('b', 1, '{}', 'x')`, nil, "TEST_PARENT"},
+		{"a constraint that nobody names", `insert into parents values (null)`, nil, ""},
+		{"faulty SQL", `selec`, nil, ""},
+		{"no such table", `select from nowhere`, nil, ""},
+		{"a number too large", `update things set n = $1`, []any{1 << 20}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := run(t.Context(), pool, c.sql, c.args...)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			got := postgres.Named(fmt.Errorf("wrapped: %w", err), map[string]*fault.Fault{"things_id": errTaken, "things_parent": errParent})
+			f, ok := errors.AsType[*fault.Fault](got)
+			if ok != (c.want != "") || ok && f.ID != c.want || !ok && !errors.Is(got, err) {
+				t.Errorf("%v, want %q", got, c.want)
+			}
+		})
+	}
+	for code, want := range map[string]fault.Code{
+		"40001": fault.Unavailable, "40P01": fault.Unavailable, "53300": fault.Unavailable, "53100": fault.Unavailable, "57P01": fault.Unavailable,
+		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal, "23505": fault.Internal, "XX000": fault.Internal,
+	} {
+		f := fault.From(postgres.Fault(run(t.Context(), pool, fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
+		if f.Code != want || (f.RetryAfter > 0) != (want == fault.Unavailable) {
+			t.Errorf("%s: %v, want code %d", code, f, want)
+		}
+	}
+}
+
+func TestFaultPassesOn(t *testing.T) {
+	t.Parallel()
+	if postgres.Fault(nil) != nil || postgres.Named(nil, nil) != nil || postgres.Missing(nil, errGone) != nil {
+		t.Error("an error out of nothing")
+	}
+	for _, err := range []error{errTaken, fmt.Errorf("wrapped: %w", errTaken), errors.New("other"), context.Canceled, context.DeadlineExceeded, pgx.ErrNoRows} {
+		if got := postgres.Fault(err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	if got := postgres.Missing(fmt.Errorf("wrapped: %w", pgx.ErrNoRows), errGone); got != errGone {
+		t.Errorf("no row: %v", got)
+	}
+	if got := postgres.Missing(pgx.ErrTooManyRows, errGone); got != pgx.ErrTooManyRows {
+		t.Errorf("too many rows: %v", got)
+	}
+}
+
+// A server that stops under a pool is unavailable: to statements under way, on idle
+// connections, to new connections, and to transactions.
+func TestFaultWithoutServer(t *testing.T) {
+	t.Parallel()
+	stopServer, pool := database(t)
+	unavailable := func(what string, err error) {
+		t.Helper()
+		if f := fault.From(postgres.Fault(err)); f.Code != fault.Unavailable || f.RetryAfter <= 0 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	busy, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Release()
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(t.Context()))
+	asleep := make(chan error, 1)
+	pid := busy.Conn().PgConn().PID()
+	go func() {
+		_, err := busy.Exec(t.Context(), `select pg_sleep(60)`)
+		asleep <- err
+	}()
+	for sleeping := false; !sleeping; {
+		if err := pool.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep')`, pid).Scan(&sleeping); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopServer()
+	unavailable("under way", <-asleep)
+	_, err = tx.Exec(t.Context(), `select 1`)
+	unavailable("in a transaction", err)
+	for range 3 {
+		unavailable("later", run(t.Context(), pool, `select 1`))
+	}
+	if _, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`); fault.From(err).Code != fault.Unavailable {
+		t.Errorf("All: %v", err)
+	}
+	_, err = postgres.One[struct{ ID string }](t.Context(), pool, `select '' as id`)
+	unavailable("One", postgres.Missing(err, errGone))
+}
+
+// Time that ran out is not the server's absence: the outcome is unknown.
+func TestFaultOfTime(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	if err := pool.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	got := postgres.Fault(run(ctx, pool, `select pg_sleep(60)`))
+	if _, ok := errors.AsType[*fault.Fault](got); ok || !errors.Is(got, context.DeadlineExceeded) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestOneAndAll(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	type row struct {
+		ID string
+		N  int
+	}
+	if got, err := postgres.One[row](t.Context(), pool, `select 7 as n, $1 as id`, "x"); err != nil || got != (row{"x", 7}) {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n where false`); !errors.Is(err, pgx.ErrNoRows) {
+		t.Errorf("none: %v", err)
+	}
+	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n from generate_series(1, 2)`); !errors.Is(err, pgx.ErrTooManyRows) {
+		t.Errorf("two: %v", err)
+	}
+	if got, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`); err != nil || len(got) != 3 || got[2].N != 3 {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := postgres.All[row](t.Context(), pool, `select '' as id`); err == nil {
+		t.Error("a column is missing")
+	}
+}
