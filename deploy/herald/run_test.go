@@ -71,6 +71,7 @@ func TestMistakenSettings(t *testing.T) {
 		"HERALD_DATABASE_URL=mysql://x":        "HERALD_DATABASE_URL",
 		"HERALD_DEFAULT_LANGUAGE=xx":           "HERALD_DEFAULT_LANGUAGE",
 		"HERALD_SEARCH_MAX_LIMIT=many":         "HERALD_SEARCH_MAX_LIMIT",
+		"HERALD_SEARCH_MAX_LIMIT=1001":         "between 1 and 1000",
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()

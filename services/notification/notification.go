@@ -20,6 +20,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/page"
 	"herald/shared/secret"
 )
 
@@ -45,6 +46,9 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 }
 
 func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
+	if err := page.CheckMax(c.MaxLimit); err != nil {
+		return nil, err
+	}
 	public, domain, err := origin(c.PublicURL)
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)

@@ -16,6 +16,7 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/boot"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/page"
 )
 
 // Config is the service's settings.
@@ -42,6 +43,9 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	public, err := url.Parse(c.PublicURL)
 	if err != nil || public.Hostname() == "" {
 		return Administrator{}, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", c.PublicURL)
+	}
+	if err := page.CheckMax(c.MaxLimit); err != nil {
+		return Administrator{}, err
 	}
 	db := store.Store{Journal: s.Journal}
 	passwords := password.NewHasher(runtime.GOMAXPROCS(0), waitingHashes)

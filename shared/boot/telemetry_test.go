@@ -170,11 +170,10 @@ func TestServeHTTPFinishes(t *testing.T) {
 	}()
 	<-entered
 	stop()
-	<-stopping
 	select {
+	case <-stopping:
 	case err := <-served:
 		t.Fatalf("ended before its request: %v", err)
-	default:
 	}
 	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		c.Close()

@@ -8,14 +8,10 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
 )
@@ -28,38 +24,6 @@ const (
 	handling   = 15 * time.Second // one try
 	longest    = 15 * time.Second // between tries while somebody is away
 )
-
-// Delivery is an event as a consumer meets it. The same one may come again, and an
-// older one of the same aggregate after a newer: Sequence tells.
-type Delivery struct {
-	ID             string
-	AggregateID    string
-	OrganizationID string
-	Actor          string
-	Sequence       int64
-	Time           time.Time
-}
-
-// Handler reacts to one kind of event.
-type Handler struct {
-	kind   kind
-	handle func(context.Context, Delivery, []byte) error
-}
-
-// On makes a handler for the events that the message type describes. Handlers read
-// an event as "this changed" and bear repeats.
-func On[E any, P interface {
-	*E
-	proto.Message
-}](fn func(context.Context, Delivery, P) error) Handler {
-	return Handler{kindOf(P(new(E)).ProtoReflect().Descriptor()), func(ctx context.Context, d Delivery, data []byte) error {
-		m := P(new(E))
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-			return fmt.Errorf("decode event: %w", err)
-		}
-		return fn(ctx, d, m)
-	}}
-}
 
 // Consumer hands events to a service's handlers, each aggregate's in order.
 // Replicas share the work.
@@ -108,7 +72,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
-	stop := context.AfterFunc(ctx, messages.Stop)
+	stop := context.AfterFunc(ctx, func() { c.leave(messages) })
 	defer stop()
 	defer messages.Stop()
 	var busy sync.WaitGroup
@@ -134,6 +98,15 @@ func (c Consumer) consume(ctx context.Context) error {
 		}
 		c.held.Store(m, nil)
 		queues[maphash.String(c.seed, m.Headers().Get(headerSubject))%lanes] <- m
+	}
+}
+
+// leave asks for no more; what is on its way is still taken, to be handed over.
+func (c Consumer) leave(messages jetstream.MessagesContext) {
+	if c.JS.Conn().IsConnected() {
+		messages.Drain()
+	} else {
+		messages.Stop()
 	}
 }
 
@@ -222,16 +195,4 @@ func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
 		}
 	}
 	return errors.New("no handler: was it asked for by a newer version?")
-}
-
-func delivery(h nats.Header) (Delivery, error) {
-	d := Delivery{ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor)}
-	var err error
-	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {
-		return d, fmt.Errorf("%s: %w", headerSequence, err)
-	}
-	if d.Time, err = time.Parse(time.RFC3339Nano, h.Get(headerTime)); err != nil {
-		return d, fmt.Errorf("%s: %w", headerTime, err)
-	}
-	return d, nil
 }

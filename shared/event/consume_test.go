@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/boot"
@@ -325,24 +326,20 @@ func TestConsumerOutlivesNATS(t *testing.T) {
 	w := newWorld(t)
 	r := newSource(t, w.Ground)
 	all := newTally()
-	start(t, consumer(t, w.Ground, onCreated(all.note)).Run)
+	c := consumer(t, w.Ground, onCreated(all.note))
+	stop := start(t, c.Run)
 	r.mustCreate("before")
 	all.wait(t, 1)
 	w.stop()
 	r.mustCreate("during")
 	w.start(t)
 	all.wait(t, 1)
-}
-
-func BenchmarkConsume(b *testing.B) {
-	g := testkit.Ground(b)
-	r := newSource(b, g)
-	all := newTally()
-	for i := range b.N {
-		r.mustCreate(fmt.Sprint(i))
+	lost := c.JS.Conn().StatusChanged(nats.RECONNECTING)
+	w.stop()
+	<-lost
+	stopping := time.Now()
+	stop()
+	if took := time.Since(stopping); took > 5*time.Second {
+		t.Errorf("without NATS the consumer stopped after %v", took)
 	}
-	r.until("all are published", func() bool { return r.count("outbox") == 0 })
-	b.ResetTimer()
-	start(b, consumer(b, g, onCreated(all.note)).Run)
-	all.wait(b, b.N)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -257,16 +256,4 @@ func TestRoundTrips(t *testing.T) {
 	}
 	do("Create", 1, func(i int) error { _, err := r.create(string(rune('a' + i))); return err })
 	do("Change", 2, func(i int) error { _, err := r.rename("a", string(rune('A'+i))); return err })
-}
-
-func BenchmarkCreate(b *testing.B) {
-	r := newReplica(b, testkit.Ground(b), kit.Database(b))
-	var n atomic.Int64
-	b.RunParallel(func(p *testing.PB) {
-		for p.Next() {
-			if _, err := r.create(strconv.FormatInt(n.Add(1), 10)); err != nil {
-				b.Error(err)
-			}
-		}
-	})
 }

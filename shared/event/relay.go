@@ -53,22 +53,17 @@ func (r Relay) Run(ctx context.Context) {
 // while it has it. It asks again and again instead of queueing for the lock: a
 // statement that waits for hours would keep vacuum from the outbox.
 func (r Relay) hold(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, r.DB.Config().ConnConfig)
+	config := r.DB.Config().ConnConfig // a copy
+	// Deleting what is published need not be on the disk at once: a crash that undoes it
+	// makes a repeat, and changes do not wait behind the relay's own commits.
+	config.RuntimeParams["synchronous_commit"] = "off"
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("relay: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	for {
-		held, err := tryLock(ctx, conn)
-		if err != nil {
-			return fmt.Errorf("relay lock: %w", err)
-		}
-		if held {
-			break
-		}
-		if !wait(ctx, nil, standby) {
-			return nil
-		}
+	if err := takeLock(ctx, conn); err != nil {
+		return fmt.Errorf("relay lock: %w", err)
 	}
 	news := make(chan struct{}, 1)
 	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) {
@@ -92,6 +87,19 @@ func (r Relay) hold(ctx context.Context) error {
 		}
 		if n < window && !wait(ctx, news, look) {
 			return nil
+		}
+	}
+}
+
+// takeLock returns when the lock is this connection's, or with ctx's end.
+func takeLock(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		held, err := tryLock(ctx, conn)
+		if held || err != nil {
+			return err
+		}
+		if !wait(ctx, nil, standby) {
+			return ctx.Err()
 		}
 	}
 }

@@ -27,6 +27,14 @@ const DefaultLimit = 1000
 // ErrLimit answers for a page larger than the configured maximum.
 var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 
+// CheckMax refuses a configured maximum that is none.
+func CheckMax(max int64) error {
+	if max < 1 || max > DefaultLimit {
+		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", max, DefaultLimit)
+	}
+	return nil
+}
+
 // Page is the part of a list that is asked for.
 type Page struct {
 	Offset uint64

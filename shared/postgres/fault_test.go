@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +99,9 @@ func TestFaultPassesOn(t *testing.T) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
+	if known := fault.ErrInvalid.Because(io.ErrUnexpectedEOF); postgres.Fault(known) != error(known) {
+		t.Error("a fault becomes another by its cause")
+	}
 	if got := postgres.Missing(fmt.Errorf("wrapped: %w", pgx.ErrNoRows), errGone); got != errGone {
 		t.Errorf("no row: %v", got)
 	}
@@ -140,6 +146,8 @@ func TestFaultWithoutServer(t *testing.T) {
 	unavailable("under way", <-asleep)
 	_, err = tx.Exec(t.Context(), `select 1`)
 	unavailable("in a transaction", err)
+	_, err = tx.Exec(t.Context(), `select 1`)
+	unavailable("in a transaction whose connection is closed", err)
 	for range 3 {
 		unavailable("later", run(t.Context(), pool, `select 1`))
 	}
@@ -148,6 +156,27 @@ func TestFaultWithoutServer(t *testing.T) {
 	}
 	_, err = postgres.One[struct{ ID string }](t.Context(), pool, `select '' as id`)
 	unavailable("One", postgres.Missing(err, errGone))
+}
+
+// Whichever way a connection breaks, the server is away.
+func TestFaultOfConnections(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: syscall.ECONNRESET}} {
+		if f := fault.From(postgres.Fault(fmt.Errorf("wrapped: %w", err))); f.Code != fault.Unavailable {
+			t.Errorf("%v: %v", err, f)
+		}
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never speaks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = pgx.Connect(ctx, "postgres://u:x@"+silent.Addr().String()+"/x?sslmode=disable")
+	if f := fault.From(postgres.Fault(err)); f.Code != fault.Unavailable {
+		t.Errorf("a server that accepts and never speaks: %v", err)
+	}
 }
 
 // Time that ran out is not the server's absence: the outcome is unknown.
@@ -183,6 +212,9 @@ func TestOneAndAll(t *testing.T) {
 	}
 	if got, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`); err != nil || len(got) != 3 || got[2].N != 3 {
 		t.Errorf("%v %v", got, err)
+	}
+	if _, err := postgres.All[row](t.Context(), pool, `select $1 as id, 1 as n`, "\x00"); fault.From(err).Code != fault.Invalid {
+		t.Errorf("NUL: %v", err)
 	}
 	if _, err := postgres.All[row](t.Context(), pool, `select '' as id`); err == nil {
 		t.Error("a column is missing")

@@ -1,0 +1,73 @@
+package event_test
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/testkit"
+)
+
+// The relay's pace, once thousands wait; its floor is the next benchmark.
+func BenchmarkRelay(b *testing.B) {
+	r := newReplica(b, testkit.Ground(b), kit.Database(b))
+	if _, err := r.db.Exec(b.Context(), `with event as (
+		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+		select gen_random_uuid()::text, 'org', n::text, 'created', 'org-1', '', '{}', now() from generate_series(1, $1) n returning position
+	) insert into outbox select position from event`, b.N); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	start(b, r.relay.Run)
+	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
+}
+
+// JetStream's own pace, with every message on the disk.
+func BenchmarkRelayFloor(b *testing.B) {
+	r := newReplica(b, testkit.Ground(b), kit.Database(b))
+	acks := make([]jetstream.PubAckFuture, 0, 512)
+	b.ResetTimer()
+	for i := range b.N {
+		m := &nats.Msg{Subject: "events.users.org.created.o", Data: []byte("{}"), Header: nats.Header{nats.MsgIdHdr: {strconv.Itoa(i)}}}
+		ack, err := r.js.PublishMsgAsync(m)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if acks = append(acks, ack); len(acks) < cap(acks) && i < b.N-1 {
+			continue
+		}
+		for _, ack := range acks {
+			<-ack.Ok()
+		}
+		acks = acks[:0]
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	r := newReplica(b, testkit.Ground(b), kit.Database(b))
+	var n atomic.Int64
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := r.create(strconv.FormatInt(n.Add(1), 10)); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkConsume(b *testing.B) {
+	g := testkit.Ground(b)
+	r := newSource(b, g)
+	all := newTally()
+	for i := range b.N {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	r.until("all are published", func() bool { return r.count("outbox") == 0 })
+	b.ResetTimer()
+	start(b, consumer(b, g, onCreated(all.note)).Run)
+	all.wait(b, b.N)
+}

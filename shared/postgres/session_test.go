@@ -1,0 +1,41 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"herald/shared/postgres"
+	"herald/shared/secret"
+)
+
+// A migration may take its time; what comes after it on the same connection may not.
+func TestMigrationsHaveNoTimeLimit(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	pool := open(t, secret.NewText(server.URL()))
+	if err := postgres.Migrate(t.Context(), pool, "version", files(`create table seen as select current_setting('statement_timeout') as during`)); err != nil {
+		t.Fatal(err)
+	}
+	var during, after string
+	if err := pool.QueryRow(t.Context(), `select during, current_setting('statement_timeout') from seen`).Scan(&during, &after); err != nil {
+		t.Fatal(err)
+	}
+	if during != "0" || after != "30s" || pool.Stat().NewConnsCount() != 1 {
+		t.Errorf("limited to %s, then to %s, on %d connections", during, after, pool.Stat().NewConnsCount())
+	}
+}
+
+// A machine that vanishes keeps its locks for half a minute at most.
+func TestKeepAlives(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	for place, c := range map[string]struct{ url, want string }{
+		"TCP":         {server.TCP(), "10 5 3"},
+		"unix socket": {server.URL(), "0 0 0"}, // has none
+	} {
+		var got string
+		pool := open(t, secret.NewText(c.url))
+		if err := pool.QueryRow(t.Context(), `select concat_ws(' ', current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).Scan(&got); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v", place, got, err)
+		}
+	}
+}
