@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	lanes      = 8  // aggregates handled at a time
-	laneLength = 16 // deliveries that wait in a lane
-	maxTries   = 10 // faults after which an event is put aside
-	redeliver  = 30 * time.Second
-	handling   = 15 * time.Second // one try
-	longest    = 15 * time.Second // between tries while somebody is away
+	lanes     = 8   // aggregates handled at a time
+	inHand    = 256 // deliveries that all replicas together have not answered yet
+	maxTries  = 10  // faults after which an event is put aside
+	redeliver = 30 * time.Second
+	silence   = 5 * time.Second  // between signs of life from JetStream
+	handling  = 15 * time.Second // one try
+	longest   = 15 * time.Second // between tries while somebody is away
 )
 
 // Consumer hands events to a service's handlers, each aggregate's in order.
@@ -79,7 +80,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	defer busy.Wait()
 	queues := make([]chan jetstream.Msg, lanes)
 	for i := range queues {
-		queues[i] = make(chan jetstream.Msg, laneLength)
+		queues[i] = make(chan jetstream.Msg, inHand) // never full: what is kept back is kept
 		defer close(queues[i])
 		busy.Go(func() {
 			for m := range queues[i] {
@@ -110,10 +111,8 @@ func (c Consumer) leave(messages jetstream.MessagesContext) {
 	}
 }
 
-// messages asks for one delivery at a time: those fetched ahead would wait where
-// nobody keeps them, and other replicas would go without.
 func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, error) {
-	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.redeliver, MaxDeliver: -1, MaxAckPending: 1024}
+	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.redeliver, MaxDeliver: -1, MaxAckPending: inHand}
 	for _, h := range c.Handlers {
 		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
 	}
@@ -121,7 +120,9 @@ func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, erro
 	if err != nil {
 		return nil, err
 	}
-	return consumer.Messages(jetstream.PullMaxMessages(1))
+	// The client can lose count of what it asked for when an answer overtakes its own
+	// bookkeeping: rarely with many at a time, and a silence of 10 s ends it.
+	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(silence))
 }
 
 // take handles one delivery to its end: acknowledged, to be delivered again, or put

@@ -118,6 +118,35 @@ func TestConsumerKeepsOrderOfAggregates(t *testing.T) {
 	}
 }
 
+// An aggregate's events wait for the eldest of them; those of others do not.
+func TestConsumerWaitsForElders(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	slow, others := newTally(), newTally()
+	done := make(chan struct{})
+	start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+		if d.AggregateID != "slow" {
+			return others.note(ctx, d)
+		}
+		<-done
+		return slow.note(ctx, d)
+	}), onRenamed(slow.note)).Run)
+	r.mustCreate("slow")
+	for i := range 20 {
+		if _, err := r.rename("slow", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		r.mustCreate(fmt.Sprint(i))
+	}
+	others.wait(t, 50) // some share its lane
+	close(done)
+	if seen := slow.wait(t, 21); !slices.IsSortedFunc(seen, func(a, b event.Delivery) int { return int(a.Sequence - b.Sequence) }) {
+		t.Error("the order was lost")
+	}
+}
+
 func TestConsumerRepeatsAfterAFault(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
@@ -164,7 +193,7 @@ func TestConsumerWaitsForThoseAway(t *testing.T) {
 			c.Hurry(time.Millisecond, 300*time.Millisecond)
 			start(t, c.Run)
 			r.mustCreate("a")
-			for i := range 30 { // more than a lane holds
+			for i := range 30 {
 				if _, err := r.rename("a", fmt.Sprint(i)); err != nil {
 					t.Fatal(err)
 				}
