@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,6 +26,9 @@ type Observe struct {
 	OpsListen string     `env:"HERALD_OPS_LISTEN" help:"address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off"`
 	Traces    string     `env:"HERALD_OTLP_URL" help:"OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns them off"`
 }
+
+// flushLimit is how long a stop waits for a collector of traces that is away.
+const flushLimit = 5 * time.Second
 
 // Telemetry is where a process tells how it fares.
 type Telemetry struct {
@@ -53,7 +57,11 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName("herald-"+process))))
-	t.Traces, t.Flush = provider, provider.Shutdown
+	t.Traces, t.Flush = provider, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, flushLimit)
+		defer cancel()
+		return provider.Shutdown(ctx)
+	}
 	return t, nil
 }
 

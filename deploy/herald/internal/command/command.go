@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,64 +59,70 @@ type single struct {
 	NATSReplicas int         `env:"HERALD_NATS_REPLICAS" envDefault:"1" help:"copies of each stream: 1 on a single NATS node, 3 in a cluster"`
 }
 
-// ground prepares what a single service stands on. The function it answers with
-// ends the process's own work.
-func ground(ctx context.Context, name string, s single, o boot.Observe, logs io.Writer) (boot.Ground, func(), error) {
-	keys, err := secret.ParseKeys(s.MasterKey.Reveal())
-	if err != nil {
-		return boot.Ground{}, nil, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
+// process is what a process that runs one service has read and stands on.
+type process struct {
+	single
+	services allinone.Services
+	ground   boot.Ground
+	// stop closes the operator's port.
+	stop func()
+}
+
+// prepare reads the settings and prepares the ground. The settings of other services
+// are known, so that one file of settings serves all processes.
+func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
+	var p process
+	var o boot.Observe
+	if err := boot.Load(os.Environ(), append(p.services.Configs(), &p.single, &o)...); err != nil {
+		return nil, err
 	}
-	if s.NATS == "" {
-		return boot.Ground{}, nil, fmt.Errorf("HERALD_NATS_URL is not set; such as nats://nats:4222")
+	keys, err := secret.ParseKeys(p.MasterKey.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
+	}
+	if p.NATS == "" {
+		return nil, errors.New("HERALD_NATS_URL is not set; such as nats://nats:4222")
 	}
 	telemetry, err := boot.NewTelemetry(ctx, o, name, logs)
 	if err != nil {
-		return boot.Ground{}, nil, err
+		return nil, err
 	}
-	g := boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Bus: bus.Address{URL: s.NATS},
-		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: s.NATSReplicas}, Now: time.Now,
+	p.ground = boot.Ground{
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Bus: bus.Address{URL: p.NATS},
+		Streams: event.StreamConfig{MaxBytes: p.MaxBytes, Replicas: p.NATSReplicas}, Now: time.Now,
 	}
-	g.Health.Starting()
-	stop, err := boot.ServeOps(o, g)
-	return g, stop, err
+	p.ground.Health.Starting()
+	p.stop, err = boot.ServeOps(o, p.ground)
+	return &p, err
 }
 
-// service runs one service. The settings of the others are known, so that one file
-// of settings serves all processes.
 func service(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: "Run the " + name + " service",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var own single
-			var observe boot.Observe
-			var all allinone.Services
-			if err := boot.Load(os.Environ(), append(all.Configs(), &own, &observe)...); err != nil {
-				return err
-			}
-			if own.Database.Empty() {
-				return fmt.Errorf("HERALD_DATABASE_URL is not set; such as postgres://%s:password@postgres/%s", postgres.Name(name), postgres.Name(name))
-			}
-			g, stop, err := ground(c.Context(), name, own, observe, c.ErrOrStderr())
+			p, err := prepare(c.Context(), name, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			defer stop()
-			database, err := postgres.Own(own.Database, g.Keys, name)
+			defer p.stop()
+			if p.Database.Empty() {
+				return errors.New("HERALD_DATABASE_URL is not set; such as postgres://postgres:5432")
+			}
+			database, err := postgres.Own(p.Database, p.ground.Keys, name)
 			if err != nil {
 				return err
 			}
-			s, admin, err := all.Open(c.Context(), g, name, database)
+			s, admin, err := p.services.Open(c.Context(), p.ground, name, database)
 			if err != nil {
 				return err
 			}
 			allinone.Welcome(c.OutOrStdout(), admin)
-			g.Health.Started()
-			g.Log.InfoContext(c.Context(), "ready", "service", name)
+			p.ground.Health.Started()
+			p.ground.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())
-			return nil
+			return p.ground.Flush(context.WithoutCancel(c.Context()))
 		},
 	}
 }
@@ -126,24 +133,18 @@ func gatewayOnly() *cobra.Command {
 		Short: "Run the gateway",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var own single
-			var observe boot.Observe
-			var all allinone.Services
-			if err := boot.Load(os.Environ(), append(all.Configs(), &own, &observe)...); err != nil {
-				return err
-			}
-			g, stop, err := ground(c.Context(), "gateway", own, observe, c.ErrOrStderr())
+			p, err := prepare(c.Context(), "gateway", c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			defer stop()
-			w, err := gateway.New(c.Context(), g, all.Gateway)
+			defer p.stop()
+			w, err := gateway.New(c.Context(), p.ground, p.services.Gateway)
 			if err != nil {
 				return err
 			}
-			g.Health.Started()
-			g.Log.InfoContext(c.Context(), "ready", "address", w.Addr().String())
-			return w.Run(c.Context())
+			p.ground.Health.Started()
+			p.ground.Log.InfoContext(c.Context(), "ready", "address", w.Addr().String())
+			return errors.Join(w.Run(c.Context()), p.ground.Flush(context.WithoutCancel(c.Context())))
 		},
 	}
 }

@@ -41,7 +41,8 @@ func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pau
 		AggregateID: userID, Unless: domain.ErrUserNotFound,
 		OrganizationOf: `coalesce((select org_id from users where id = $9), $5)`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = $10
-			where u.id = $9 and u.state = $11 and (c.made_at is null or c.made_at < $8::timestamptz - $12::interval))`,
+			where u.id = $9 and u.state = $11 and (c.made_at is null or c.made_at < $8::timestamptz - $12::interval)
+			for update of u)`, // locked before the event has its position
 		SQL:  `waiting as (select $9, $10, $11::smallint, $12::interval)`,
 		Args: []any{userID, code.Purpose, domain.UserInitial, pause},
 	}
