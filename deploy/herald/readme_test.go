@@ -85,7 +85,13 @@ func (i *instance) choosePassword(to string) {
 	form.Set("password", "correct horse battery")
 	form.Set("confirmation", "correct horse battery")
 	link.RawQuery = ""
-	r, err := http.PostForm(link.String(), form)
+	post, err := http.NewRequest(http.MethodPost, link.String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	post.Header.Set("Origin", i.url) // all that a browser says on plain HTTP off loopback
+	r, err := http.DefaultClient.Do(post)
 	if err != nil {
 		i.t.Fatal(err)
 	}

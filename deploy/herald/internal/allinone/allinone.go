@@ -114,7 +114,11 @@ func (s *system) file(name string) string { return filepath.Join(s.DataDir, name
 // publicURL gives all services the one address that links are made of.
 func (s *system) publicURL() error {
 	public, err := s.services.Gateway.Origin()
-	s.services.Gateway.PublicURL, s.services.Users.PublicURL, s.services.Notification.PublicURL = public, public, public
+	for _, setting := range []*string{
+		&s.services.Gateway.PublicURL, &s.services.Users.PublicURL, &s.services.Notification.PublicURL, &s.services.Auth.PublicURL,
+	} {
+		*setting = public
+	}
 	return err
 }
 
