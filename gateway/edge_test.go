@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"herald/gateway"
-	"herald/shared/testkit"
 )
 
 func TestRequestID(t *testing.T) {
@@ -234,29 +233,5 @@ func TestStop(t *testing.T) {
 	}
 	if causes["gateway"] != "stopping" {
 		t.Errorf("while it stopped it was %v", causes)
-	}
-}
-
-func TestOrigin(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ listen, public, want string }{
-		{"127.0.0.1:8080", "", "http://localhost:8080"},
-		{":80", "https://id.example.com", "https://id.example.com"},
-		{":80", "https://id.example.com:8443/", "https://id.example.com:8443"},
-		{"nowhere", "", ""},
-		{":80", "id.example.com", ""},
-		{":80", "ftp://id.example.com", ""},
-		{":80", "https://id.example.com/path", ""},
-		{":80", "https://user@id.example.com", ""},
-		{":80", "https://id.example.com?x", ""},
-		{":80", "https://", ""},
-	} {
-		got, err := gateway.Config{Listen: c.listen, PublicURL: c.public}.Origin()
-		if got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%v: %q %v", c, got, err)
-		}
-	}
-	if _, err := gateway.New(t.Context(), testkit.Ground(t), gateway.Config{PublicURL: "x"}); err == nil {
-		t.Error("a malformed public address was accepted")
 	}
 }

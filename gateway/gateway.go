@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -34,24 +33,7 @@ var (
 
 // Config is what operators decide about the gateway.
 type Config struct {
-	Listen    string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the port for everybody; port 0 takes one that is free"`
-	PublicURL string `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
-}
-
-// Origin is the public address: scheme, host and port, without a slash at its end.
-func (c Config) Origin() (string, error) {
-	if c.PublicURL == "" {
-		_, port, err := net.SplitHostPort(c.Listen)
-		if err != nil {
-			return "", fmt.Errorf("HERALD_LISTEN: %w", err)
-		}
-		return "http://localhost:" + port, nil
-	}
-	u, err := url.Parse(c.PublicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
-		return "", errors.New("HERALD_PUBLIC_URL: want http(s)://host, with a port if need be and nothing after it")
-	}
-	return u.Scheme + "://" + u.Host, nil
+	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the port for everybody; port 0 takes one that is free"`
 }
 
 // Gateway is the port, open from New on and served by Run.
@@ -65,9 +47,6 @@ type Gateway struct {
 // New logs in to the bus, reads the contracts that are linked into the program and
 // takes the port.
 func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
-	if _, err := c.Origin(); err != nil {
-		return nil, err
-	}
 	log, address := ground.Log.With("service", bus.Gateway), ground.Bus
 	address.User, address.Password = bus.Gateway, bus.Password(ground.Keys, bus.Gateway)
 	conn, err := bus.Connect(ctx, address, log)

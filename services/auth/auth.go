@@ -19,7 +19,6 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	PublicURL       string `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"where browsers reach the system; links in mails begin with it"`
 	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known or not supported"`
 }
 
@@ -37,7 +36,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { l.Notice(w, r, http.StatusNotFound, "unknown", "") })
 	initialize.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
-	handler, err := l.Guard(mux, c.PublicURL)
+	handler, err := l.Guard(mux, s.PublicURL)
 	if err != nil {
 		return err
 	}

@@ -147,9 +147,9 @@ func TestWhatUsersIsAsked(t *testing.T) {
 		form      url.Values
 		want      proto.Message
 	}{
-		{"open", initPath + "?" + mailed("code", "guter kxd").Encode(), nil, &usersv1.CheckInitializationRequest{UserId: "u1", Code: "GUTERKXD"}},
-		{"complete", initPath, filled("password", " p w ", "confirmation", " p w "), &usersv1.CompleteInitializationRequest{UserId: "u1", Code: "GUTERKXD", Password: " p w "}},
-		{"resend", initPath + "/resend", mailed(), &usersv1.RequestInitializationMailRequest{UserId: "u1"}},
+		{"open", initPath + "?" + mailed("code", "guter kxd").Encode(), nil, &usersv1.CheckCodeRequest{Kind: "init", UserId: "u1", Code: "GUTERKXD"}},
+		{"complete", initPath, filled("password", " p w ", "confirmation", " p w "), &usersv1.CompleteCodeRequest{Kind: "init", UserId: "u1", Code: "GUTERKXD", Password: " p w "}},
+		{"resend", initPath + "/resend", mailed(), &usersv1.RequestCodeRequest{Kind: "init", UserId: "u1"}},
 		{"different passwords", initPath, filled("confirmation", "x"), nil},
 		{"no code", initPath, filled("code", ""), nil},
 		{"no user", initPath, filled("userID", ""), nil},
@@ -223,7 +223,7 @@ func TestRetry(t *testing.T) {
 func TestStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Config{
-		{PublicURL: public, DefaultLanguage: "ko"}, {PublicURL: public}, {PublicURL: "login.example.com", DefaultLanguage: "en"}, {DefaultLanguage: "en"},
+		{DefaultLanguage: "tlh"}, {},
 	} {
 		s := kit.Open(t, testkit.Ground(t))
 		if err := New(t.Context(), s, c); err == nil {

@@ -122,7 +122,7 @@ func TestSettingAPassword(t *testing.T) {
 				t.Errorf("login name %q", login)
 			}
 			asked := u.requests()
-			last, _ := asked[len(asked)-1].(*usersv1.CompleteInitializationRequest)
+			last, _ := asked[len(asked)-1].(*usersv1.CompleteCodeRequest)
 			if len(asked) != 2 || last.GetPassword() != "Tr0ub4dor3" || last.GetCode() != "GUTERKXD" {
 				t.Errorf("users was asked %v", asked)
 			}
@@ -163,9 +163,9 @@ var states = []struct {
 	{"form-wrong-code", mailed(), []string{"code", "wrong222", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.form"},
 	{"form-wrong-password", mailed(), []string{"password", "short", "confirmation", "short"}, "init.form"},
 	{"form-mismatch", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
-	{"expired", mailed("code", "EXPIRED2"), nil, "init.expired"},
+	{"expired", mailed("code", "EXPIRED2"), nil, "expired"},
 	{"resent", mailed("code", "EXPIRED2"), []string{}, "init.resent"},
-	{"locked", mailed("code", "LOCKED22"), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.locked"},
+	{"locked", mailed("code", "LOCKED22"), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "locked"},
 	{"done", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.done"},
 	{"away", mailed("code", "AWAY2222"), nil, "away"},
 	{"malformed", mailed("userID", ""), nil, "malformed"},

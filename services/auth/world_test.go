@@ -45,9 +45,9 @@ type users struct {
 
 // faults that the code or the password brings about, as the real service declares them.
 var faults = map[string]*fault.Fault{
-	"WRONG222":   fault.New(fault.Invalid, "INIT_CODE_INVALID", "The code is wrong"),
-	"OVERDUE2":   fault.New(fault.Precondition, "INIT_CODE_EXPIRED", "The code has expired"),
-	"LOCKED22":   fault.New(fault.Exhausted, "INIT_CODE_LOCKED", "Too many wrong codes"),
+	"WRONG222":   fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong"),
+	"OVERDUE2":   fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired"),
+	"LOCKED22":   fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes"),
 	"BUSY2222":   fault.ErrOverloaded,
 	"AWAY2222":   fault.ErrUnavailable.After(1),
 	"SLOW2222":   fault.ErrDeadline,
@@ -79,15 +79,15 @@ func (u *users) requests() []proto.Message {
 	return u.calls
 }
 
-func (u *users) CheckInitialization(_ context.Context, r *usersv1.CheckInitializationRequest) (*usersv1.CheckInitializationResponse, error) {
+func (u *users) CheckCode(_ context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
 	u.called(r)
 	if r.Code == "AWAY2222" {
 		return nil, faults[r.Code]
 	}
-	return &usersv1.CheckInitializationResponse{Expired: r.Code == "EXPIRED2"}, nil
+	return &usersv1.CheckCodeResponse{Expired: r.Code == "EXPIRED2"}, nil
 }
 
-func (u *users) CompleteInitialization(_ context.Context, r *usersv1.CompleteInitializationRequest) (*usersv1.CompleteInitializationResponse, error) {
+func (u *users) CompleteCode(_ context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {
 	u.called(r)
 	f := faults[r.Code]
 	if f == nil && r.UserId != "has-one" {
@@ -98,15 +98,15 @@ func (u *users) CompleteInitialization(_ context.Context, r *usersv1.CompleteIni
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return &usersv1.CompleteInitializationResponse{LoginName: cmp.Or(u.loginName, "ada@example.com")}, nil
+	return &usersv1.CompleteCodeResponse{LoginName: cmp.Or(u.loginName, "ada@example.com")}, nil
 }
 
-func (u *users) RequestInitializationMail(_ context.Context, r *usersv1.RequestInitializationMailRequest) (*usersv1.RequestInitializationMailResponse, error) {
+func (u *users) RequestCode(_ context.Context, r *usersv1.RequestCodeRequest) (*usersv1.RequestCodeResponse, error) {
 	u.called(r)
 	if r.UserId == "busy" {
 		return nil, fault.ErrOverloaded
 	}
-	return &usersv1.RequestInitializationMailResponse{}, nil
+	return &usersv1.RequestCodeResponse{}, nil
 }
 
 // serve answers as the service users until the test ends.
@@ -128,8 +128,13 @@ func (u *users) serve(t *testing.T, g boot.Ground) {
 // open runs the service without users and answers with its pages as a browser reaches them.
 func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	t.Helper()
+	address, err := boot.ParsePublicURL(publicURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.PublicURL = address
 	s := kit.Open(t, g)
-	if err := New(t.Context(), s, Config{PublicURL: publicURL, DefaultLanguage: "en"}); err != nil {
+	if err := New(t.Context(), s, Config{DefaultLanguage: "en"}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

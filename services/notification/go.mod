@@ -9,7 +9,6 @@ require (
 	github.com/wneessen/go-mail v0.8.1
 	go.opentelemetry.io/otel/trace v1.47.0
 	golang.org/x/net v0.60.0
-	golang.org/x/text v0.43.0
 	google.golang.org/protobuf v1.36.12
 	herald/shared v0.0.0
 )
@@ -70,6 +69,7 @@ require (
 	golang.org/x/exp v0.0.0-20260820142414-ca536658362e // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/genproto v0.0.0-20261019180522-ce908d29299b // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // indirect

@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/idna"
-
 	"herald/services/notification/internal/api"
 	"herald/services/notification/internal/intake"
 	"herald/services/notification/internal/mail"
@@ -26,10 +24,9 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	PublicURL string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"where browsers reach the system; links in mails begin with it"`
-	SMTP      secret.Text `env:"HERALD_SMTP_URL" help:"mail relay, smtp://user:password@host:587 or smtps://user:password@host:465; ?starttls=required refuses to send without encryption"`
-	MailFrom  string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
-	MaxLimit  int64       `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	SMTP     secret.Text `env:"HERALD_SMTP_URL" help:"mail relay, smtp://user:password@host:587 or smtps://user:password@host:465; ?starttls=required refuses to send without encryption"`
+	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
+	MaxLimit int64       `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
 }
 
 // Migrations make the service's tables.
@@ -49,10 +46,6 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 	if err := page.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
-	public, domain, err := origin(c.PublicURL)
-	if err != nil {
-		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
-	}
 	if c.SMTP.Empty() {
 		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as smtp://user:password@mail.example.com:587")
 	}
@@ -65,24 +58,18 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 	}
 	return &mail.Sender{
 		Store: store.Store{DB: s.DB}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
-		From: c.MailFrom, PublicURL: public, Domain: domain, Now: s.Now, Log: s.Log,
+		From: c.MailFrom, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
 		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1),
 	}, nil
 }
 
-// origin is the public URL without a slash at its end, and its host as the domain of a
-// Message-ID (RFC 5322, section 3.6.4).
-func origin(address string) (public, domain string, err error) {
-	public = strings.TrimSuffix(address, "/")
-	u, err := url.Parse(public)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || strings.ContainsAny(public, "?#") {
-		return "", "", fmt.Errorf("%q is not a URL such as https://login.example.com", address)
+// mailDomain is the public host as the domain of a Message-ID (RFC 5322, section 3.6.4).
+func mailDomain(public *url.URL) string {
+	host := public.Hostname()
+	if strings.Contains(host, ":") {
+		return "[IPv6:" + host + "]"
 	}
-	if strings.Contains(u.Hostname(), ":") {
-		return public, "[IPv6:" + u.Hostname() + "]", nil
-	}
-	domain, err = idna.ToASCII(u.Hostname())
-	return public, domain, err
+	return host
 }
 
 func start(s *boot.Service, c Config, sender *mail.Sender) error {

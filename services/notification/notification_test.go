@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"sync"
 	"testing"
@@ -100,7 +101,8 @@ func (w *world) open(s setup) *boot.Service {
 	if err != nil {
 		w.Fatal(err)
 	}
-	c := Config{PublicURL: "https://login.example.com/", SMTP: secret.NewText(w.relay.URL()), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
+	service.PublicURL = &url.URL{Scheme: "https", Host: "login.example.com"}
+	c := Config{SMTP: secret.NewText(w.relay.URL()), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
 	if s.config != nil {
 		s.config(&c)
 	}

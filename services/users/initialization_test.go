@@ -37,7 +37,7 @@ func (w *world) initial(name string) string {
 }
 
 func (w *world) complete(userID, code, password string) (string, error) {
-	r, err := w.auth.CompleteInitialization(w.Context(), &usersv1.CompleteInitializationRequest{UserId: userID, Code: code, Password: password})
+	r, err := w.auth.CompleteCode(w.Context(), &usersv1.CompleteCodeRequest{Kind: "init", UserId: userID, Code: code, Password: password})
 	return r.GetLoginName(), err
 }
 
@@ -64,7 +64,7 @@ func TestInitialization(t *testing.T) {
 	if left := time.Until(m.Expiry.AsTime()); left < 71*time.Hour || left > 72*time.Hour {
 		t.Errorf("the code lives for %s", left)
 	}
-	check, err := w.auth.CheckInitialization(t.Context(), &usersv1.CheckInitializationRequest{UserId: id, Code: m.Code})
+	check, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id, Code: m.Code})
 	if err != nil || check.Expired || w.state(id) != usersv1.UserState_USER_STATE_INITIAL {
 		t.Errorf("opening the link: %v, %v", check, err)
 	}
@@ -82,7 +82,7 @@ func TestInitialization(t *testing.T) {
 		t.Errorf("after it: %v, %v", u, err)
 	}
 	_, err = w.complete(id, m.Code, "correct horse")
-	refused(t, err, "INIT_CODE_INVALID")
+	refused(t, err, "CODE_INVALID")
 	_, err = w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id})
 	refused(t, err, "USER_NOT_INITIAL")
 	w.login(w.admin, id, "")
@@ -116,28 +116,28 @@ func TestInitializationGuesses(t *testing.T) {
 	right, foreign := w.mail(id).Code, w.mail(other).Code
 	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7], "' or 1=1", "\x00", "ÄÖÜ", "AAAA2222"} {
 		_, err := w.complete(id, guess, "correct horse")
-		refused(t, err, "INIT_CODE_INVALID")
+		refused(t, err, "CODE_INVALID")
 		if t.Failed() {
 			t.Fatalf("guess %d", i)
 		}
 	}
 	_, err := w.complete(id, right, "correct horse")
-	refused(t, err, "INIT_CODE_LOCKED")
+	refused(t, err, "CODE_LOCKED")
 	if w.state(id) != usersv1.UserState_USER_STATE_INITIAL {
 		t.Error("the right code after ten wrong ones was taken")
 	}
 	for range 10 {
 		_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-		refused(t, err, "INIT_CODE_INVALID")
+		refused(t, err, "CODE_INVALID")
 	}
 	_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-	refused(t, err, "INIT_CODE_LOCKED") // as for somebody
+	refused(t, err, "CODE_LOCKED") // as for somebody
 
 	if _, err := w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.complete(id, right, "correct horse")
-	refused(t, err, "INIT_CODE_INVALID") // superseded
+	refused(t, err, "CODE_INVALID") // superseded
 	if _, err = w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
 		t.Errorf("the new mail's code: %v", err)
 	}
@@ -192,22 +192,22 @@ func TestInitializationExpires(t *testing.T) {
 	code := w.mail(id).Code
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	later(72*time.Hour - time.Minute)
-	if r, err := w.auth.CheckInitialization(t.Context(), &usersv1.CheckInitializationRequest{UserId: id, Code: code}); err != nil || r.Expired {
+	if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id, Code: code}); err != nil || r.Expired {
 		t.Errorf("within 72 hours: %v, %v", r, err)
 	}
 	later(2 * time.Minute)
 	for guess, expired := range map[string]bool{code: true, "AAAAAAAA": false} {
-		r, err := w.auth.CheckInitialization(t.Context(), &usersv1.CheckInitializationRequest{UserId: id, Code: guess})
+		r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id, Code: guess})
 		if err != nil || r.Expired != expired {
 			t.Errorf("after 72 hours: %v, %v", r, err)
 		}
 	}
 	_, err := w.complete(id, code, "correct horse")
-	refused(t, err, "INIT_CODE_EXPIRED")
+	refused(t, err, "CODE_EXPIRED")
 
 	request := func(userID string) {
 		t.Helper()
-		if _, err := w.auth.RequestInitializationMail(t.Context(), &usersv1.RequestInitializationMailRequest{UserId: userID}); err != nil {
+		if _, err := w.auth.RequestCode(t.Context(), &usersv1.RequestCodeRequest{Kind: "init", UserId: userID}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -24,7 +24,7 @@ func TestFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		admin, err := users.New(t.Context(), s, users.Config{PublicURL: "https://id.example.com", MaxLimit: 1000, TokenFile: file})
+		admin, err := users.New(t.Context(), s, users.Config{MaxLimit: 1000, TokenFile: file})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,17 +57,6 @@ func TestFirstStart(t *testing.T) {
 	start()
 	if _, err := os.Stat(file + ".new"); !os.IsNotExist(err) || read(t, file) != token {
 		t.Error("a file that no start wrote was kept")
-	}
-}
-
-func TestWrongPublicURL(t *testing.T) {
-	t.Parallel()
-	s := kit.Open(t, testkit.Ground(t))
-	defer s.Close()
-	for _, url := range []string{"", "localhost:8080", "https://", "://"} {
-		if _, err := users.New(t.Context(), s, users.Config{PublicURL: url}); err == nil || !strings.Contains(err.Error(), "HERALD_PUBLIC_URL") {
-			t.Errorf("%q: %v", url, err)
-		}
 	}
 }
 

@@ -4,8 +4,6 @@ package users
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"runtime"
 	"time"
 
@@ -21,8 +19,7 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	PublicURL string `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"where browsers reach the system; links in mails begin with it"`
-	MaxLimit  int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
 	// TokenFile gets the administrator's personal access token at the first start;
 	// empty for no token.
 	TokenFile string `env:"HERALD_ADMIN_PAT_FILE" help:"file for the administrator's personal access token, written at the first start"`
@@ -40,22 +37,18 @@ const waitingHashes = 64
 
 // New registers the service and makes what a first start needs.
 func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
-	public, err := url.Parse(c.PublicURL)
-	if err != nil || public.Hostname() == "" {
-		return Administrator{}, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", c.PublicURL)
-	}
 	if err := page.CheckMax(c.MaxLimit); err != nil {
 		return Administrator{}, err
 	}
 	db := store.Store{Journal: s.Journal}
 	passwords := password.NewHasher(runtime.GOMAXPROCS(0), waitingHashes)
-	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: public.Hostname(), TokenFile: c.TokenFile})
+	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {
 		return Administrator{}, err
 	}
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, api.Users{
-		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: public, MaxLimit: c.MaxLimit,
+		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 	})
 }
 

@@ -45,7 +45,7 @@ func startWorld(t testing.TB, g boot.Ground) *world {
 	w := &world{TB: t, ground: g}
 	w.service = kit.Open(t, g)
 	file := t.TempDir() + "/admin.pat"
-	if _, err := users.New(t.Context(), w.service, users.Config{PublicURL: "http://localhost:8080", MaxLimit: 1000, TokenFile: file}); err != nil {
+	if _, err := users.New(t.Context(), w.service, users.Config{MaxLimit: 1000, TokenFile: file}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.service)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
@@ -25,9 +26,11 @@ import (
 // Ground is what a process gives to every service that it runs.
 type Ground struct {
 	Telemetry
-	Health  *Health
-	Keys    secret.Keys
-	Streams event.StreamConfig
+	Health *Health
+	Keys   secret.Keys
+	// PublicURL is where browsers reach the system (see ParsePublicURL).
+	PublicURL *url.URL
+	Streams   event.StreamConfig
 	// Bus is where NATS is; each service logs in as itself.
 	Bus bus.Address
 	Now func() time.Time

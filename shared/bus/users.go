@@ -39,7 +39,7 @@ func Users() ([]User, error) {
 		services = append(services, m.Owner())
 		callers := m.Access.Internal
 		if len(m.Rules) > 0 {
-			callers = []string{Gateway}
+			callers = append([]string{Gateway}, m.Access.Forwarded...)
 		}
 		for _, name := range callers {
 			calls[name] = append(calls[name], m.Subject())

@@ -17,14 +17,14 @@ var services = []string{"auth", "notification", "text", "users"}
 
 // publishers says who may publish on a subject; everybody else must be refused.
 var publishers = map[string][]string{
-	"rpc.herald.users.v1.Users.GetUser":                {"gateway"},
-	"rpc.herald.users.v1.Users.ResolveToken":           {"gateway"},
-	"rpc.herald.users.v1.Users.PrepareMail":            {"notification"},
-	"rpc.herald.users.v1.Users.CompleteInitialization": {"auth"},
-	"rpc.herald.users.v1.Users.Nothing":                {},
-	"rpc.herald.text.v1.Text.GetMessageText":           {"gateway"},
-	"rpc.herald.text.v1.Text.ResolveMessageText":       {"notification"},
-	"rpc.herald.auth.v1.Auth.ServePage":                {"gateway"},
+	"rpc.herald.users.v1.Users.GetUser":          {"gateway"},
+	"rpc.herald.users.v1.Users.ResolveToken":     {"gateway"},
+	"rpc.herald.users.v1.Users.PrepareMail":      {"notification"},
+	"rpc.herald.users.v1.Users.CompleteCode":     {"auth"},
+	"rpc.herald.users.v1.Users.Nothing":          {},
+	"rpc.herald.text.v1.Text.GetMessageText":     {"gateway"},
+	"rpc.herald.text.v1.Text.ResolveMessageText": {"notification"},
+	"rpc.herald.auth.v1.Auth.ServePage":          {"gateway"},
 
 	"events.users.org.created.o":   {"users", "operator"},
 	"events.text.any.thing.o":      {"text", "operator"},

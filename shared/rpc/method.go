@@ -106,6 +106,8 @@ func (m Method) check() error {
 		return fmt.Errorf("the request has no field %q", a.Project)
 	case len(a.Internal) > 0 && len(m.Rules) > 0:
 		return fmt.Errorf("an internal method has no REST path")
+	case len(a.Forwarded) > 0 && a.Permission == "" && !a.Authenticated:
+		return fmt.Errorf("only a user's call is forwarded")
 	case len(a.Internal) == 0 && len(m.Rules) == 0:
 		return fmt.Errorf("a public method needs a REST path")
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -145,7 +146,7 @@ func Ground(t testing.TB) boot.Ground {
 		t.Fatal(err)
 	}
 	return boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(), Bus: bus.Address{Server: server},
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(), PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
 		Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,6 +32,7 @@ import (
 // Config is the settings of the all-in-one, beside those of the services.
 type Config struct {
 	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
+	PublicURL   string      `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
 	InboxListen string      `env:"HERALD_INBOX_LISTEN" envDefault:"127.0.0.1:8025" help:"address of the page that shows the mails"`
 	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0" help:"address for programs that subscribe to events; port 0 takes any that is free"`
 	Database    secret.Text `env:"HERALD_DATABASE_URL" help:"Postgres server to use instead of a local one; its role needs CREATEDB and CREATEROLE"`
@@ -99,27 +101,32 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 	if err != nil {
 		return err
 	}
+	public, err := s.publicURL()
+	if err != nil {
+		return err
+	}
 	s.ground = boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Now: time.Now,
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public, Now: time.Now,
 		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: 1},
 	}
 	if s.services.Users.TokenFile == "" {
 		s.services.Users.TokenFile = s.file("admin.pat")
 	}
-	return s.publicURL()
+	return nil
 }
 
 func (s *system) file(name string) string { return filepath.Join(s.DataDir, name) }
 
-// publicURL gives all services the one address that links are made of.
-func (s *system) publicURL() error {
-	public, err := s.services.Gateway.Origin()
-	for _, setting := range []*string{
-		&s.services.Gateway.PublicURL, &s.services.Users.PublicURL, &s.services.Notification.PublicURL, &s.services.Auth.PublicURL,
-	} {
-		*setting = public
+// publicURL is the setting, or localhost at the gateway's port.
+func (s *system) publicURL() (*url.URL, error) {
+	if s.PublicURL != "" {
+		return boot.ParsePublicURL(s.PublicURL)
 	}
-	return err
+	_, port, err := net.SplitHostPort(s.services.Gateway.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("HERALD_LISTEN: %w", err)
+	}
+	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
 // start brings up the servers side by side, then the services side by side, then
@@ -215,7 +222,7 @@ func (s *system) welcome(out io.Writer) {
 	if s.nats != nil && s.NATSListen != "" {
 		fmt.Fprintf(out, "events: %s\n", s.file("subscriber.url"))
 	}
-	fmt.Fprintf(out, "ready %s\n", s.services.Gateway.PublicURL)
+	fmt.Fprintf(out, "ready %s\n", s.ground.PublicURL)
 }
 
 // shown is an address as a browser on this machine takes it.

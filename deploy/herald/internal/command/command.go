@@ -53,6 +53,7 @@ func run() *cobra.Command {
 // single is the settings of a process that runs one service.
 type single struct {
 	Database     secret.Text `env:"HERALD_DATABASE_URL" help:"the service's own database, as its own role; without a user, herald_<service> with the password that is derived from the master key"`
+	PublicURL    string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"the address that browsers and mails use"`
 	NATS         string      `env:"HERALD_NATS_URL" help:"NATS server, such as nats://nats:4222"`
 	MasterKey    secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; a second line is the key before the last rotation"`
 	MaxBytes     int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size at which the stream of events is full"`
@@ -80,6 +81,10 @@ func prepare(ctx context.Context, name string, logs io.Writer) (*process, error)
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
 	}
+	public, err := boot.ParsePublicURL(p.PublicURL)
+	if err != nil {
+		return nil, err
+	}
 	if p.NATS == "" {
 		return nil, errors.New("HERALD_NATS_URL is not set; such as nats://nats:4222")
 	}
@@ -88,7 +93,7 @@ func prepare(ctx context.Context, name string, logs io.Writer) (*process, error)
 		return nil, err
 	}
 	p.ground = boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, Bus: bus.Address{URL: p.NATS},
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public, Bus: bus.Address{URL: p.NATS},
 		Streams: event.StreamConfig{MaxBytes: p.MaxBytes, Replicas: p.NATSReplicas}, Now: time.Now,
 	}
 	p.ground.Health.Starting()

@@ -12,9 +12,9 @@ import (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	codeInvalid      = "INIT_CODE_INVALID"
-	codeExpired      = "INIT_CODE_EXPIRED"
-	codeLocked       = "INIT_CODE_LOCKED"
+	codeInvalid      = "CODE_INVALID"
+	codeExpired      = "CODE_EXPIRED"
+	codeLocked       = "CODE_LOCKED"
 	passwordRequired = "PASSWORD_REQUIRED"
 	passwordPrefix   = "PASSWORD_"
 )
@@ -71,9 +71,9 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	case f.ID == codeInvalid:
 		p.form(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
 	case f.ID == codeExpired:
-		p.offerMail(w, r, f.HTTPStatus(), "init.expired")
+		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == codeLocked:
-		p.offerMail(w, r, f.HTTPStatus(), "init.locked")
+		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix):
 		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:

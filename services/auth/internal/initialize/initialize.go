@@ -88,12 +88,12 @@ func parse(r *http.Request) (url.Values, error) {
 // open shows the form. It asks users about the code first, as one that has expired is
 // better said before somebody thinks of a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
-	checked, err := p.Users.CheckInitialization(r.Context(), &usersv1.CheckInitializationRequest{UserId: r.UserID, Code: r.Code})
+	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: r.UserID, Code: r.Code})
 	switch {
 	case err != nil:
 		p.refused(w, r, err)
 	case checked.Expired:
-		p.offerMail(w, r, http.StatusBadRequest, "init.expired")
+		p.offerMail(w, r, http.StatusBadRequest, "expired")
 	default:
 		p.form(w, r, http.StatusOK, wrong{})
 	}
@@ -104,7 +104,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.form(w, r, http.StatusBadRequest, faulty)
 		return
 	}
-	done, err := p.Users.CompleteInitialization(r.Context(), &usersv1.CompleteInitializationRequest{UserId: r.UserID, Code: r.Code, Password: r.password})
+	done, err := p.Users.CompleteCode(r.Context(), &usersv1.CompleteCodeRequest{Kind: "init", UserId: r.UserID, Code: r.Code, Password: r.password})
 	if err != nil {
 		p.refused(w, r, err)
 		return
@@ -116,7 +116,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 func (r request) mistake() wrong {
 	switch {
 	case r.Code == "":
-		return wrong{Field: "code", Key: "INIT_CODE_REQUIRED"}
+		return wrong{Field: "code", Key: "CODE_REQUIRED"}
 	case r.PasswordSet:
 		return wrong{}
 	case r.password == "":
@@ -131,7 +131,7 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. Whoever asks for whom, the answer is the same.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if _, err := p.Users.RequestInitializationMail(r.Context(), &usersv1.RequestInitializationMailRequest{UserId: r.UserID}); err != nil {
+	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: "init", UserId: r.UserID}); err != nil {
 		p.refused(w, r, err)
 		return
 	}

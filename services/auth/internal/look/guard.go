@@ -7,15 +7,11 @@ import (
 )
 
 // Guard puts the headers of every page before a handler, and refuses forms that another
-// site posts. publicURL is where browsers reach the pages; its origin is the only one
+// site posts. public is where browsers reach the pages; its origin is the only one
 // that counts where a browser does not say itself that a request comes from its own site.
-func (l *Look) Guard(next http.Handler, publicURL string) (http.Handler, error) {
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not a URL such as https://login.example.com", publicURL)
-	}
+func (l *Look) Guard(next http.Handler, public *url.URL) (http.Handler, error) {
 	own := http.NewCrossOriginProtection()
-	if err := own.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+	if err := own.AddTrustedOrigin(public.String()); err != nil {
 		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
 	}
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -38,7 +38,7 @@ func TestTexts(t *testing.T) {
 			if text == "" || text != strings.TrimSpace(text) || !utf8.ValidString(text) || strings.ContainsAny(text, "\n\t{}<>") {
 				t.Errorf("%s %s: %q", tag, key, text)
 			}
-			if key == "direction" || key == "init.code" {
+			if key == "direction" || key == "code" {
 				continue // the same in many languages
 			}
 			if other := seen[key+text]; other != "" {
@@ -69,7 +69,7 @@ func sources(t *testing.T) string {
 }
 
 // users' own reasons against a password reach a page by the fault's id.
-var ofUsers = []string{"INIT_CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT"}
+var ofUsers = []string{"CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT"}
 
 func TestEveryTextIsUsed(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 // Notifications implements the contract.
 type Notifications struct {
+	notificationv1.UnimplementedNotificationsServer
 	Store store.Store
 	// MaxLimit is the largest page of a list.
 	MaxLimit int64

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/render"
+	"herald/shared/render"
 	"herald/services/notification/internal/send"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"

@@ -17,9 +17,9 @@ import (
 )
 
 type api struct {
-	textv1.UnsafeTextServer // a method that is missing here does not compile
-	catalog                 domain.Catalog
-	store                   store.Store
+	textv1.UnimplementedTextServer
+	catalog domain.Catalog
+	store   store.Store
 }
 
 // New returns the service's methods.

@@ -17,6 +17,7 @@ import (
 
 // Users implements the contract.
 type Users struct {
+	usersv1.UnimplementedUsersServer
 	Store     store.Store
 	Passwords *password.Hasher
 	Codes     domain.Coder

@@ -62,22 +62,22 @@ func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (
 	return out, nil
 }
 
-// CheckInitialization tells whoever has the right code that it has expired. Guesses
+// CheckCode tells whoever has the right code that it has expired. Guesses
 // learn nothing from it: a live code and a wrong one look alike.
-func (u Users) CheckInitialization(ctx context.Context, r *usersv1.CheckInitializationRequest) (*usersv1.CheckInitializationResponse, error) {
+func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
 	code, _, err := u.Store.Code(ctx, r.UserId, domain.PurposeInit)
 	if err != nil {
 		return nil, err
 	}
 	right := u.Codes.Right(domain.PurposeInit, r.UserId, r.Code, code.MAC)
-	return &usersv1.CheckInitializationResponse{Expired: right && u.expired(code)}, nil
+	return &usersv1.CheckCodeResponse{Expired: right && u.expired(code)}, nil
 }
 
 func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now().Before(*c.ExpiresAt) }
 
-// CompleteInitialization takes the mailed code and makes the user active. The guess
+// CompleteCode takes the mailed code and makes the user active. The guess
 // is counted before it is looked at; a password that the policy refuses costs none.
-func (u Users) CompleteInitialization(ctx context.Context, r *usersv1.CompleteInitializationRequest) (*usersv1.CompleteInitializationResponse, error) {
+func (u Users) CompleteCode(ctx context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {
 	if r.Password != "" {
 		if err := password.Check(r.Password); err != nil {
 			return nil, refusal(err, "password")
@@ -116,13 +116,13 @@ func (u Users) CompleteInitialization(ctx context.Context, r *usersv1.CompleteIn
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.CompleteInitializationResponse{LoginName: done.UserName}, nil
+	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, nil
 }
 
-// RequestInitializationMail sends the mail again. Whoever asks for whom, the answer
+// RequestCode sends the mail again. Whoever asks for whom, the answer
 // is the same.
-func (u Users) RequestInitializationMail(ctx context.Context, r *usersv1.RequestInitializationMailRequest) (*usersv1.RequestInitializationMailResponse, error) {
+func (u Users) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) (*usersv1.RequestCodeResponse, error) {
 	requested := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
 	_, err := u.Store.RequestCode(ctx, r.UserId, *u.newCode(r.UserId), domain.CodePause, requested)
-	return &usersv1.RequestInitializationMailResponse{}, err
+	return &usersv1.RequestCodeResponse{}, err
 }

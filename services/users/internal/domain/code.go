@@ -30,9 +30,9 @@ const (
 
 // Faults of mailed codes. A used, superseded, foreign or invented code is wrong.
 var (
-	ErrCodeInvalid  = fault.New(fault.Invalid, "INIT_CODE_INVALID", "The code is wrong").On("code", "is wrong")
-	ErrCodeExpired  = fault.New(fault.Precondition, "INIT_CODE_EXPIRED", "The code has expired; ask for a new mail")
-	ErrCodeLocked   = fault.New(fault.Exhausted, "INIT_CODE_LOCKED", "Too many wrong codes; ask for a new mail")
+	ErrCodeInvalid  = fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong").On("code", "is wrong")
+	ErrCodeExpired  = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
+	ErrCodeLocked   = fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes; ask for a new mail")
 	ErrMailObsolete = fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE", "The mail is no longer wanted: its code was used or replaced")
 )
 

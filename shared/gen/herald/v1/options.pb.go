@@ -37,7 +37,10 @@ type Access struct {
 	// No token is asked for.
 	Public bool `protobuf:"varint,4,opt,name=public,proto3" json:"public,omitempty"`
 	// The services that may call the method; nobody outside reaches it.
-	Internal      []string `protobuf:"bytes,5,rep,name=internal,proto3" json:"internal,omitempty"`
+	Internal []string `protobuf:"bytes,5,rep,name=internal,proto3" json:"internal,omitempty"`
+	// The services that may pass a user's call on to a method with a permission, which
+	// then decides about the user as if the gateway had sent it.
+	Forwarded     []string `protobuf:"bytes,6,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -103,6 +106,13 @@ func (x *Access) GetPublic() bool {
 func (x *Access) GetInternal() []string {
 	if x != nil {
 		return x.Internal
+	}
+	return nil
+}
+
+func (x *Access) GetForwarded() []string {
+	if x != nil {
+		return x.Forwarded
 	}
 	return nil
 }
@@ -272,7 +282,7 @@ var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\x9c\x01\n" +
+	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xba\x01\n" +
 	"\x06Access\x12\x1e\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\tR\n" +
@@ -280,7 +290,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12$\n" +
 	"\rauthenticated\x18\x03 \x01(\bR\rauthenticated\x12\x16\n" +
 	"\x06public\x18\x04 \x01(\bR\x06public\x12\x1a\n" +
-	"\binternal\x18\x05 \x03(\tR\binternal\"#\n" +
+	"\binternal\x18\x05 \x03(\tR\binternal\x12\x1c\n" +
+	"\tforwarded\x18\x06 \x03(\tR\tforwarded\"#\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"9\n" +
 	"\x05Event\x12\x1c\n" +

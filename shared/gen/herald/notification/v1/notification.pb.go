@@ -196,7 +196,7 @@ func (x *ListNotificationsResponse) GetResult() []*Notification {
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// init: the initialize-user mail.
+	// init, verifyemail, passwordreset or test.
 	Kind          string            `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	State         NotificationState `protobuf:"varint,3,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
 	Attempts      []*Attempt        `protobuf:"bytes,4,rep,name=attempts,proto3" json:"attempts,omitempty"`
@@ -339,6 +339,193 @@ func (x *Attempt) GetReply() string {
 	return ""
 }
 
+type ResendNotificationRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	UserId         string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	NotificationId string                 `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ResendNotificationRequest) Reset() {
+	*x = ResendNotificationRequest{}
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResendNotificationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResendNotificationRequest) ProtoMessage() {}
+
+func (x *ResendNotificationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResendNotificationRequest.ProtoReflect.Descriptor instead.
+func (*ResendNotificationRequest) Descriptor() ([]byte, []int) {
+	return file_herald_notification_v1_notification_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ResendNotificationRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ResendNotificationRequest) GetNotificationId() string {
+	if x != nil {
+		return x.NotificationId
+	}
+	return ""
+}
+
+type ResendNotificationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mail that is sent: the same where it had not ended, else a new one.
+	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ResendNotificationResponse) Reset() {
+	*x = ResendNotificationResponse{}
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResendNotificationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResendNotificationResponse) ProtoMessage() {}
+
+func (x *ResendNotificationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResendNotificationResponse.ProtoReflect.Descriptor instead.
+func (*ResendNotificationResponse) Descriptor() ([]byte, []int) {
+	return file_herald_notification_v1_notification_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ResendNotificationResponse) GetNotificationId() string {
+	if x != nil {
+		return x.NotificationId
+	}
+	return ""
+}
+
+type SendTestMailRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the mail goes; empty for the caller's own address.
+	Recipient     string `protobuf:"bytes,1,opt,name=recipient,proto3" json:"recipient,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendTestMailRequest) Reset() {
+	*x = SendTestMailRequest{}
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendTestMailRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendTestMailRequest) ProtoMessage() {}
+
+func (x *SendTestMailRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendTestMailRequest.ProtoReflect.Descriptor instead.
+func (*SendTestMailRequest) Descriptor() ([]byte, []int) {
+	return file_herald_notification_v1_notification_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SendTestMailRequest) GetRecipient() string {
+	if x != nil {
+		return x.Recipient
+	}
+	return ""
+}
+
+type SendTestMailResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With its one attempt, or none where the relay has not answered yet.
+	Notification  *Notification `protobuf:"bytes,1,opt,name=notification,proto3" json:"notification,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SendTestMailResponse) Reset() {
+	*x = SendTestMailResponse{}
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SendTestMailResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SendTestMailResponse) ProtoMessage() {}
+
+func (x *SendTestMailResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_notification_v1_notification_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SendTestMailResponse.ProtoReflect.Descriptor instead.
+func (*SendTestMailResponse) Descriptor() ([]byte, []int) {
+	return file_herald_notification_v1_notification_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SendTestMailResponse) GetNotification() *Notification {
+	if x != nil {
+		return x.Notification
+	}
+	return nil
+}
+
 var File_herald_notification_v1_notification_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_notification_proto_rawDesc = "" +
@@ -360,7 +547,16 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\aAttempt\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12?\n" +
 	"\x05state\x18\x02 \x01(\x0e2).herald.notification.v1.NotificationStateR\x05state\x12\x14\n" +
-	"\x05reply\x18\x03 \x01(\tR\x05reply*\xf5\x01\n" +
+	"\x05reply\x18\x03 \x01(\tR\x05reply\"]\n" +
+	"\x19ResendNotificationRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
+	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"E\n" +
+	"\x1aResendNotificationResponse\x12'\n" +
+	"\x0fnotification_id\x18\x01 \x01(\tR\x0enotificationId\"9\n" +
+	"\x13SendTestMailRequest\x12\"\n" +
+	"\trecipient\x18\x01 \x01(\tB\x04\x88\x82)\x01R\trecipient\"`\n" +
+	"\x14SendTestMailResponse\x12H\n" +
+	"\fnotification\x18\x01 \x01(\v2$.herald.notification.v1.NotificationR\fnotification*\xf5\x01\n" +
 	"\x11NotificationState\x12\"\n" +
 	"\x1eNOTIFICATION_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_QUEUED\x10\x01\x12\x1e\n" +
@@ -368,10 +564,15 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\x17NOTIFICATION_STATE_SENT\x10\x03\x12\x1f\n" +
 	"\x1bNOTIFICATION_STATE_RETRYING\x10\x04\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_FAILED\x10\x05\x12 \n" +
-	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xcf\x01\n" +
+	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xcc\x04\n" +
 	"\rNotifications\x12\xbd\x01\n" +
 	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"C\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notificationsB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xde\x01\n" +
+	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"a\x8a\x82)\f\n" +
+	"\n" +
+	"user.write\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\x99\x01\n" +
+	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\".\x8a\x82)\v\n" +
+	"\tiam.write\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_notification_proto_rawDescOnce sync.Once
@@ -386,32 +587,41 @@ func file_herald_notification_v1_notification_proto_rawDescGZIP() []byte {
 }
 
 var file_herald_notification_v1_notification_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_notification_v1_notification_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_herald_notification_v1_notification_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_herald_notification_v1_notification_proto_goTypes = []any{
-	(NotificationState)(0),            // 0: herald.notification.v1.NotificationState
-	(*ListNotificationsRequest)(nil),  // 1: herald.notification.v1.ListNotificationsRequest
-	(*ListNotificationsResponse)(nil), // 2: herald.notification.v1.ListNotificationsResponse
-	(*Notification)(nil),              // 3: herald.notification.v1.Notification
-	(*Attempt)(nil),                   // 4: herald.notification.v1.Attempt
-	(*v1.ListQuery)(nil),              // 5: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),            // 6: herald.v1.ListDetails
-	(*timestamppb.Timestamp)(nil),     // 7: google.protobuf.Timestamp
+	(NotificationState)(0),             // 0: herald.notification.v1.NotificationState
+	(*ListNotificationsRequest)(nil),   // 1: herald.notification.v1.ListNotificationsRequest
+	(*ListNotificationsResponse)(nil),  // 2: herald.notification.v1.ListNotificationsResponse
+	(*Notification)(nil),               // 3: herald.notification.v1.Notification
+	(*Attempt)(nil),                    // 4: herald.notification.v1.Attempt
+	(*ResendNotificationRequest)(nil),  // 5: herald.notification.v1.ResendNotificationRequest
+	(*ResendNotificationResponse)(nil), // 6: herald.notification.v1.ResendNotificationResponse
+	(*SendTestMailRequest)(nil),        // 7: herald.notification.v1.SendTestMailRequest
+	(*SendTestMailResponse)(nil),       // 8: herald.notification.v1.SendTestMailResponse
+	(*v1.ListQuery)(nil),               // 9: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),             // 10: herald.v1.ListDetails
+	(*timestamppb.Timestamp)(nil),      // 11: google.protobuf.Timestamp
 }
 var file_herald_notification_v1_notification_proto_depIdxs = []int32{
-	5, // 0: herald.notification.v1.ListNotificationsRequest.query:type_name -> herald.v1.ListQuery
-	6, // 1: herald.notification.v1.ListNotificationsResponse.details:type_name -> herald.v1.ListDetails
-	3, // 2: herald.notification.v1.ListNotificationsResponse.result:type_name -> herald.notification.v1.Notification
-	0, // 3: herald.notification.v1.Notification.state:type_name -> herald.notification.v1.NotificationState
-	4, // 4: herald.notification.v1.Notification.attempts:type_name -> herald.notification.v1.Attempt
-	7, // 5: herald.notification.v1.Attempt.time:type_name -> google.protobuf.Timestamp
-	0, // 6: herald.notification.v1.Attempt.state:type_name -> herald.notification.v1.NotificationState
-	1, // 7: herald.notification.v1.Notifications.ListNotifications:input_type -> herald.notification.v1.ListNotificationsRequest
-	2, // 8: herald.notification.v1.Notifications.ListNotifications:output_type -> herald.notification.v1.ListNotificationsResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	9,  // 0: herald.notification.v1.ListNotificationsRequest.query:type_name -> herald.v1.ListQuery
+	10, // 1: herald.notification.v1.ListNotificationsResponse.details:type_name -> herald.v1.ListDetails
+	3,  // 2: herald.notification.v1.ListNotificationsResponse.result:type_name -> herald.notification.v1.Notification
+	0,  // 3: herald.notification.v1.Notification.state:type_name -> herald.notification.v1.NotificationState
+	4,  // 4: herald.notification.v1.Notification.attempts:type_name -> herald.notification.v1.Attempt
+	11, // 5: herald.notification.v1.Attempt.time:type_name -> google.protobuf.Timestamp
+	0,  // 6: herald.notification.v1.Attempt.state:type_name -> herald.notification.v1.NotificationState
+	3,  // 7: herald.notification.v1.SendTestMailResponse.notification:type_name -> herald.notification.v1.Notification
+	1,  // 8: herald.notification.v1.Notifications.ListNotifications:input_type -> herald.notification.v1.ListNotificationsRequest
+	5,  // 9: herald.notification.v1.Notifications.ResendNotification:input_type -> herald.notification.v1.ResendNotificationRequest
+	7,  // 10: herald.notification.v1.Notifications.SendTestMail:input_type -> herald.notification.v1.SendTestMailRequest
+	2,  // 11: herald.notification.v1.Notifications.ListNotifications:output_type -> herald.notification.v1.ListNotificationsResponse
+	6,  // 12: herald.notification.v1.Notifications.ResendNotification:output_type -> herald.notification.v1.ResendNotificationResponse
+	8,  // 13: herald.notification.v1.Notifications.SendTestMail:output_type -> herald.notification.v1.SendTestMailResponse
+	11, // [11:14] is the sub-list for method output_type
+	8,  // [8:11] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_herald_notification_v1_notification_proto_init() }
@@ -425,7 +635,7 @@ func file_herald_notification_v1_notification_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_notification_v1_notification_proto_rawDesc), len(file_herald_notification_v1_notification_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,7 +21,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Notifications_ListNotifications_FullMethodName = "/herald.notification.v1.Notifications/ListNotifications"
+	Notifications_ListNotifications_FullMethodName  = "/herald.notification.v1.Notifications/ListNotifications"
+	Notifications_ResendNotification_FullMethodName = "/herald.notification.v1.Notifications/ResendNotification"
+	Notifications_SendTestMail_FullMethodName       = "/herald.notification.v1.Notifications/SendTestMail"
 )
 
 // NotificationsClient is the client API for Notifications service.
@@ -32,6 +34,11 @@ const (
 type NotificationsClient interface {
 	// Lists the mails to a user and every attempt to deliver them.
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
+	// Sends a mail again: at once where it waits for its next try, else anew, with a new
+	// code, as long as its user still needs it.
+	ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error)
+	// Sends one mail by the real path and answers with what the relay said.
+	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 }
 
 type notificationsClient struct {
@@ -52,6 +59,26 @@ func (c *notificationsClient) ListNotifications(ctx context.Context, in *ListNot
 	return out, nil
 }
 
+func (c *notificationsClient) ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResendNotificationResponse)
+	err := c.cc.Invoke(ctx, Notifications_ResendNotification_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *notificationsClient) SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SendTestMailResponse)
+	err := c.cc.Invoke(ctx, Notifications_SendTestMail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NotificationsServer is the server API for Notifications service.
 // All implementations should embed UnimplementedNotificationsServer
 // for forward compatibility.
@@ -60,6 +87,11 @@ func (c *notificationsClient) ListNotifications(ctx context.Context, in *ListNot
 type NotificationsServer interface {
 	// Lists the mails to a user and every attempt to deliver them.
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
+	// Sends a mail again: at once where it waits for its next try, else anew, with a new
+	// code, as long as its user still needs it.
+	ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error)
+	// Sends one mail by the real path and answers with what the relay said.
+	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
 }
 
 // UnimplementedNotificationsServer should be embedded to have
@@ -71,6 +103,12 @@ type UnimplementedNotificationsServer struct{}
 
 func (UnimplementedNotificationsServer) ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNotifications not implemented")
+}
+func (UnimplementedNotificationsServer) ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResendNotification not implemented")
+}
+func (UnimplementedNotificationsServer) SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SendTestMail not implemented")
 }
 func (UnimplementedNotificationsServer) testEmbeddedByValue() {}
 
@@ -110,6 +148,42 @@ func _Notifications_ListNotifications_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Notifications_ResendNotification_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResendNotificationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServer).ResendNotification(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Notifications_ResendNotification_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServer).ResendNotification(ctx, req.(*ResendNotificationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Notifications_SendTestMail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SendTestMailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServer).SendTestMail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Notifications_SendTestMail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServer).SendTestMail(ctx, req.(*SendTestMailRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Notifications_ServiceDesc is the grpc.ServiceDesc for Notifications service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +194,14 @@ var Notifications_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListNotifications",
 			Handler:    _Notifications_ListNotifications_Handler,
+		},
+		{
+			MethodName: "ResendNotification",
+			Handler:    _Notifications_ResendNotification_Handler,
+		},
+		{
+			MethodName: "SendTestMail",
+			Handler:    _Notifications_SendTestMail_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

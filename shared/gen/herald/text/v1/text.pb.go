@@ -9,6 +9,7 @@
 package textv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -108,7 +109,7 @@ func (x *ListLanguagesResponse) GetLanguages() []string {
 
 type GetMessageTextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// init: the initialize-user mail.
+	// init, verifyemail or passwordreset.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language      string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -313,6 +314,759 @@ func (x *CustomText) GetIsDefault() bool {
 	return false
 }
 
+// A text may hold placeholders such as {{.FirstName}}; sizes are in bytes.
+type SetMessageTextRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	Title         string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	PreHeader     string                 `protobuf:"bytes,4,opt,name=pre_header,json=preHeader,proto3" json:"pre_header,omitempty"`
+	Subject       string                 `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
+	Greeting      string                 `protobuf:"bytes,6,opt,name=greeting,proto3" json:"greeting,omitempty"`
+	Text          string                 `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
+	ButtonText    string                 `protobuf:"bytes,8,opt,name=button_text,json=buttonText,proto3" json:"button_text,omitempty"`
+	FooterText    string                 `protobuf:"bytes,9,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMessageTextRequest) Reset() {
+	*x = SetMessageTextRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMessageTextRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMessageTextRequest) ProtoMessage() {}
+
+func (x *SetMessageTextRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMessageTextRequest.ProtoReflect.Descriptor instead.
+func (*SetMessageTextRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SetMessageTextRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetPreHeader() string {
+	if x != nil {
+		return x.PreHeader
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetGreeting() string {
+	if x != nil {
+		return x.Greeting
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetButtonText() string {
+	if x != nil {
+		return x.ButtonText
+	}
+	return ""
+}
+
+func (x *SetMessageTextRequest) GetFooterText() string {
+	if x != nil {
+		return x.FooterText
+	}
+	return ""
+}
+
+type SetMessageTextResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMessageTextResponse) Reset() {
+	*x = SetMessageTextResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMessageTextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMessageTextResponse) ProtoMessage() {}
+
+func (x *SetMessageTextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMessageTextResponse.ProtoReflect.Descriptor instead.
+func (*SetMessageTextResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SetMessageTextResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type ResetMessageTextRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetMessageTextRequest) Reset() {
+	*x = ResetMessageTextRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetMessageTextRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetMessageTextRequest) ProtoMessage() {}
+
+func (x *ResetMessageTextRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetMessageTextRequest.ProtoReflect.Descriptor instead.
+func (*ResetMessageTextRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ResetMessageTextRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ResetMessageTextRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+type ResetMessageTextResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetMessageTextResponse) Reset() {
+	*x = ResetMessageTextResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetMessageTextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetMessageTextResponse) ProtoMessage() {}
+
+func (x *ResetMessageTextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetMessageTextResponse.ProtoReflect.Descriptor instead.
+func (*ResetMessageTextResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ResetMessageTextResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type PreviewMessageTextResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Subject string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The part of the mail for programs that show no HTML.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Html          string `protobuf:"bytes,3,opt,name=html,proto3" json:"html,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewMessageTextResponse) Reset() {
+	*x = PreviewMessageTextResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewMessageTextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewMessageTextResponse) ProtoMessage() {}
+
+func (x *PreviewMessageTextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewMessageTextResponse.ProtoReflect.Descriptor instead.
+func (*PreviewMessageTextResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PreviewMessageTextResponse) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *PreviewMessageTextResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *PreviewMessageTextResponse) GetHtml() string {
+	if x != nil {
+		return x.Html
+	}
+	return ""
+}
+
+type GetDefaultLanguageRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDefaultLanguageRequest) Reset() {
+	*x = GetDefaultLanguageRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDefaultLanguageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDefaultLanguageRequest) ProtoMessage() {}
+
+func (x *GetDefaultLanguageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDefaultLanguageRequest.ProtoReflect.Descriptor instead.
+func (*GetDefaultLanguageRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{10}
+}
+
+type GetDefaultLanguageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Language      string                 `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDefaultLanguageResponse) Reset() {
+	*x = GetDefaultLanguageResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDefaultLanguageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDefaultLanguageResponse) ProtoMessage() {}
+
+func (x *GetDefaultLanguageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDefaultLanguageResponse.ProtoReflect.Descriptor instead.
+func (*GetDefaultLanguageResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetDefaultLanguageResponse) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *GetDefaultLanguageResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type SetDefaultLanguageRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Language      string                 `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDefaultLanguageRequest) Reset() {
+	*x = SetDefaultLanguageRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDefaultLanguageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDefaultLanguageRequest) ProtoMessage() {}
+
+func (x *SetDefaultLanguageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDefaultLanguageRequest.ProtoReflect.Descriptor instead.
+func (*SetDefaultLanguageRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SetDefaultLanguageRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+type SetDefaultLanguageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDefaultLanguageResponse) Reset() {
+	*x = SetDefaultLanguageResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDefaultLanguageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDefaultLanguageResponse) ProtoMessage() {}
+
+func (x *SetDefaultLanguageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDefaultLanguageResponse.ProtoReflect.Descriptor instead.
+func (*SetDefaultLanguageResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SetDefaultLanguageResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type GetAllowedLanguagesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAllowedLanguagesRequest) Reset() {
+	*x = GetAllowedLanguagesRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllowedLanguagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllowedLanguagesRequest) ProtoMessage() {}
+
+func (x *GetAllowedLanguagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllowedLanguagesRequest.ProtoReflect.Descriptor instead.
+func (*GetAllowedLanguagesRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{14}
+}
+
+type GetAllowedLanguagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sorted.
+	Languages     []string          `protobuf:"bytes,1,rep,name=languages,proto3" json:"languages,omitempty"`
+	Details       *v1.ObjectDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAllowedLanguagesResponse) Reset() {
+	*x = GetAllowedLanguagesResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllowedLanguagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllowedLanguagesResponse) ProtoMessage() {}
+
+func (x *GetAllowedLanguagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllowedLanguagesResponse.ProtoReflect.Descriptor instead.
+func (*GetAllowedLanguagesResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetAllowedLanguagesResponse) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+func (x *GetAllowedLanguagesResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type SetAllowedLanguagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Supported languages; empty for all of them.
+	Languages     []string `protobuf:"bytes,1,rep,name=languages,proto3" json:"languages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetAllowedLanguagesRequest) Reset() {
+	*x = SetAllowedLanguagesRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetAllowedLanguagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetAllowedLanguagesRequest) ProtoMessage() {}
+
+func (x *SetAllowedLanguagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetAllowedLanguagesRequest.ProtoReflect.Descriptor instead.
+func (*SetAllowedLanguagesRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SetAllowedLanguagesRequest) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+type SetAllowedLanguagesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetAllowedLanguagesResponse) Reset() {
+	*x = SetAllowedLanguagesResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetAllowedLanguagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetAllowedLanguagesResponse) ProtoMessage() {}
+
+func (x *SetAllowedLanguagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetAllowedLanguagesResponse.ProtoReflect.Descriptor instead.
+func (*SetAllowedLanguagesResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SetAllowedLanguagesResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type ResolveLanguagesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolveLanguagesRequest) Reset() {
+	*x = ResolveLanguagesRequest{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolveLanguagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolveLanguagesRequest) ProtoMessage() {}
+
+func (x *ResolveLanguagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolveLanguagesRequest.ProtoReflect.Descriptor instead.
+func (*ResolveLanguagesRequest) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{18}
+}
+
+type ResolveLanguagesResponse struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	DefaultLanguage string                 `protobuf:"bytes,1,opt,name=default_language,json=defaultLanguage,proto3" json:"default_language,omitempty"`
+	// The default one among them.
+	AllowedLanguages []string `protobuf:"bytes,2,rep,name=allowed_languages,json=allowedLanguages,proto3" json:"allowed_languages,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ResolveLanguagesResponse) Reset() {
+	*x = ResolveLanguagesResponse{}
+	mi := &file_herald_text_v1_text_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolveLanguagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolveLanguagesResponse) ProtoMessage() {}
+
+func (x *ResolveLanguagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_text_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolveLanguagesResponse.ProtoReflect.Descriptor instead.
+func (*ResolveLanguagesResponse) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ResolveLanguagesResponse) GetDefaultLanguage() string {
+	if x != nil {
+		return x.DefaultLanguage
+	}
+	return ""
+}
+
+func (x *ResolveLanguagesResponse) GetAllowedLanguages() []string {
+	if x != nil {
+		return x.AllowedLanguages
+	}
+	return nil
+}
+
 type ResolveMessageTextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
@@ -325,7 +1079,7 @@ type ResolveMessageTextRequest struct {
 
 func (x *ResolveMessageTextRequest) Reset() {
 	*x = ResolveMessageTextRequest{}
-	mi := &file_herald_text_v1_text_proto_msgTypes[5]
+	mi := &file_herald_text_v1_text_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +1091,7 @@ func (x *ResolveMessageTextRequest) String() string {
 func (*ResolveMessageTextRequest) ProtoMessage() {}
 
 func (x *ResolveMessageTextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_text_v1_text_proto_msgTypes[5]
+	mi := &file_herald_text_v1_text_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +1104,7 @@ func (x *ResolveMessageTextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveMessageTextRequest.ProtoReflect.Descriptor instead.
 func (*ResolveMessageTextRequest) Descriptor() ([]byte, []int) {
-	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{5}
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResolveMessageTextRequest) GetOrgId() string {
@@ -384,7 +1138,7 @@ type ResolveMessageTextResponse struct {
 
 func (x *ResolveMessageTextResponse) Reset() {
 	*x = ResolveMessageTextResponse{}
-	mi := &file_herald_text_v1_text_proto_msgTypes[6]
+	mi := &file_herald_text_v1_text_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +1150,7 @@ func (x *ResolveMessageTextResponse) String() string {
 func (*ResolveMessageTextResponse) ProtoMessage() {}
 
 func (x *ResolveMessageTextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_text_v1_text_proto_msgTypes[6]
+	mi := &file_herald_text_v1_text_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +1163,7 @@ func (x *ResolveMessageTextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveMessageTextResponse.ProtoReflect.Descriptor instead.
 func (*ResolveMessageTextResponse) Descriptor() ([]byte, []int) {
-	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{6}
+	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResolveMessageTextResponse) GetCustomText() *CustomText {
@@ -430,7 +1184,7 @@ var File_herald_text_v1_text_proto protoreflect.FileDescriptor
 
 const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/text/v1/text.proto\x12\x0eherald.text.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x16\n" +
+	"\x19herald/text/v1/text.proto\x12\x0eherald.text.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x16\n" +
 	"\x14ListLanguagesRequest\"5\n" +
 	"\x15ListLanguagesResponse\x12\x1c\n" +
 	"\tlanguages\x18\x01 \x03(\tR\tlanguages\"G\n" +
@@ -454,7 +1208,51 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\vfooter_text\x18\b \x01(\tR\n" +
 	"footerText\x12\x1d\n" +
 	"\n" +
-	"is_default\x18\t \x01(\bR\tisDefault\"u\n" +
+	"is_default\x18\t \x01(\bR\tisDefault\"\xcf\x02\n" +
+	"\x15SetMessageTextRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x1e\n" +
+	"\x05title\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xd0\x0fR\x05title\x12'\n" +
+	"\n" +
+	"pre_header\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xd0\x0fR\tpreHeader\x12\"\n" +
+	"\asubject\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\xd0\x0fR\asubject\x12$\n" +
+	"\bgreeting\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\xa0\x1fR\bgreeting\x12\x1d\n" +
+	"\x04text\x18\a \x01(\tB\t\xbaH\x06r\x04(\xc0\xb8\x02R\x04text\x12)\n" +
+	"\vbutton_text\x18\b \x01(\tB\b\xbaH\x05r\x03(\xa0\x1fR\n" +
+	"buttonText\x12)\n" +
+	"\vfooter_text\x18\t \x01(\tB\b\xbaH\x05r\x03(\xc0>R\n" +
+	"footerText\"L\n" +
+	"\x16SetMessageTextResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"I\n" +
+	"\x17ResetMessageTextRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\"N\n" +
+	"\x18ResetMessageTextResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"^\n" +
+	"\x1aPreviewMessageTextResponse\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04html\x18\x03 \x01(\tR\x04html\"\x1b\n" +
+	"\x19GetDefaultLanguageRequest\"l\n" +
+	"\x1aGetDefaultLanguageResponse\x12\x1a\n" +
+	"\blanguage\x18\x01 \x01(\tR\blanguage\x122\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"7\n" +
+	"\x19SetDefaultLanguageRequest\x12\x1a\n" +
+	"\blanguage\x18\x01 \x01(\tR\blanguage\"P\n" +
+	"\x1aSetDefaultLanguageResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x1c\n" +
+	"\x1aGetAllowedLanguagesRequest\"o\n" +
+	"\x1bGetAllowedLanguagesResponse\x12\x1c\n" +
+	"\tlanguages\x18\x01 \x03(\tR\tlanguages\x122\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"D\n" +
+	"\x1aSetAllowedLanguagesRequest\x12&\n" +
+	"\tlanguages\x18\x01 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10dR\tlanguages\"Q\n" +
+	"\x1bSetAllowedLanguagesResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x19\n" +
+	"\x17ResolveLanguagesRequest\"r\n" +
+	"\x18ResolveLanguagesResponse\x12)\n" +
+	"\x10default_language\x18\x01 \x01(\tR\x0fdefaultLanguage\x12+\n" +
+	"\x11allowed_languages\x18\x02 \x03(\tR\x10allowedLanguages\"u\n" +
 	"\x19ResolveMessageTextRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12-\n" +
@@ -462,11 +1260,27 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\xb2\x03\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage2\x89\x0f\n" +
 	"\x04Text\x12\x7f\n" +
 	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xa7\x01\n" +
 	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"F\x8a\x82)\r\n" +
-	"\vpolicy.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/text/message/{kind}/{language}\x12\x7f\n" +
+	"\vpolicy.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/text/message/{kind}/{language}\x12\xb6\x01\n" +
+	"\x15GetDefaultMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"N\x8a\x82)\r\n" +
+	"\vpolicy.read\x82\xd3\xe4\x93\x027\x125/management/v1/text/default/message/{kind}/{language}\x12\xab\x01\n" +
+	"\x0eSetMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a&.herald.text.v1.SetMessageTextResponse\"J\x8a\x82)\x0e\n" +
+	"\fpolicy.write\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\xaf\x01\n" +
+	"\x10ResetMessageText\x12'.herald.text.v1.ResetMessageTextRequest\x1a(.herald.text.v1.ResetMessageTextResponse\"H\x8a\x82)\x0f\n" +
+	"\rpolicy.delete\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\xbb\x01\n" +
+	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"R\x8a\x82)\r\n" +
+	"\vpolicy.read\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x12\x96\x01\n" +
+	"\x12GetDefaultLanguage\x12).herald.text.v1.GetDefaultLanguageRequest\x1a*.herald.text.v1.GetDefaultLanguageResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/default\x12\xad\x01\n" +
+	"\x12SetDefaultLanguage\x12).herald.text.v1.SetDefaultLanguageRequest\x1a*.herald.text.v1.SetDefaultLanguageResponse\"@\x8a\x82)\v\n" +
+	"\tiam.write\x82\xd3\xe4\x93\x02+:\x01*\x1a&/admin/v1/languages/default/{language}\x12\x99\x01\n" +
+	"\x13GetAllowedLanguages\x12*.herald.text.v1.GetAllowedLanguagesRequest\x1a+.herald.text.v1.GetAllowedLanguagesResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/allowed\x12\xa5\x01\n" +
+	"\x13SetAllowedLanguages\x12*.herald.text.v1.SetAllowedLanguagesRequest\x1a+.herald.text.v1.SetAllowedLanguagesResponse\"5\x8a\x82)\v\n" +
+	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12q\n" +
+	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\n" +
+	"\x8a\x82)\x06*\x04auth\x12\x7f\n" +
 	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"\x12\x8a\x82)\x0e*\fnotificationB)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (
@@ -481,32 +1295,71 @@ func file_herald_text_v1_text_proto_rawDescGZIP() []byte {
 	return file_herald_text_v1_text_proto_rawDescData
 }
 
-var file_herald_text_v1_text_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_herald_text_v1_text_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_herald_text_v1_text_proto_goTypes = []any{
-	(*ListLanguagesRequest)(nil),       // 0: herald.text.v1.ListLanguagesRequest
-	(*ListLanguagesResponse)(nil),      // 1: herald.text.v1.ListLanguagesResponse
-	(*GetMessageTextRequest)(nil),      // 2: herald.text.v1.GetMessageTextRequest
-	(*GetMessageTextResponse)(nil),     // 3: herald.text.v1.GetMessageTextResponse
-	(*CustomText)(nil),                 // 4: herald.text.v1.CustomText
-	(*ResolveMessageTextRequest)(nil),  // 5: herald.text.v1.ResolveMessageTextRequest
-	(*ResolveMessageTextResponse)(nil), // 6: herald.text.v1.ResolveMessageTextResponse
-	(*v1.ObjectDetails)(nil),           // 7: herald.v1.ObjectDetails
+	(*ListLanguagesRequest)(nil),        // 0: herald.text.v1.ListLanguagesRequest
+	(*ListLanguagesResponse)(nil),       // 1: herald.text.v1.ListLanguagesResponse
+	(*GetMessageTextRequest)(nil),       // 2: herald.text.v1.GetMessageTextRequest
+	(*GetMessageTextResponse)(nil),      // 3: herald.text.v1.GetMessageTextResponse
+	(*CustomText)(nil),                  // 4: herald.text.v1.CustomText
+	(*SetMessageTextRequest)(nil),       // 5: herald.text.v1.SetMessageTextRequest
+	(*SetMessageTextResponse)(nil),      // 6: herald.text.v1.SetMessageTextResponse
+	(*ResetMessageTextRequest)(nil),     // 7: herald.text.v1.ResetMessageTextRequest
+	(*ResetMessageTextResponse)(nil),    // 8: herald.text.v1.ResetMessageTextResponse
+	(*PreviewMessageTextResponse)(nil),  // 9: herald.text.v1.PreviewMessageTextResponse
+	(*GetDefaultLanguageRequest)(nil),   // 10: herald.text.v1.GetDefaultLanguageRequest
+	(*GetDefaultLanguageResponse)(nil),  // 11: herald.text.v1.GetDefaultLanguageResponse
+	(*SetDefaultLanguageRequest)(nil),   // 12: herald.text.v1.SetDefaultLanguageRequest
+	(*SetDefaultLanguageResponse)(nil),  // 13: herald.text.v1.SetDefaultLanguageResponse
+	(*GetAllowedLanguagesRequest)(nil),  // 14: herald.text.v1.GetAllowedLanguagesRequest
+	(*GetAllowedLanguagesResponse)(nil), // 15: herald.text.v1.GetAllowedLanguagesResponse
+	(*SetAllowedLanguagesRequest)(nil),  // 16: herald.text.v1.SetAllowedLanguagesRequest
+	(*SetAllowedLanguagesResponse)(nil), // 17: herald.text.v1.SetAllowedLanguagesResponse
+	(*ResolveLanguagesRequest)(nil),     // 18: herald.text.v1.ResolveLanguagesRequest
+	(*ResolveLanguagesResponse)(nil),    // 19: herald.text.v1.ResolveLanguagesResponse
+	(*ResolveMessageTextRequest)(nil),   // 20: herald.text.v1.ResolveMessageTextRequest
+	(*ResolveMessageTextResponse)(nil),  // 21: herald.text.v1.ResolveMessageTextResponse
+	(*v1.ObjectDetails)(nil),            // 22: herald.v1.ObjectDetails
 }
 var file_herald_text_v1_text_proto_depIdxs = []int32{
-	4, // 0: herald.text.v1.GetMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
-	7, // 1: herald.text.v1.CustomText.details:type_name -> herald.v1.ObjectDetails
-	4, // 2: herald.text.v1.ResolveMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
-	0, // 3: herald.text.v1.Text.ListLanguages:input_type -> herald.text.v1.ListLanguagesRequest
-	2, // 4: herald.text.v1.Text.GetMessageText:input_type -> herald.text.v1.GetMessageTextRequest
-	5, // 5: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
-	1, // 6: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
-	3, // 7: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
-	6, // 8: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4,  // 0: herald.text.v1.GetMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
+	22, // 1: herald.text.v1.CustomText.details:type_name -> herald.v1.ObjectDetails
+	22, // 2: herald.text.v1.SetMessageTextResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 3: herald.text.v1.ResetMessageTextResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 4: herald.text.v1.GetDefaultLanguageResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 5: herald.text.v1.SetDefaultLanguageResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 6: herald.text.v1.GetAllowedLanguagesResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 7: herald.text.v1.SetAllowedLanguagesResponse.details:type_name -> herald.v1.ObjectDetails
+	4,  // 8: herald.text.v1.ResolveMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
+	0,  // 9: herald.text.v1.Text.ListLanguages:input_type -> herald.text.v1.ListLanguagesRequest
+	2,  // 10: herald.text.v1.Text.GetMessageText:input_type -> herald.text.v1.GetMessageTextRequest
+	2,  // 11: herald.text.v1.Text.GetDefaultMessageText:input_type -> herald.text.v1.GetMessageTextRequest
+	5,  // 12: herald.text.v1.Text.SetMessageText:input_type -> herald.text.v1.SetMessageTextRequest
+	7,  // 13: herald.text.v1.Text.ResetMessageText:input_type -> herald.text.v1.ResetMessageTextRequest
+	5,  // 14: herald.text.v1.Text.PreviewMessageText:input_type -> herald.text.v1.SetMessageTextRequest
+	10, // 15: herald.text.v1.Text.GetDefaultLanguage:input_type -> herald.text.v1.GetDefaultLanguageRequest
+	12, // 16: herald.text.v1.Text.SetDefaultLanguage:input_type -> herald.text.v1.SetDefaultLanguageRequest
+	14, // 17: herald.text.v1.Text.GetAllowedLanguages:input_type -> herald.text.v1.GetAllowedLanguagesRequest
+	16, // 18: herald.text.v1.Text.SetAllowedLanguages:input_type -> herald.text.v1.SetAllowedLanguagesRequest
+	18, // 19: herald.text.v1.Text.ResolveLanguages:input_type -> herald.text.v1.ResolveLanguagesRequest
+	20, // 20: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
+	1,  // 21: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
+	3,  // 22: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	3,  // 23: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	6,  // 24: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
+	8,  // 25: herald.text.v1.Text.ResetMessageText:output_type -> herald.text.v1.ResetMessageTextResponse
+	9,  // 26: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
+	11, // 27: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
+	13, // 28: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse
+	15, // 29: herald.text.v1.Text.GetAllowedLanguages:output_type -> herald.text.v1.GetAllowedLanguagesResponse
+	17, // 30: herald.text.v1.Text.SetAllowedLanguages:output_type -> herald.text.v1.SetAllowedLanguagesResponse
+	19, // 31: herald.text.v1.Text.ResolveLanguages:output_type -> herald.text.v1.ResolveLanguagesResponse
+	21, // 32: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
+	21, // [21:33] is the sub-list for method output_type
+	9,  // [9:21] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_herald_text_v1_text_proto_init() }
@@ -520,7 +1373,7 @@ func file_herald_text_v1_text_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_text_v1_text_proto_rawDesc), len(file_herald_text_v1_text_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,9 +21,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Text_ListLanguages_FullMethodName      = "/herald.text.v1.Text/ListLanguages"
-	Text_GetMessageText_FullMethodName     = "/herald.text.v1.Text/GetMessageText"
-	Text_ResolveMessageText_FullMethodName = "/herald.text.v1.Text/ResolveMessageText"
+	Text_ListLanguages_FullMethodName         = "/herald.text.v1.Text/ListLanguages"
+	Text_GetMessageText_FullMethodName        = "/herald.text.v1.Text/GetMessageText"
+	Text_GetDefaultMessageText_FullMethodName = "/herald.text.v1.Text/GetDefaultMessageText"
+	Text_SetMessageText_FullMethodName        = "/herald.text.v1.Text/SetMessageText"
+	Text_ResetMessageText_FullMethodName      = "/herald.text.v1.Text/ResetMessageText"
+	Text_PreviewMessageText_FullMethodName    = "/herald.text.v1.Text/PreviewMessageText"
+	Text_GetDefaultLanguage_FullMethodName    = "/herald.text.v1.Text/GetDefaultLanguage"
+	Text_SetDefaultLanguage_FullMethodName    = "/herald.text.v1.Text/SetDefaultLanguage"
+	Text_GetAllowedLanguages_FullMethodName   = "/herald.text.v1.Text/GetAllowedLanguages"
+	Text_SetAllowedLanguages_FullMethodName   = "/herald.text.v1.Text/SetAllowedLanguages"
+	Text_ResolveLanguages_FullMethodName      = "/herald.text.v1.Text/ResolveLanguages"
+	Text_ResolveMessageText_FullMethodName    = "/herald.text.v1.Text/ResolveMessageText"
 )
 
 // TextClient is the client API for Text service.
@@ -36,6 +45,24 @@ type TextClient interface {
 	ListLanguages(ctx context.Context, in *ListLanguagesRequest, opts ...grpc.CallOption) (*ListLanguagesResponse, error)
 	// Reads the text of a message as the organization acted on sends it (specification 4.3).
 	GetMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
+	// Reads the default text of a message.
+	GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
+	// Replaces the organization's own text of a message; an empty field is the default's.
+	SetMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*SetMessageTextResponse, error)
+	// Removes the organization's own text of a message: the default is sent again.
+	ResetMessageText(ctx context.Context, in *ResetMessageTextRequest, opts ...grpc.CallOption) (*ResetMessageTextResponse, error)
+	// Shows the mail that a text would make, with sample values; nothing is saved.
+	PreviewMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*PreviewMessageTextResponse, error)
+	// Reads the language of readers whose own is not known, not supported or not allowed.
+	GetDefaultLanguage(ctx context.Context, in *GetDefaultLanguageRequest, opts ...grpc.CallOption) (*GetDefaultLanguageResponse, error)
+	// Replaces the default language, which must be an allowed one.
+	SetDefaultLanguage(ctx context.Context, in *SetDefaultLanguageRequest, opts ...grpc.CallOption) (*SetDefaultLanguageResponse, error)
+	// Lists the languages that mails and pages are written in.
+	GetAllowedLanguages(ctx context.Context, in *GetAllowedLanguagesRequest, opts ...grpc.CallOption) (*GetAllowedLanguagesResponse, error)
+	// Replaces the languages that mails and pages are written in; the default one is among them.
+	SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error)
+	// Answers with the languages that pages are written in.
+	ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error)
 	// Reads the text of a mail in the first of the languages wanted that is supported.
 	ResolveMessageText(ctx context.Context, in *ResolveMessageTextRequest, opts ...grpc.CallOption) (*ResolveMessageTextResponse, error)
 }
@@ -68,6 +95,96 @@ func (c *textClient) GetMessageText(ctx context.Context, in *GetMessageTextReque
 	return out, nil
 }
 
+func (c *textClient) GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMessageTextResponse)
+	err := c.cc.Invoke(ctx, Text_GetDefaultMessageText_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) SetMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*SetMessageTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetMessageTextResponse)
+	err := c.cc.Invoke(ctx, Text_SetMessageText_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) ResetMessageText(ctx context.Context, in *ResetMessageTextRequest, opts ...grpc.CallOption) (*ResetMessageTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResetMessageTextResponse)
+	err := c.cc.Invoke(ctx, Text_ResetMessageText_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) PreviewMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*PreviewMessageTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewMessageTextResponse)
+	err := c.cc.Invoke(ctx, Text_PreviewMessageText_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) GetDefaultLanguage(ctx context.Context, in *GetDefaultLanguageRequest, opts ...grpc.CallOption) (*GetDefaultLanguageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDefaultLanguageResponse)
+	err := c.cc.Invoke(ctx, Text_GetDefaultLanguage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) SetDefaultLanguage(ctx context.Context, in *SetDefaultLanguageRequest, opts ...grpc.CallOption) (*SetDefaultLanguageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetDefaultLanguageResponse)
+	err := c.cc.Invoke(ctx, Text_SetDefaultLanguage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) GetAllowedLanguages(ctx context.Context, in *GetAllowedLanguagesRequest, opts ...grpc.CallOption) (*GetAllowedLanguagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAllowedLanguagesResponse)
+	err := c.cc.Invoke(ctx, Text_GetAllowedLanguages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetAllowedLanguagesResponse)
+	err := c.cc.Invoke(ctx, Text_SetAllowedLanguages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveLanguagesResponse)
+	err := c.cc.Invoke(ctx, Text_ResolveLanguages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *textClient) ResolveMessageText(ctx context.Context, in *ResolveMessageTextRequest, opts ...grpc.CallOption) (*ResolveMessageTextResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResolveMessageTextResponse)
@@ -88,6 +205,24 @@ type TextServer interface {
 	ListLanguages(context.Context, *ListLanguagesRequest) (*ListLanguagesResponse, error)
 	// Reads the text of a message as the organization acted on sends it (specification 4.3).
 	GetMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
+	// Reads the default text of a message.
+	GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
+	// Replaces the organization's own text of a message; an empty field is the default's.
+	SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error)
+	// Removes the organization's own text of a message: the default is sent again.
+	ResetMessageText(context.Context, *ResetMessageTextRequest) (*ResetMessageTextResponse, error)
+	// Shows the mail that a text would make, with sample values; nothing is saved.
+	PreviewMessageText(context.Context, *SetMessageTextRequest) (*PreviewMessageTextResponse, error)
+	// Reads the language of readers whose own is not known, not supported or not allowed.
+	GetDefaultLanguage(context.Context, *GetDefaultLanguageRequest) (*GetDefaultLanguageResponse, error)
+	// Replaces the default language, which must be an allowed one.
+	SetDefaultLanguage(context.Context, *SetDefaultLanguageRequest) (*SetDefaultLanguageResponse, error)
+	// Lists the languages that mails and pages are written in.
+	GetAllowedLanguages(context.Context, *GetAllowedLanguagesRequest) (*GetAllowedLanguagesResponse, error)
+	// Replaces the languages that mails and pages are written in; the default one is among them.
+	SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error)
+	// Answers with the languages that pages are written in.
+	ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error)
 	// Reads the text of a mail in the first of the languages wanted that is supported.
 	ResolveMessageText(context.Context, *ResolveMessageTextRequest) (*ResolveMessageTextResponse, error)
 }
@@ -104,6 +239,33 @@ func (UnimplementedTextServer) ListLanguages(context.Context, *ListLanguagesRequ
 }
 func (UnimplementedTextServer) GetMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetMessageText not implemented")
+}
+func (UnimplementedTextServer) GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDefaultMessageText not implemented")
+}
+func (UnimplementedTextServer) SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetMessageText not implemented")
+}
+func (UnimplementedTextServer) ResetMessageText(context.Context, *ResetMessageTextRequest) (*ResetMessageTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResetMessageText not implemented")
+}
+func (UnimplementedTextServer) PreviewMessageText(context.Context, *SetMessageTextRequest) (*PreviewMessageTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewMessageText not implemented")
+}
+func (UnimplementedTextServer) GetDefaultLanguage(context.Context, *GetDefaultLanguageRequest) (*GetDefaultLanguageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDefaultLanguage not implemented")
+}
+func (UnimplementedTextServer) SetDefaultLanguage(context.Context, *SetDefaultLanguageRequest) (*SetDefaultLanguageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetDefaultLanguage not implemented")
+}
+func (UnimplementedTextServer) GetAllowedLanguages(context.Context, *GetAllowedLanguagesRequest) (*GetAllowedLanguagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAllowedLanguages not implemented")
+}
+func (UnimplementedTextServer) SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetAllowedLanguages not implemented")
+}
+func (UnimplementedTextServer) ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveLanguages not implemented")
 }
 func (UnimplementedTextServer) ResolveMessageText(context.Context, *ResolveMessageTextRequest) (*ResolveMessageTextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveMessageText not implemented")
@@ -164,6 +326,168 @@ func _Text_GetMessageText_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Text_GetDefaultMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMessageTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).GetDefaultMessageText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_GetDefaultMessageText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).GetDefaultMessageText(ctx, req.(*GetMessageTextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_SetMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetMessageTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).SetMessageText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_SetMessageText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).SetMessageText(ctx, req.(*SetMessageTextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_ResetMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResetMessageTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).ResetMessageText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_ResetMessageText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).ResetMessageText(ctx, req.(*ResetMessageTextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_PreviewMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetMessageTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).PreviewMessageText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_PreviewMessageText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).PreviewMessageText(ctx, req.(*SetMessageTextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_GetDefaultLanguage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDefaultLanguageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).GetDefaultLanguage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_GetDefaultLanguage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).GetDefaultLanguage(ctx, req.(*GetDefaultLanguageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_SetDefaultLanguage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetDefaultLanguageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).SetDefaultLanguage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_SetDefaultLanguage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).SetDefaultLanguage(ctx, req.(*SetDefaultLanguageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_GetAllowedLanguages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAllowedLanguagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).GetAllowedLanguages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_GetAllowedLanguages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).GetAllowedLanguages(ctx, req.(*GetAllowedLanguagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_SetAllowedLanguages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetAllowedLanguagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).SetAllowedLanguages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_SetAllowedLanguages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).SetAllowedLanguages(ctx, req.(*SetAllowedLanguagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_ResolveLanguages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveLanguagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).ResolveLanguages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_ResolveLanguages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).ResolveLanguages(ctx, req.(*ResolveLanguagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Text_ResolveMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResolveMessageTextRequest)
 	if err := dec(in); err != nil {
@@ -196,6 +520,42 @@ var Text_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetMessageText",
 			Handler:    _Text_GetMessageText_Handler,
+		},
+		{
+			MethodName: "GetDefaultMessageText",
+			Handler:    _Text_GetDefaultMessageText_Handler,
+		},
+		{
+			MethodName: "SetMessageText",
+			Handler:    _Text_SetMessageText_Handler,
+		},
+		{
+			MethodName: "ResetMessageText",
+			Handler:    _Text_ResetMessageText_Handler,
+		},
+		{
+			MethodName: "PreviewMessageText",
+			Handler:    _Text_PreviewMessageText_Handler,
+		},
+		{
+			MethodName: "GetDefaultLanguage",
+			Handler:    _Text_GetDefaultLanguage_Handler,
+		},
+		{
+			MethodName: "SetDefaultLanguage",
+			Handler:    _Text_SetDefaultLanguage_Handler,
+		},
+		{
+			MethodName: "GetAllowedLanguages",
+			Handler:    _Text_GetAllowedLanguages_Handler,
+		},
+		{
+			MethodName: "SetAllowedLanguages",
+			Handler:    _Text_SetAllowedLanguages_Handler,
+		},
+		{
+			MethodName: "ResolveLanguages",
+			Handler:    _Text_ResolveLanguages_Handler,
 		},
 		{
 			MethodName: "ResolveMessageText",

@@ -386,6 +386,260 @@ func (x *HumanInitialized) GetChanged() []string {
 	return nil
 }
 
+// The address is another one, or counts as verified or unverified now; codes mailed to
+// the old one count no more.
+type HumanEmailChanged struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	State   UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	Changed []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
+	// The mail that goes with it: verifyemail, init for a user who waits for that one, or
+	// empty where none is needed.
+	Mail          string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanEmailChanged) Reset() {
+	*x = HumanEmailChanged{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanEmailChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanEmailChanged) ProtoMessage() {}
+
+func (x *HumanEmailChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanEmailChanged.ProtoReflect.Descriptor instead.
+func (*HumanEmailChanged) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *HumanEmailChanged) GetState() UserState {
+	if x != nil {
+		return x.State
+	}
+	return UserState_USER_STATE_UNSPECIFIED
+}
+
+func (x *HumanEmailChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
+func (x *HumanEmailChanged) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
+}
+
+// A new mail with a code was asked for; codes mailed before it count no more.
+type HumanEmailVerificationRequested struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// verifyemail.
+	Mail          string `protobuf:"bytes,1,opt,name=mail,proto3" json:"mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanEmailVerificationRequested) Reset() {
+	*x = HumanEmailVerificationRequested{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanEmailVerificationRequested) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanEmailVerificationRequested) ProtoMessage() {}
+
+func (x *HumanEmailVerificationRequested) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanEmailVerificationRequested.ProtoReflect.Descriptor instead.
+func (*HumanEmailVerificationRequested) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *HumanEmailVerificationRequested) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
+}
+
+// The user typed the mailed code.
+type HumanEmailVerified struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanEmailVerified) Reset() {
+	*x = HumanEmailVerified{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanEmailVerified) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanEmailVerified) ProtoMessage() {}
+
+func (x *HumanEmailVerified) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanEmailVerified.ProtoReflect.Descriptor instead.
+func (*HumanEmailVerified) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *HumanEmailVerified) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
+// A mail with a code was asked for; the password stays until the code is used.
+type HumanPasswordResetRequested struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// passwordreset.
+	Mail          string `protobuf:"bytes,1,opt,name=mail,proto3" json:"mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanPasswordResetRequested) Reset() {
+	*x = HumanPasswordResetRequested{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanPasswordResetRequested) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanPasswordResetRequested) ProtoMessage() {}
+
+func (x *HumanPasswordResetRequested) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanPasswordResetRequested.ProtoReflect.Descriptor instead.
+func (*HumanPasswordResetRequested) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *HumanPasswordResetRequested) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
+}
+
+// Set by an administrator, or by the user with a mailed code.
+type HumanPasswordChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	Changed       []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanPasswordChanged) Reset() {
+	*x = HumanPasswordChanged{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanPasswordChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanPasswordChanged) ProtoMessage() {}
+
+func (x *HumanPasswordChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanPasswordChanged.ProtoReflect.Descriptor instead.
+func (*HumanPasswordChanged) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *HumanPasswordChanged) GetState() UserState {
+	if x != nil {
+		return x.State
+	}
+	return UserState_USER_STATE_UNSPECIFIED
+}
+
+func (x *HumanPasswordChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
 type MemberAdded struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -398,7 +652,7 @@ type MemberAdded struct {
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +664,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +677,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -458,7 +712,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +724,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +737,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{9}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -517,7 +771,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +783,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +796,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{10}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -568,7 +822,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +834,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +847,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{11}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -612,7 +866,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +878,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +891,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{12}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -680,7 +934,25 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x10HumanInitialized\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
 	"\achanged\x18\x02 \x03(\tR\achanged:\x18\x8a\x82)\x14\n" +
-	"\x05human\x12\vinitialized\"m\n" +
+	"\x05human\x12\vinitialized\"\x8f\x01\n" +
+	"\x11HumanEmailChanged\x120\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged\x12\x12\n" +
+	"\x04mail\x18\x03 \x01(\tR\x04mail:\x1a\x8a\x82)\x16\n" +
+	"\x05human\x12\remail_changed\"`\n" +
+	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:)\x8a\x82)%\n" +
+	"\x05human\x12\x1cemail_verification_requested\"K\n" +
+	"\x12HumanEmailVerified\x12\x18\n" +
+	"\achanged\x18\x01 \x03(\tR\achanged:\x1b\x8a\x82)\x17\n" +
+	"\x05human\x12\x0eemail_verified\"X\n" +
+	"\x1bHumanPasswordResetRequested\x12\x12\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:%\x8a\x82)!\n" +
+	"\x05human\x12\x18password_reset_requested\"\x81\x01\n" +
+	"\x14HumanPasswordChanged\x120\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged:\x1d\x8a\x82)\x19\n" +
+	"\x05human\x12\x10password_changed\"m\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
@@ -714,36 +986,43 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_herald_users_v1_events_proto_goTypes = []any{
-	(*OrgCreated)(nil),                   // 0: herald.users.v1.OrgCreated
-	(*OrgRenamed)(nil),                   // 1: herald.users.v1.OrgRenamed
-	(*OrgDeactivated)(nil),               // 2: herald.users.v1.OrgDeactivated
-	(*OrgReactivated)(nil),               // 3: herald.users.v1.OrgReactivated
-	(*HumanCreated)(nil),                 // 4: herald.users.v1.HumanCreated
-	(*HumanImported)(nil),                // 5: herald.users.v1.HumanImported
-	(*HumanInitializationRequested)(nil), // 6: herald.users.v1.HumanInitializationRequested
-	(*HumanInitialized)(nil),             // 7: herald.users.v1.HumanInitialized
-	(*MemberAdded)(nil),                  // 8: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                // 9: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                // 10: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),     // 11: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),   // 12: herald.users.v1.PersonalAccessTokenRemoved
-	(UserState)(0),                       // 13: herald.users.v1.UserState
-	(InitMail)(0),                        // 14: herald.users.v1.InitMail
+	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
+	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
+	(*OrgDeactivated)(nil),                  // 2: herald.users.v1.OrgDeactivated
+	(*OrgReactivated)(nil),                  // 3: herald.users.v1.OrgReactivated
+	(*HumanCreated)(nil),                    // 4: herald.users.v1.HumanCreated
+	(*HumanImported)(nil),                   // 5: herald.users.v1.HumanImported
+	(*HumanInitializationRequested)(nil),    // 6: herald.users.v1.HumanInitializationRequested
+	(*HumanInitialized)(nil),                // 7: herald.users.v1.HumanInitialized
+	(*HumanEmailChanged)(nil),               // 8: herald.users.v1.HumanEmailChanged
+	(*HumanEmailVerificationRequested)(nil), // 9: herald.users.v1.HumanEmailVerificationRequested
+	(*HumanEmailVerified)(nil),              // 10: herald.users.v1.HumanEmailVerified
+	(*HumanPasswordResetRequested)(nil),     // 11: herald.users.v1.HumanPasswordResetRequested
+	(*HumanPasswordChanged)(nil),            // 12: herald.users.v1.HumanPasswordChanged
+	(*MemberAdded)(nil),                     // 13: herald.users.v1.MemberAdded
+	(*MemberChanged)(nil),                   // 14: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 15: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 16: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 17: herald.users.v1.PersonalAccessTokenRemoved
+	(UserState)(0),                          // 18: herald.users.v1.UserState
+	(InitMail)(0),                           // 19: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	13, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	14, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	13, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	14, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	14, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	13, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	6,  // [6:6] is the sub-list for method output_type
-	6,  // [6:6] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	18, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	19, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	18, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	19, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	19, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	18, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	18, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	18, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_events_proto_init() }
@@ -758,7 +1037,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a$herald/users/v1/initialization.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto2\xf6/\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto2\x8e9\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -77,15 +77,28 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12s\n" +
-	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"\x1f\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x81\x01\n" +
+	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"-\x8a\x82)\x10\x18\x012\fnotification\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
 	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"6\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xc5\x01\n" +
-	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"P\x8a\x82)\f\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xd3\x01\n" +
+	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"^\x8a\x82)\x1a\n" +
 	"\n" +
-	"user.write\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xc4\x01\n" +
+	"user.write2\fnotification\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\x99\x01\n" +
+	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"?\x8a\x82)\f\n" +
+	"\n" +
+	"user.write\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe0\x01\n" +
+	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"b\x8a\x82)\x1a\n" +
+	"\n" +
+	"user.write2\fnotification\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xa7\x01\n" +
+	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"M\x8a\x82)\x17\n" +
+	"\x15user.credential.write\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xd7\x01\n" +
+	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"b\x8a\x82)%\n" +
+	"\x15user.credential.write2\fnotification\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\x88\x01\n" +
+	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"(\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xbf\x01\n" +
+	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x90\x01\n" +
+	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xc4\x01\n" +
 	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"I\x8a\x82)\x17\n" +
 	"\x15user.credential.write\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
@@ -98,12 +111,12 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xb7\x01\n" +
 	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
-	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12|\n" +
-	"\x13CheckInitialization\x12+.herald.users.v1.CheckInitializationRequest\x1a,.herald.users.v1.CheckInitializationResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12\x85\x01\n" +
-	"\x16CompleteInitialization\x12..herald.users.v1.CompleteInitializationRequest\x1a/.herald.users.v1.CompleteInitializationResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12\x8e\x01\n" +
-	"\x19RequestInitializationMail\x121.herald.users.v1.RequestInitializationMailRequest\x1a2.herald.users.v1.RequestInitializationMailResponse\"\n" +
+	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
+	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"\n" +
+	"\x8a\x82)\x06*\x04auth\x12g\n" +
+	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
+	"\x8a\x82)\x06*\x04auth\x12d\n" +
+	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\n" +
 	"\x8a\x82)\x06*\x04authB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var file_herald_users_v1_users_proto_goTypes = []any{
@@ -128,45 +141,58 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchUsersRequest)(nil),                  // 18: herald.users.v1.SearchUsersRequest
 	(*IsUserUniqueRequest)(nil),                 // 19: herald.users.v1.IsUserUniqueRequest
 	(*ResendInitializationRequest)(nil),         // 20: herald.users.v1.ResendInitializationRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 21: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 22: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 23: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 24: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 25: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 26: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 27: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 28: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 29: herald.users.v1.PrepareMailRequest
-	(*CheckInitializationRequest)(nil),          // 30: herald.users.v1.CheckInitializationRequest
-	(*CompleteInitializationRequest)(nil),       // 31: herald.users.v1.CompleteInitializationRequest
-	(*RequestInitializationMailRequest)(nil),    // 32: herald.users.v1.RequestInitializationMailRequest
-	(*CreateOrgResponse)(nil),                   // 33: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 34: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 35: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 36: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 37: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 38: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 39: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 40: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 41: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 42: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 43: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 44: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 45: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 46: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 47: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 48: herald.users.v1.SearchUsersResponse
-	(*IsUserUniqueResponse)(nil),                // 49: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 50: herald.users.v1.ResendInitializationResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 51: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 52: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 53: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 54: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 55: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 56: herald.users.v1.PrepareMailResponse
-	(*CheckInitializationResponse)(nil),         // 57: herald.users.v1.CheckInitializationResponse
-	(*CompleteInitializationResponse)(nil),      // 58: herald.users.v1.CompleteInitializationResponse
-	(*RequestInitializationMailResponse)(nil),   // 59: herald.users.v1.RequestInitializationMailResponse
+	(*UpdateEmailRequest)(nil),                  // 21: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 22: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 23: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 24: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 25: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 26: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 27: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 28: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 29: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 30: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 31: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 32: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 33: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 34: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*ResolveTokenRequest)(nil),                 // 35: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 36: herald.users.v1.PrepareMailRequest
+	(*CheckCodeRequest)(nil),                    // 37: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 38: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 39: herald.users.v1.RequestCodeRequest
+	(*CreateOrgResponse)(nil),                   // 40: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 41: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 42: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 43: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 44: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 45: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 46: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 47: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 48: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 49: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 50: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 51: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 52: herald.users.v1.CreateHumanUserResponse
+	(*GetUserResponse)(nil),                     // 53: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 54: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 55: herald.users.v1.SearchUsersResponse
+	(*IsUserUniqueResponse)(nil),                // 56: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 57: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 58: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 59: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 60: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 61: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 62: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 63: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 64: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 65: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 66: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 67: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 68: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 69: herald.users.v1.PrepareMailResponse
+	(*CheckCodeResponse)(nil),                   // 70: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 71: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 72: herald.users.v1.RequestCodeResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -196,59 +222,73 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	18, // 24: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
 	19, // 25: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
 	20, // 26: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	21, // 27: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	22, // 28: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	23, // 29: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	24, // 30: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	25, // 31: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	26, // 32: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	27, // 33: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	28, // 34: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	29, // 35: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	30, // 36: herald.users.v1.Users.CheckInitialization:input_type -> herald.users.v1.CheckInitializationRequest
-	31, // 37: herald.users.v1.Users.CompleteInitialization:input_type -> herald.users.v1.CompleteInitializationRequest
-	32, // 38: herald.users.v1.Users.RequestInitializationMail:input_type -> herald.users.v1.RequestInitializationMailRequest
-	33, // 39: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	34, // 40: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	35, // 41: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	36, // 42: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	37, // 43: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	38, // 44: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	39, // 45: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	40, // 46: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	40, // 47: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	40, // 48: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	41, // 49: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	42, // 50: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	42, // 51: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	40, // 52: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	40, // 53: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	40, // 54: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	41, // 55: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	42, // 56: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	43, // 57: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	43, // 58: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	44, // 59: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	45, // 60: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	46, // 61: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	47, // 62: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	48, // 63: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	49, // 64: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	50, // 65: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	51, // 66: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	52, // 67: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	53, // 68: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	54, // 69: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	51, // 70: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	52, // 71: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	54, // 72: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	55, // 73: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	56, // 74: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	57, // 75: herald.users.v1.Users.CheckInitialization:output_type -> herald.users.v1.CheckInitializationResponse
-	58, // 76: herald.users.v1.Users.CompleteInitialization:output_type -> herald.users.v1.CompleteInitializationResponse
-	59, // 77: herald.users.v1.Users.RequestInitializationMail:output_type -> herald.users.v1.RequestInitializationMailResponse
-	39, // [39:78] is the sub-list for method output_type
-	0,  // [0:39] is the sub-list for method input_type
+	21, // 27: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	22, // 28: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	23, // 29: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	24, // 30: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	25, // 31: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	26, // 32: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	27, // 33: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	28, // 34: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	29, // 35: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	30, // 36: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	31, // 37: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	32, // 38: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	33, // 39: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	34, // 40: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	35, // 41: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	36, // 42: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	37, // 43: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	38, // 44: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	39, // 45: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	40, // 46: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	41, // 47: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	42, // 48: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	43, // 49: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	44, // 50: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	45, // 51: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	46, // 52: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	47, // 53: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	47, // 54: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	47, // 55: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	48, // 56: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	49, // 57: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	49, // 58: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	47, // 59: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	47, // 60: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	47, // 61: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	48, // 62: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	49, // 63: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	50, // 64: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	50, // 65: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	51, // 66: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	52, // 67: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	53, // 68: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	54, // 69: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	55, // 70: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	56, // 71: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	57, // 72: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	58, // 73: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	59, // 74: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	60, // 75: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	61, // 76: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	62, // 77: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	59, // 78: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	63, // 79: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	64, // 80: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	65, // 81: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	66, // 82: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	67, // 83: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	64, // 84: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	65, // 85: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	67, // 86: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	68, // 87: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	69, // 88: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	70, // 89: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	71, // 90: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	72, // 91: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	46, // [46:92] is the sub-list for method output_type
+	0,  // [0:46] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -259,7 +299,7 @@ func file_herald_users_v1_users_proto_init() {
 	if File_herald_users_v1_users_proto != nil {
 		return
 	}
-	file_herald_users_v1_initialization_proto_init()
+	file_herald_users_v1_mail_proto_init()
 	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_org_proto_init()
 	file_herald_users_v1_pat_proto_init()

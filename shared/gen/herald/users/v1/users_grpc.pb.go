@@ -48,6 +48,13 @@ const (
 	Users_SearchUsers_FullMethodName                  = "/herald.users.v1.Users/SearchUsers"
 	Users_IsUserUnique_FullMethodName                 = "/herald.users.v1.Users/IsUserUnique"
 	Users_ResendInitialization_FullMethodName         = "/herald.users.v1.Users/ResendInitialization"
+	Users_UpdateEmail_FullMethodName                  = "/herald.users.v1.Users/UpdateEmail"
+	Users_ResendEmailVerification_FullMethodName      = "/herald.users.v1.Users/ResendEmailVerification"
+	Users_SetPassword_FullMethodName                  = "/herald.users.v1.Users/SetPassword"
+	Users_RequestPasswordReset_FullMethodName         = "/herald.users.v1.Users/RequestPasswordReset"
+	Users_UpdateMyEmail_FullMethodName                = "/herald.users.v1.Users/UpdateMyEmail"
+	Users_ResendMyEmailVerification_FullMethodName    = "/herald.users.v1.Users/ResendMyEmailVerification"
+	Users_VerifyMyEmail_FullMethodName                = "/herald.users.v1.Users/VerifyMyEmail"
 	Users_AddPersonalAccessToken_FullMethodName       = "/herald.users.v1.Users/AddPersonalAccessToken"
 	Users_SearchPersonalAccessTokens_FullMethodName   = "/herald.users.v1.Users/SearchPersonalAccessTokens"
 	Users_GetPersonalAccessToken_FullMethodName       = "/herald.users.v1.Users/GetPersonalAccessToken"
@@ -57,9 +64,9 @@ const (
 	Users_RemoveMyPersonalAccessToken_FullMethodName  = "/herald.users.v1.Users/RemoveMyPersonalAccessToken"
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
-	Users_CheckInitialization_FullMethodName          = "/herald.users.v1.Users/CheckInitialization"
-	Users_CompleteInitialization_FullMethodName       = "/herald.users.v1.Users/CompleteInitialization"
-	Users_RequestInitializationMail_FullMethodName    = "/herald.users.v1.Users/RequestInitializationMail"
+	Users_CheckCode_FullMethodName                    = "/herald.users.v1.Users/CheckCode"
+	Users_CompleteCode_FullMethodName                 = "/herald.users.v1.Users/CompleteCode"
+	Users_RequestCode_FullMethodName                  = "/herald.users.v1.Users/RequestCode"
 )
 
 // UsersClient is the client API for Users service.
@@ -122,6 +129,20 @@ type UsersClient interface {
 	IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error)
 	// Sends the initialize-user mail again, with a new code.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
+	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
+	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
+	// Sends the mail that asks to verify the address again, with a new code.
+	ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
+	// Sets a user's password.
+	SetPassword(ctx context.Context, in *SetPasswordRequest, opts ...grpc.CallOption) (*SetPasswordResponse, error)
+	// Sends a mail with which the user can choose a new password; the old one stays until then.
+	RequestPasswordReset(ctx context.Context, in *RequestPasswordResetRequest, opts ...grpc.CallOption) (*RequestPasswordResetResponse, error)
+	// Replaces the caller's e-mail address and sends a mail with a code to the new one.
+	UpdateMyEmail(ctx context.Context, in *UpdateMyEmailRequest, opts ...grpc.CallOption) (*UpdateMyEmailResponse, error)
+	// Sends the mail that asks the caller to verify the address again, with a new code.
+	ResendMyEmailVerification(ctx context.Context, in *ResendMyEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
+	// Verifies the caller's e-mail address with the code that was mailed to it.
+	VerifyMyEmail(ctx context.Context, in *VerifyMyEmailRequest, opts ...grpc.CallOption) (*VerifyMyEmailResponse, error)
 	// Makes a personal access token.
 	AddPersonalAccessToken(ctx context.Context, in *AddPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
@@ -141,11 +162,11 @@ type UsersClient interface {
 	// Answers with what a mail says; hands out the code at the moment of sending.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
 	// Tells whether a mailed code has expired.
-	CheckInitialization(ctx context.Context, in *CheckInitializationRequest, opts ...grpc.CallOption) (*CheckInitializationResponse, error)
-	// Sets the first password, verifies the e-mail and makes the user active.
-	CompleteInitialization(ctx context.Context, in *CompleteInitializationRequest, opts ...grpc.CallOption) (*CompleteInitializationResponse, error)
-	// Sends the initialize-user mail again when its reader asks for it.
-	RequestInitializationMail(ctx context.Context, in *RequestInitializationMailRequest, opts ...grpc.CallOption) (*RequestInitializationMailResponse, error)
+	CheckCode(ctx context.Context, in *CheckCodeRequest, opts ...grpc.CallOption) (*CheckCodeResponse, error)
+	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
+	CompleteCode(ctx context.Context, in *CompleteCodeRequest, opts ...grpc.CallOption) (*CompleteCodeResponse, error)
+	// Sends a mail with a code again when its reader asks for it.
+	RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error)
 }
 
 type usersClient struct {
@@ -426,6 +447,76 @@ func (c *usersClient) ResendInitialization(ctx context.Context, in *ResendInitia
 	return out, nil
 }
 
+func (c *usersClient) UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateEmailResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateEmail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResendEmailVerificationResponse)
+	err := c.cc.Invoke(ctx, Users_ResendEmailVerification_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SetPassword(ctx context.Context, in *SetPasswordRequest, opts ...grpc.CallOption) (*SetPasswordResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetPasswordResponse)
+	err := c.cc.Invoke(ctx, Users_SetPassword_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RequestPasswordReset(ctx context.Context, in *RequestPasswordResetRequest, opts ...grpc.CallOption) (*RequestPasswordResetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RequestPasswordResetResponse)
+	err := c.cc.Invoke(ctx, Users_RequestPasswordReset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateMyEmail(ctx context.Context, in *UpdateMyEmailRequest, opts ...grpc.CallOption) (*UpdateMyEmailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateMyEmailResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateMyEmail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ResendMyEmailVerification(ctx context.Context, in *ResendMyEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResendEmailVerificationResponse)
+	err := c.cc.Invoke(ctx, Users_ResendMyEmailVerification_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) VerifyMyEmail(ctx context.Context, in *VerifyMyEmailRequest, opts ...grpc.CallOption) (*VerifyMyEmailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyMyEmailResponse)
+	err := c.cc.Invoke(ctx, Users_VerifyMyEmail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) AddPersonalAccessToken(ctx context.Context, in *AddPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddPersonalAccessTokenResponse)
@@ -516,30 +607,30 @@ func (c *usersClient) PrepareMail(ctx context.Context, in *PrepareMailRequest, o
 	return out, nil
 }
 
-func (c *usersClient) CheckInitialization(ctx context.Context, in *CheckInitializationRequest, opts ...grpc.CallOption) (*CheckInitializationResponse, error) {
+func (c *usersClient) CheckCode(ctx context.Context, in *CheckCodeRequest, opts ...grpc.CallOption) (*CheckCodeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CheckInitializationResponse)
-	err := c.cc.Invoke(ctx, Users_CheckInitialization_FullMethodName, in, out, cOpts...)
+	out := new(CheckCodeResponse)
+	err := c.cc.Invoke(ctx, Users_CheckCode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *usersClient) CompleteInitialization(ctx context.Context, in *CompleteInitializationRequest, opts ...grpc.CallOption) (*CompleteInitializationResponse, error) {
+func (c *usersClient) CompleteCode(ctx context.Context, in *CompleteCodeRequest, opts ...grpc.CallOption) (*CompleteCodeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CompleteInitializationResponse)
-	err := c.cc.Invoke(ctx, Users_CompleteInitialization_FullMethodName, in, out, cOpts...)
+	out := new(CompleteCodeResponse)
+	err := c.cc.Invoke(ctx, Users_CompleteCode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *usersClient) RequestInitializationMail(ctx context.Context, in *RequestInitializationMailRequest, opts ...grpc.CallOption) (*RequestInitializationMailResponse, error) {
+func (c *usersClient) RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RequestInitializationMailResponse)
-	err := c.cc.Invoke(ctx, Users_RequestInitializationMail_FullMethodName, in, out, cOpts...)
+	out := new(RequestCodeResponse)
+	err := c.cc.Invoke(ctx, Users_RequestCode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -606,6 +697,20 @@ type UsersServer interface {
 	IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error)
 	// Sends the initialize-user mail again, with a new code.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
+	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
+	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
+	// Sends the mail that asks to verify the address again, with a new code.
+	ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
+	// Sets a user's password.
+	SetPassword(context.Context, *SetPasswordRequest) (*SetPasswordResponse, error)
+	// Sends a mail with which the user can choose a new password; the old one stays until then.
+	RequestPasswordReset(context.Context, *RequestPasswordResetRequest) (*RequestPasswordResetResponse, error)
+	// Replaces the caller's e-mail address and sends a mail with a code to the new one.
+	UpdateMyEmail(context.Context, *UpdateMyEmailRequest) (*UpdateMyEmailResponse, error)
+	// Sends the mail that asks the caller to verify the address again, with a new code.
+	ResendMyEmailVerification(context.Context, *ResendMyEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
+	// Verifies the caller's e-mail address with the code that was mailed to it.
+	VerifyMyEmail(context.Context, *VerifyMyEmailRequest) (*VerifyMyEmailResponse, error)
 	// Makes a personal access token.
 	AddPersonalAccessToken(context.Context, *AddPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
@@ -625,11 +730,11 @@ type UsersServer interface {
 	// Answers with what a mail says; hands out the code at the moment of sending.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
 	// Tells whether a mailed code has expired.
-	CheckInitialization(context.Context, *CheckInitializationRequest) (*CheckInitializationResponse, error)
-	// Sets the first password, verifies the e-mail and makes the user active.
-	CompleteInitialization(context.Context, *CompleteInitializationRequest) (*CompleteInitializationResponse, error)
-	// Sends the initialize-user mail again when its reader asks for it.
-	RequestInitializationMail(context.Context, *RequestInitializationMailRequest) (*RequestInitializationMailResponse, error)
+	CheckCode(context.Context, *CheckCodeRequest) (*CheckCodeResponse, error)
+	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
+	CompleteCode(context.Context, *CompleteCodeRequest) (*CompleteCodeResponse, error)
+	// Sends a mail with a code again when its reader asks for it.
+	RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error)
 }
 
 // UnimplementedUsersServer should be embedded to have
@@ -720,6 +825,27 @@ func (UnimplementedUsersServer) IsUserUnique(context.Context, *IsUserUniqueReque
 func (UnimplementedUsersServer) ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResendInitialization not implemented")
 }
+func (UnimplementedUsersServer) UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateEmail not implemented")
+}
+func (UnimplementedUsersServer) ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResendEmailVerification not implemented")
+}
+func (UnimplementedUsersServer) SetPassword(context.Context, *SetPasswordRequest) (*SetPasswordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetPassword not implemented")
+}
+func (UnimplementedUsersServer) RequestPasswordReset(context.Context, *RequestPasswordResetRequest) (*RequestPasswordResetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RequestPasswordReset not implemented")
+}
+func (UnimplementedUsersServer) UpdateMyEmail(context.Context, *UpdateMyEmailRequest) (*UpdateMyEmailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMyEmail not implemented")
+}
+func (UnimplementedUsersServer) ResendMyEmailVerification(context.Context, *ResendMyEmailVerificationRequest) (*ResendEmailVerificationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResendMyEmailVerification not implemented")
+}
+func (UnimplementedUsersServer) VerifyMyEmail(context.Context, *VerifyMyEmailRequest) (*VerifyMyEmailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method VerifyMyEmail not implemented")
+}
 func (UnimplementedUsersServer) AddPersonalAccessToken(context.Context, *AddPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddPersonalAccessToken not implemented")
 }
@@ -747,14 +873,14 @@ func (UnimplementedUsersServer) ResolveToken(context.Context, *ResolveTokenReque
 func (UnimplementedUsersServer) PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PrepareMail not implemented")
 }
-func (UnimplementedUsersServer) CheckInitialization(context.Context, *CheckInitializationRequest) (*CheckInitializationResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method CheckInitialization not implemented")
+func (UnimplementedUsersServer) CheckCode(context.Context, *CheckCodeRequest) (*CheckCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckCode not implemented")
 }
-func (UnimplementedUsersServer) CompleteInitialization(context.Context, *CompleteInitializationRequest) (*CompleteInitializationResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method CompleteInitialization not implemented")
+func (UnimplementedUsersServer) CompleteCode(context.Context, *CompleteCodeRequest) (*CompleteCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CompleteCode not implemented")
 }
-func (UnimplementedUsersServer) RequestInitializationMail(context.Context, *RequestInitializationMailRequest) (*RequestInitializationMailResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RequestInitializationMail not implemented")
+func (UnimplementedUsersServer) RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RequestCode not implemented")
 }
 func (UnimplementedUsersServer) testEmbeddedByValue() {}
 
@@ -1262,6 +1388,132 @@ func _Users_ResendInitialization_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_UpdateEmail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateEmailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateEmail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateEmail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateEmail(ctx, req.(*UpdateEmailRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ResendEmailVerification_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResendEmailVerificationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResendEmailVerification(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResendEmailVerification_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResendEmailVerification(ctx, req.(*ResendEmailVerificationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SetPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetPasswordRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SetPassword(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SetPassword_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SetPassword(ctx, req.(*SetPasswordRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RequestPasswordReset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RequestPasswordResetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RequestPasswordReset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RequestPasswordReset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RequestPasswordReset(ctx, req.(*RequestPasswordResetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateMyEmail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMyEmailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateMyEmail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateMyEmail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateMyEmail(ctx, req.(*UpdateMyEmailRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ResendMyEmailVerification_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResendMyEmailVerificationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResendMyEmailVerification(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResendMyEmailVerification_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResendMyEmailVerification(ctx, req.(*ResendMyEmailVerificationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_VerifyMyEmail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyMyEmailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).VerifyMyEmail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_VerifyMyEmail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).VerifyMyEmail(ctx, req.(*VerifyMyEmailRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_AddPersonalAccessToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddPersonalAccessTokenRequest)
 	if err := dec(in); err != nil {
@@ -1424,56 +1676,56 @@ func _Users_PrepareMail_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Users_CheckInitialization_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CheckInitializationRequest)
+func _Users_CheckCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckCodeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(UsersServer).CheckInitialization(ctx, in)
+		return srv.(UsersServer).CheckCode(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Users_CheckInitialization_FullMethodName,
+		FullMethod: Users_CheckCode_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(UsersServer).CheckInitialization(ctx, req.(*CheckInitializationRequest))
+		return srv.(UsersServer).CheckCode(ctx, req.(*CheckCodeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Users_CompleteInitialization_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CompleteInitializationRequest)
+func _Users_CompleteCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompleteCodeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(UsersServer).CompleteInitialization(ctx, in)
+		return srv.(UsersServer).CompleteCode(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Users_CompleteInitialization_FullMethodName,
+		FullMethod: Users_CompleteCode_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(UsersServer).CompleteInitialization(ctx, req.(*CompleteInitializationRequest))
+		return srv.(UsersServer).CompleteCode(ctx, req.(*CompleteCodeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Users_RequestInitializationMail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RequestInitializationMailRequest)
+func _Users_RequestCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RequestCodeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(UsersServer).RequestInitializationMail(ctx, in)
+		return srv.(UsersServer).RequestCode(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Users_RequestInitializationMail_FullMethodName,
+		FullMethod: Users_RequestCode_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(UsersServer).RequestInitializationMail(ctx, req.(*RequestInitializationMailRequest))
+		return srv.(UsersServer).RequestCode(ctx, req.(*RequestCodeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1594,6 +1846,34 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Users_ResendInitialization_Handler,
 		},
 		{
+			MethodName: "UpdateEmail",
+			Handler:    _Users_UpdateEmail_Handler,
+		},
+		{
+			MethodName: "ResendEmailVerification",
+			Handler:    _Users_ResendEmailVerification_Handler,
+		},
+		{
+			MethodName: "SetPassword",
+			Handler:    _Users_SetPassword_Handler,
+		},
+		{
+			MethodName: "RequestPasswordReset",
+			Handler:    _Users_RequestPasswordReset_Handler,
+		},
+		{
+			MethodName: "UpdateMyEmail",
+			Handler:    _Users_UpdateMyEmail_Handler,
+		},
+		{
+			MethodName: "ResendMyEmailVerification",
+			Handler:    _Users_ResendMyEmailVerification_Handler,
+		},
+		{
+			MethodName: "VerifyMyEmail",
+			Handler:    _Users_VerifyMyEmail_Handler,
+		},
+		{
 			MethodName: "AddPersonalAccessToken",
 			Handler:    _Users_AddPersonalAccessToken_Handler,
 		},
@@ -1630,16 +1910,16 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Users_PrepareMail_Handler,
 		},
 		{
-			MethodName: "CheckInitialization",
-			Handler:    _Users_CheckInitialization_Handler,
+			MethodName: "CheckCode",
+			Handler:    _Users_CheckCode_Handler,
 		},
 		{
-			MethodName: "CompleteInitialization",
-			Handler:    _Users_CompleteInitialization_Handler,
+			MethodName: "CompleteCode",
+			Handler:    _Users_CompleteCode_Handler,
 		},
 		{
-			MethodName: "RequestInitializationMail",
-			Handler:    _Users_RequestInitializationMail_Handler,
+			MethodName: "RequestCode",
+			Handler:    _Users_RequestCode_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
