@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared gateway services/users services/text services/notification services/auth deploy/herald
+MODULES := shared gateway services/users services/text services/notification services/auth services/projects deploy/herald
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 FUZZTIME ?= 20s

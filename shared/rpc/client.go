@@ -26,8 +26,8 @@ var errStream = errors.New("rpc: streams are not carried over NATS")
 //
 //	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification"))
 //
-// A call carries the caller that its context came with; without one it is made on
-// the service's own behalf.
+// A call carries the caller that its context came with; without one, or after
+// OnOwnBehalf, it is made on the service's own behalf.
 type Conn struct {
 	nc      *nats.Conn
 	signer  caller.Signer

@@ -645,7 +645,9 @@ type MemberAdded struct {
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Roles  []string               `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
 	// The roles hold in every organization.
-	Instance      bool `protobuf:"varint,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	Instance bool `protobuf:"varint,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	// The roles hold on one project.
+	ProjectId     string `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -699,6 +701,13 @@ func (x *MemberAdded) GetInstance() bool {
 		return x.Instance
 	}
 	return false
+}
+
+func (x *MemberAdded) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
 }
 
 type MemberChanged struct {
@@ -952,11 +961,13 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
 	"\achanged\x18\x02 \x03(\tR\achanged:\x1d\x8a\x82)\x19\n" +
-	"\x05human\x12\x10password_changed\"m\n" +
+	"\x05human\x12\x10password_changed\"\x8c\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
-	"\binstance\x18\x03 \x01(\bR\binstance:\x13\x8a\x82)\x0f\n" +
+	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId:\x13\x8a\x82)\x0f\n" +
 	"\x06member\x12\x05added\"q\n" +
 	"\rMemberChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto2\x8e9\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto2\xd8;\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -117,7 +117,14 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12d\n" +
 	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04authB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x8a\x82)\x06*\x04auth\x12e\n" +
+	"\n" +
+	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\x0e\x8a\x82)\n" +
+	"*\bprojects\x12h\n" +
+	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"\x0e\x8a\x82)\n" +
+	"*\bprojects\x12w\n" +
+	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"\x0e\x8a\x82)\n" +
+	"*\bprojectsB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var file_herald_users_v1_users_proto_goTypes = []any{
 	(*CreateOrgRequest)(nil),                    // 0: herald.users.v1.CreateOrgRequest
@@ -160,39 +167,45 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*CheckCodeRequest)(nil),                    // 37: herald.users.v1.CheckCodeRequest
 	(*CompleteCodeRequest)(nil),                 // 38: herald.users.v1.CompleteCodeRequest
 	(*RequestCodeRequest)(nil),                  // 39: herald.users.v1.RequestCodeRequest
-	(*CreateOrgResponse)(nil),                   // 40: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 41: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 42: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 43: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 44: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 45: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 46: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 47: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 48: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 49: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 50: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 51: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 52: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 53: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 54: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 55: herald.users.v1.SearchUsersResponse
-	(*IsUserUniqueResponse)(nil),                // 56: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 57: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 58: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 59: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 60: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 61: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 62: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 63: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 64: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 65: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 66: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 67: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 68: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 69: herald.users.v1.PrepareMailResponse
-	(*CheckCodeResponse)(nil),                   // 70: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 71: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 72: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgRequest)(nil),                   // 40: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 41: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 42: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 43: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 44: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 45: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 46: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 47: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 48: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 49: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 50: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 51: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 52: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 53: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 54: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 55: herald.users.v1.CreateHumanUserResponse
+	(*GetUserResponse)(nil),                     // 56: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 57: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 58: herald.users.v1.SearchUsersResponse
+	(*IsUserUniqueResponse)(nil),                // 59: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 60: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 61: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 62: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 63: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 64: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 65: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 66: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 67: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 68: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 69: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 70: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 71: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 72: herald.users.v1.PrepareMailResponse
+	(*CheckCodeResponse)(nil),                   // 73: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 74: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 75: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 76: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 77: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 78: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -241,54 +254,60 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	37, // 43: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
 	38, // 44: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
 	39, // 45: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	40, // 46: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	41, // 47: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	42, // 48: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	43, // 49: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	44, // 50: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	45, // 51: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	46, // 52: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	47, // 53: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	47, // 54: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	47, // 55: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	48, // 56: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	49, // 57: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	49, // 58: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	47, // 59: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	47, // 60: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	47, // 61: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	48, // 62: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	49, // 63: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	50, // 64: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	50, // 65: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	51, // 66: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	52, // 67: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	53, // 68: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	54, // 69: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	55, // 70: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	56, // 71: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	57, // 72: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	58, // 73: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	59, // 74: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	60, // 75: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	61, // 76: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	62, // 77: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	59, // 78: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	63, // 79: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	64, // 80: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	65, // 81: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	66, // 82: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	67, // 83: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	64, // 84: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	65, // 85: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	67, // 86: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	68, // 87: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	69, // 88: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	70, // 89: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	71, // 90: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	72, // 91: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	46, // [46:92] is the sub-list for method output_type
-	0,  // [0:46] is the sub-list for method input_type
+	40, // 46: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	41, // 47: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	42, // 48: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	43, // 49: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	44, // 50: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	45, // 51: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	46, // 52: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	47, // 53: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	48, // 54: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	49, // 55: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	50, // 56: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	50, // 57: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	50, // 58: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	51, // 59: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	52, // 60: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	52, // 61: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	50, // 62: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	50, // 63: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	50, // 64: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	51, // 65: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	52, // 66: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	53, // 67: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	53, // 68: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	54, // 69: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	55, // 70: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	56, // 71: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	57, // 72: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	58, // 73: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	59, // 74: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	60, // 75: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	61, // 76: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	62, // 77: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	63, // 78: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	64, // 79: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	65, // 80: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	62, // 81: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	66, // 82: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	67, // 83: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	68, // 84: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	69, // 85: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	70, // 86: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	67, // 87: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	68, // 88: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	70, // 89: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	71, // 90: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	72, // 91: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	73, // 92: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	74, // 93: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	75, // 94: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	76, // 95: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	77, // 96: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	78, // 97: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	49, // [49:98] is the sub-list for method output_type
+	0,  // [0:49] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -303,6 +322,7 @@ func file_herald_users_v1_users_proto_init() {
 	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_org_proto_init()
 	file_herald_users_v1_pat_proto_init()
+	file_herald_users_v1_resolve_proto_init()
 	file_herald_users_v1_token_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}

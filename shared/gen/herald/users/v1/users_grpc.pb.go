@@ -67,6 +67,9 @@ const (
 	Users_CheckCode_FullMethodName                    = "/herald.users.v1.Users/CheckCode"
 	Users_CompleteCode_FullMethodName                 = "/herald.users.v1.Users/CompleteCode"
 	Users_RequestCode_FullMethodName                  = "/herald.users.v1.Users/RequestCode"
+	Users_ResolveOrg_FullMethodName                   = "/herald.users.v1.Users/ResolveOrg"
+	Users_ResolveUser_FullMethodName                  = "/herald.users.v1.Users/ResolveUser"
+	Users_MakeProjectOwner_FullMethodName             = "/herald.users.v1.Users/MakeProjectOwner"
 )
 
 // UsersClient is the client API for Users service.
@@ -167,6 +170,12 @@ type UsersClient interface {
 	CompleteCode(ctx context.Context, in *CompleteCodeRequest, opts ...grpc.CallOption) (*CompleteCodeResponse, error)
 	// Sends a mail with a code again when its reader asks for it.
 	RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error)
+	// Tells what an organization is called, wherever it is.
+	ResolveOrg(ctx context.Context, in *ResolveOrgRequest, opts ...grpc.CallOption) (*ResolveOrgResponse, error)
+	// Tells where a user belongs.
+	ResolveUser(ctx context.Context, in *ResolveUserRequest, opts ...grpc.CallOption) (*ResolveUserResponse, error)
+	// Makes the creator of a project its PROJECT_OWNER, once in the project's life.
+	MakeProjectOwner(ctx context.Context, in *MakeProjectOwnerRequest, opts ...grpc.CallOption) (*MakeProjectOwnerResponse, error)
 }
 
 type usersClient struct {
@@ -637,6 +646,36 @@ func (c *usersClient) RequestCode(ctx context.Context, in *RequestCodeRequest, o
 	return out, nil
 }
 
+func (c *usersClient) ResolveOrg(ctx context.Context, in *ResolveOrgRequest, opts ...grpc.CallOption) (*ResolveOrgResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveOrgResponse)
+	err := c.cc.Invoke(ctx, Users_ResolveOrg_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ResolveUser(ctx context.Context, in *ResolveUserRequest, opts ...grpc.CallOption) (*ResolveUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveUserResponse)
+	err := c.cc.Invoke(ctx, Users_ResolveUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) MakeProjectOwner(ctx context.Context, in *MakeProjectOwnerRequest, opts ...grpc.CallOption) (*MakeProjectOwnerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MakeProjectOwnerResponse)
+	err := c.cc.Invoke(ctx, Users_MakeProjectOwner_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // UsersServer is the server API for Users service.
 // All implementations should embed UnimplementedUsersServer
 // for forward compatibility.
@@ -735,6 +774,12 @@ type UsersServer interface {
 	CompleteCode(context.Context, *CompleteCodeRequest) (*CompleteCodeResponse, error)
 	// Sends a mail with a code again when its reader asks for it.
 	RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error)
+	// Tells what an organization is called, wherever it is.
+	ResolveOrg(context.Context, *ResolveOrgRequest) (*ResolveOrgResponse, error)
+	// Tells where a user belongs.
+	ResolveUser(context.Context, *ResolveUserRequest) (*ResolveUserResponse, error)
+	// Makes the creator of a project its PROJECT_OWNER, once in the project's life.
+	MakeProjectOwner(context.Context, *MakeProjectOwnerRequest) (*MakeProjectOwnerResponse, error)
 }
 
 // UnimplementedUsersServer should be embedded to have
@@ -881,6 +926,15 @@ func (UnimplementedUsersServer) CompleteCode(context.Context, *CompleteCodeReque
 }
 func (UnimplementedUsersServer) RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RequestCode not implemented")
+}
+func (UnimplementedUsersServer) ResolveOrg(context.Context, *ResolveOrgRequest) (*ResolveOrgResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveOrg not implemented")
+}
+func (UnimplementedUsersServer) ResolveUser(context.Context, *ResolveUserRequest) (*ResolveUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveUser not implemented")
+}
+func (UnimplementedUsersServer) MakeProjectOwner(context.Context, *MakeProjectOwnerRequest) (*MakeProjectOwnerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MakeProjectOwner not implemented")
 }
 func (UnimplementedUsersServer) testEmbeddedByValue() {}
 
@@ -1730,6 +1784,60 @@ func _Users_RequestCode_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_ResolveOrg_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveOrgRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResolveOrg(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResolveOrg_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResolveOrg(ctx, req.(*ResolveOrgRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ResolveUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResolveUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResolveUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResolveUser(ctx, req.(*ResolveUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_MakeProjectOwner_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MakeProjectOwnerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).MakeProjectOwner(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_MakeProjectOwner_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).MakeProjectOwner(ctx, req.(*MakeProjectOwnerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Users_ServiceDesc is the grpc.ServiceDesc for Users service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1920,6 +2028,18 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RequestCode",
 			Handler:    _Users_RequestCode_Handler,
+		},
+		{
+			MethodName: "ResolveOrg",
+			Handler:    _Users_ResolveOrg_Handler,
+		},
+		{
+			MethodName: "ResolveUser",
+			Handler:    _Users_ResolveUser_Handler,
+		},
+		{
+			MethodName: "MakeProjectOwner",
+			Handler:    _Users_MakeProjectOwner_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,0 +1,37 @@
+// Package api answers the requests of the Projects service.
+package api
+
+import (
+	"context"
+	"log/slog"
+
+	"herald/services/projects/internal/store"
+	"herald/shared/caller"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Projects implements the contract.
+type Projects struct {
+	projectsv1.UnimplementedProjectsServer
+	Store store.Store
+	// Users knows organizations, people and the members of projects.
+	Users usersv1.UsersClient
+	Log   *slog.Logger
+	// MaxLimit is the largest page of a search.
+	MaxLimit int64
+}
+
+var _ projectsv1.ProjectsServer = Projects{}
+
+// orgID is the organization that the request acts on.
+func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
+
+// each turns the rows of a list into messages.
+func each[T, M any](rows []T, message func(T) M) []M {
+	messages := make([]M, len(rows))
+	for i, row := range rows {
+		messages[i] = message(row)
+	}
+	return messages
+}

@@ -1,0 +1,85 @@
+// Package domain holds what projects, their roles, grants and applications are and may
+// become. It knows no database and no messages.
+package domain
+
+import (
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// ProjectState is whether a project's applications get tokens.
+type ProjectState int16
+
+// The states of a project, numbered as in its contract.
+const (
+	ProjectActive ProjectState = iota + 1
+	ProjectInactive
+)
+
+// Faults of projects.
+var (
+	ErrProjectNotFound    = fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "Project not found")
+	ErrProjectNameTaken   = fault.New(fault.Exists, "PROJECT_NAME_TAKEN", "The name of the project is taken").On("name", "is taken")
+	ErrProjectNotActive   = fault.New(fault.Precondition, "PROJECT_NOT_ACTIVE", "The project is not active")
+	ErrProjectNotInactive = fault.New(fault.Precondition, "PROJECT_NOT_INACTIVE", "The project is not inactive")
+)
+
+// Project is a group of applications that share their roles.
+type Project struct {
+	history.Record
+	ID    string
+	OrgID string
+	State ProjectState
+	// Generation is raised by every deactivation: tokens of an older one are dead.
+	Generation int64
+	Settings
+}
+
+// Settings are what the owner of a project decides.
+type Settings struct {
+	Name                 string
+	ProjectRoleAssertion bool
+	ProjectRoleCheck     bool
+	HasProjectCheck      bool
+	// PrivateLabelingSetting is numbered as in the contract.
+	PrivateLabelingSetting int16
+}
+
+// Change replaces the settings and answers with the names of those that differ.
+func (p *Project) Change(s Settings) (changed []string) {
+	for _, f := range []struct {
+		name    string
+		differs bool
+	}{
+		{"name", p.Name != s.Name},
+		{"projectRoleAssertion", p.ProjectRoleAssertion != s.ProjectRoleAssertion},
+		{"projectRoleCheck", p.ProjectRoleCheck != s.ProjectRoleCheck},
+		{"hasProjectCheck", p.HasProjectCheck != s.HasProjectCheck},
+		{"privateLabelingSetting", p.PrivateLabelingSetting != s.PrivateLabelingSetting},
+	} {
+		if f.differs {
+			changed = append(changed, f.name)
+		}
+	}
+	p.Settings = s
+	return changed
+}
+
+// Deactivate ends the tokens of the project's applications for good and refuses new ones.
+func (p *Project) Deactivate() error {
+	if p.State != ProjectActive {
+		return ErrProjectNotActive
+	}
+	p.State = ProjectInactive
+	p.Generation++
+	return nil
+}
+
+// Reactivate lets the project's applications have tokens again.
+func (p *Project) Reactivate() error {
+	if p.State != ProjectInactive {
+		return ErrProjectNotInactive
+	}
+	p.State = ProjectActive
+	return nil
+}

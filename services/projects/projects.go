@@ -1,0 +1,32 @@
+// Package projects is the service that owns projects, their roles and grants, and
+// applications.
+package projects
+
+import (
+	"context"
+
+	"herald/services/projects/internal/api"
+	"herald/services/projects/internal/store"
+	"herald/shared/boot"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/page"
+)
+
+// Config is the service's settings.
+type Config struct {
+	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+}
+
+// Migrations make the service's tables.
+var Migrations = store.Migrations
+
+// New registers the service.
+func New(_ context.Context, s *boot.Service, c Config) error {
+	if err := page.CheckMax(c.MaxLimit); err != nil {
+		return err
+	}
+	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
+		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
+	})
+}
