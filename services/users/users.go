@@ -47,9 +47,11 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		return Administrator{}, err
 	}
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
-	return admin, s.Serve(&usersv1.Users_ServiceDesc, api.Users{
+	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
-	})
+	}
+	s.Consume(methods.Handlers()...)
+	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
 // forgetTries removes, once an hour, guesses at codes that have expired since.

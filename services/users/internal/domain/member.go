@@ -16,6 +16,8 @@ var (
 	ErrRoleUnknown    = fault.New(fault.Invalid, "ROLE_UNKNOWN", "Unknown role")
 	ErrEscalation     = fault.New(fault.Denied, "ESCALATION", "This takes every permission of the user or role concerned")
 	ErrLastOwner      = fault.New(fault.Precondition, "LAST_IAM_OWNER", "The last IAM_OWNER cannot be removed, deactivated or demoted")
+	// ErrOwnerMade never leaves the service: there is nothing to do.
+	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )
 
 // Member is a user's roles in one place. Both ids are empty for the instance.

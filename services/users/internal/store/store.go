@@ -27,4 +27,5 @@ var constraints = map[string]*fault.Fault{
 	"users_user_name":              domain.ErrUserNameTaken,
 	"members_user_place":           domain.ErrMemberExists,
 	"members_user_id_fkey":         domain.ErrUserNotFound,
+	"project_owners_once":          domain.ErrOwnerMade,
 }

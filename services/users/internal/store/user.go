@@ -32,6 +32,12 @@ func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) 
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
+// AnyUser reads a user wherever they belong, for services that ask about one.
+func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
+	u, err := postgres.One[domain.User](ctx, s.DB, `select `+userColumns+` from users where id = $1`, id)
+	return u, postgres.Missing(err, domain.ErrUserNotFound)
+}
+
 // NewUser is a human user and all that comes with it.
 type NewUser struct {
 	domain.User

@@ -1,0 +1,25 @@
+package api
+
+import (
+	"context"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// ResolveOrg tells what an organization is called.
+func (u Users) ResolveOrg(ctx context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
+	o, err := u.Store.Org(ctx, r.OrgId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}, nil
+}
+
+// ResolveUser tells where a user belongs.
+func (u Users) ResolveUser(ctx context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
+	found, err := u.Store.AnyUser(ctx, r.UserId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.ResolveUserResponse{OrgId: found.OrgID, State: usersv1.UserState(found.State), Type: usersv1.UserType(found.Type)}, nil
+}

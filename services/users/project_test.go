@@ -1,0 +1,163 @@
+package users_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users"
+	"herald/shared/boot"
+	"herald/shared/caller"
+	"herald/shared/event"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// projects stands in for the service of that name.
+type projects struct {
+	*world
+	usersv1.UsersClient
+	service *boot.Service
+}
+
+func (w *world) projects() projects {
+	w.Helper()
+	s, err := w.ground.Open(w.Context(), "projects", kit.Database(w), users.Migrations)
+	if err != nil {
+		w.Fatal(err)
+	}
+	testkit.Run(w, s)
+	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")), s}
+}
+
+// happen tells of a project's event, for which a user is to blame.
+func (p projects) happen(projectID, userID string, m proto.Message) {
+	p.Helper()
+	save := event.Save{AggregateID: projectID, OrganizationID: p.orgID, SQL: "nothing as (select $9)", Args: []any{""}}
+	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m, save); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// until waits for a condition on the members to hold.
+func (w *world) until(condition string, args ...any) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
+	defer cancel()
+	c, err := w.service.DB.Acquire(ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer c.Release()
+	if _, err := c.Exec(ctx, `create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
+		create or replace trigger tell after insert or delete on members execute function tell(); listen changed`); err != nil {
+		w.Fatal(err)
+	}
+	for met := false; !met; {
+		if err := c.QueryRow(ctx, "select "+condition, args...).Scan(&met); err != nil {
+			w.Fatal(err)
+		}
+		if !met {
+			if _, err := c.Conn().WaitForNotification(ctx); err != nil {
+				w.Fatalf("until %s: %v", condition, err)
+			}
+		}
+	}
+}
+
+// A project's creator owns it, by a call or by its event, once: not again after the role
+// was lost, and nobody after the project's end.
+func TestProjectOwners(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.projects()
+	id := w.person(w.admin, "mini")
+	owners := func(project string) int {
+		return w.rows("members where user_id = $1 and org_id = $2 and project_id = $3 and roles = '{PROJECT_OWNER}'", id, w.orgID, project)
+	}
+	own := &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p1", UserId: id}
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			if _, err := p.MakeProjectOwner(t.Context(), own); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if owners("p1") != 1 || w.rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
+		t.Error("20 calls at once did not make one owner, once")
+	}
+	if asMini := w.loginCaller(id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") || asMini.Can("project.write", "") {
+		t.Errorf("the owner is %+v", asMini)
+	}
+	_, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p0", UserId: "nobody"})
+	refused(t, err, "USER_NOT_FOUND")
+	_, err = usersv1.NewUsersClient(testkit.Calls(t, w.ground, "gateway")).MakeProjectOwner(w.admin, own)
+	if err == nil {
+		t.Error("the gateway made an owner")
+	}
+
+	p.happen("p2", id, &projectsv1.ProjectCreated{})
+	w.until("exists (select from members where project_id = 'p2')")
+	if owners("p2") != 1 {
+		t.Error("the event made another owner")
+	}
+	if _, err := w.service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"); err != nil {
+		t.Fatal(err)
+	}
+	p.happen("p2", id, &projectsv1.ProjectCreated{}) // a repeat
+	p.happen("p2", "nobody", &projectsv1.ProjectCreated{})
+	if _, err := w.service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', 1, now(), now())", id, w.orgID); err != nil {
+		t.Fatal(err)
+	}
+	p.happen("p2", id, &projectsv1.ProjectRemoved{})
+	w.until("not exists (select from members where project_id = 'p2')")
+	if _, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p2", UserId: id}); err != nil || owners("p2") != 0 {
+		t.Errorf("a project that is gone has an owner: %v", err)
+	}
+	if owners("p1") != 1 {
+		t.Error("another project's owner is gone too")
+	}
+	if n := w.rows("events where aggregate = 'member' and data->>'projectId' = 'p2'"); n != 1 {
+		t.Errorf("%d owners were made", n)
+	}
+}
+
+// loginCaller is whom a fresh token of a user stands for.
+func (w *world) loginCaller(userID string) caller.Caller {
+	w.Helper()
+	r, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.resolve(r.Token, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.projects()
+	orgA, inA := w.org("A")
+	id := w.person(inA, "mini")
+	user, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id})
+	if want := (&usersv1.ResolveUserResponse{OrgId: orgA, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN}); err != nil || !proto.Equal(user, want) {
+		t.Errorf("%v, %v", user, err)
+	}
+	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: "nobody"})
+	refused(t, err, "USER_NOT_FOUND")
+	org, err := p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: orgA})
+	if want := (&usersv1.ResolveOrgResponse{Name: "A", State: usersv1.OrgState_ORG_STATE_ACTIVE}); err != nil || !proto.Equal(org, want) {
+		t.Errorf("%v, %v", org, err)
+	}
+	_, err = p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: "nowhere"})
+	refused(t, err, "ORG_NOT_FOUND")
+}
