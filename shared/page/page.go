@@ -64,6 +64,9 @@ type Search struct {
 	columns, from, order string
 	conditions           []string
 	args                 []any
+	// patterns tells that how much is found is the planner's guess, and a bad one for
+	// parts of texts.
+	patterns bool
 }
 
 // Select begins a search. Order names the columns that sort the list, comma
@@ -95,14 +98,19 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 	pattern := wildcards.Replace(value)
 	switch method {
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
-		return s.Where(column+" like ?", pattern+"%")
+		pattern += "%"
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
-		return s.Where(column+" like ?", "%"+pattern+"%")
+		pattern = "%" + pattern + "%"
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
-		return s.Where(column+" like ?", "%"+pattern)
+		pattern = "%" + pattern
 	default:
 		return s.Where(column+" = ?", value)
 	}
+	if value == "" { // in every text
+		return s
+	}
+	s.patterns = true
+	return s.Where(column+" like ?", pattern)
 }
 
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
@@ -121,36 +129,67 @@ type List[T any] struct {
 	At        time.Time // and its time, or that of the first start
 }
 
-// Read runs a search in one round trip. Rows, total and history are of one moment:
-// whoever sees an event's sequence in Processed sees its effect in Rows.
+// few is how many rows are sorted sooner than they are met with in their order.
+const few = 5000
+
+// Read runs a search in one round trip, or in two where texts are searched. Rows, total
+// and history are of one moment: whoever sees an event's sequence in Processed sees its
+// effect in Rows.
 func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
-	where := ""
-	if len(s.conditions) > 0 {
-		where = " where " + strings.Join(s.conditions, " and ")
+	var list List[T]
+	err := db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		var b pgx.Batch
+		b.Queue("begin isolation level repeatable read, read only")
+		if s.patterns { // the plan for one text is none for the next
+			b.Queue("set local plan_cache_mode = force_custom_plan")
+		}
+		b.Queue("select count(*) from "+s.from+s.where(), s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
+		b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
+			left join (select position, time from events order by position desc limit 1) e on true`).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
+		if s.patterns { // how to find the page depends on the total
+			if err := c.SendBatch(ctx, &b).Close(); err != nil {
+				return err
+			}
+			b = pgx.Batch{}
+		}
+		sql, args := s.page(p, s.patterns && list.Total <= few)
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+			list.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+			return err
+		})
+		b.Queue("commit")
+		return c.SendBatch(ctx, &b).Close() // after an error the pool closes the connection
+	})
+	if err != nil {
+		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}
+	return list, nil
+}
+
+func (s *Search) where() string {
+	if len(s.conditions) == 0 {
+		return ""
+	}
+	return " where " + strings.Join(s.conditions, " and ")
+}
+
+// page is the query for the rows of a page. Sorted, it finds all matches first: the
+// planner likes to walk through the whole list in its order instead, hoping to meet with
+// enough of them soon.
+func (s *Search) page(p Page, sorted bool) (string, []any) {
 	direction := " desc"
 	if p.Asc {
 		direction = " asc"
 	}
-	order := strings.ReplaceAll(s.order, ",", direction+",") + direction
-	n := len(s.args)
-	var list List[T]
-	var b pgx.Batch
-	b.Queue("begin isolation level repeatable read, read only")
-	b.Queue("select count(*) from "+s.from+where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
-	b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, where, order, n+1, n+2),
-		append(s.args[:n:n], p.Limit, int64(p.Offset))...).Query(func(rows pgx.Rows) (err error) {
-		list.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	})
-	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
-		left join (select position, time from events order by position desc limit 1) e on true`).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
-	b.Queue("commit") // without it, after an error, the pool closes the connection
-	if err := db.SendBatch(ctx, &b).Close(); err != nil {
-		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
+	columns := strings.Split(s.order, ",")
+	if sorted {
+		columns[0] = "greatest(" + columns[0] + ")" // the same, but no index has it
 	}
-	return list, nil
+	order := strings.Join(columns, direction+",") + direction
+	n := len(s.args)
+	sql := fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, s.where(), order, n+1, n+2)
+	return sql, append(s.args[:n:n], p.Limit, int64(p.Offset))
 }
 
 // Details is the list's head as it is answered.

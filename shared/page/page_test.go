@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/protobuf/proto"
@@ -274,5 +275,37 @@ func TestDetails(t *testing.T) {
 	want.CreationDate = timestamppb.New(created)
 	if got := page.Details(r, "o"); !proto.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What more texts match than are worth sorting is found in another way, and the same.
+func TestManyMatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`insert into texts (id, body, body_folded, created_at)
+		select lpad(n::text, 4, '0'), 'a' || n % 7, 'a' || n % 7, '2026-01-01Z'::timestamptz + n % 100 * interval '1 s' from generate_series(0, 5999) n`)
+	for _, c := range []struct {
+		contains string
+		total    uint64
+	}{{"a", 6000}, {"a1", 857}} {
+		for _, p := range []page.Page{{Limit: 1000}, {Limit: 70, Offset: 30, Asc: true}} {
+			got := w.read(search().Text(body, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, c.contains), p)
+			direction := "desc"
+			if p.Asc {
+				direction = "asc"
+			}
+			rows, err := w.db.Query(t.Context(), fmt.Sprintf(`select id from texts where position($1 in body) > 0
+				order by created_at %[1]s, id %[1]s limit $2 offset $3`, direction), c.contains, p.Limit, int64(p.Offset))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(ids(got), want) || got.Total != c.total {
+				t.Errorf("%q, %+v: %d of %d, %v", c.contains, p, len(got.Rows), got.Total, ids(got)[:3])
+			}
+		}
 	}
 }

@@ -23,7 +23,7 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 // RemoveProjectMembers forgets the members of a project that is gone. They have no
 // events of their own: the project's says it.
 func (s Store) RemoveProjectMembers(ctx context.Context, orgID, projectID string) error {
-	var b pgx.Batch // one transaction
+	var b pgx.Batch                                                                                  // one transaction
 	b.Queue(`insert into project_owners (project_id) values ($1) on conflict do nothing`, projectID) // waits for an owner who is being made
 	b.Queue(`delete from members where org_id = $1 and project_id = $2`, orgID, projectID)
 	return postgres.Fault(s.DB.SendBatch(ctx, &b).Close())

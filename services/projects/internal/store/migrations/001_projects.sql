@@ -20,7 +20,7 @@ create table projects (
 );
 create index projects_by_creation on projects (org_id, created_at, id);
 create index projects_by_name_folded on projects (org_id, name_folded);
--- For texts inside and at the end of names. Written at once: a list of what is still to
--- be written would be read through by every search.
-create index projects_by_part_of_name on projects using gin (org_id, name gin_trgm_ops) with (fastupdate = off);
-create index projects_by_part_of_name_folded on projects using gin (org_id, name_folded gin_trgm_ops) with (fastupdate = off);
+-- For texts inside and at the end of names. The list of what is still to be written to
+-- the index is short, as every search reads through it.
+create index projects_by_part_of_name on projects using gin (org_id, name gin_trgm_ops) with (gin_pending_list_limit = 256);
+create index projects_by_part_of_name_folded on projects using gin (org_id, name_folded gin_trgm_ops) with (gin_pending_list_limit = 256);

@@ -1,0 +1,252 @@
+package projects_test
+
+import (
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/permission"
+	"herald/shared/testkit"
+)
+
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const labeling = projectsv1.PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY
+	made, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: " Shop ", HasProjectCheck: true, PrivateLabelingSetting: labeling})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.users.owners) != 1 || !proto.Equal(w.users.owners[0], &usersv1.MakeProjectOwnerRequest{OrgId: "org-a", ProjectId: made.Id, UserId: "user-org-a"}) {
+		t.Errorf("users heard %v", w.users.owners)
+	}
+	got, err := w.GetProject(w.inA, &projectsv1.GetProjectRequest{ProjectId: made.Id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got.Project, &projectsv1.Project{
+		Id: made.Id, Details: made.Details, Name: "Shop", State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE, HasProjectCheck: true, PrivateLabelingSetting: labeling,
+	})
+	_, err = w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: "Shop"})
+	refused(t, err, "PROJECT_NAME_TAKEN")
+	w.project(w.inB, "Shop")
+	lower := w.project(w.inA, "shop")
+
+	update := &projectsv1.UpdateProjectRequest{ProjectId: made.Id, Name: "Store", ProjectRoleCheck: true}
+	changed, err := w.UpdateProject(w.inA, update)
+	if err != nil || changed.Details.Sequence <= made.Details.Sequence || changed.Details.CreationDate != nil {
+		t.Fatalf("%v, %v", changed, err)
+	}
+	again, err := w.UpdateProject(w.inA, update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, again, changed)
+	if n := w.rows(`events where data->'changed' = '["name", "projectRoleCheck", "hasProjectCheck", "privateLabelingSetting"]'`); n != 1 {
+		t.Errorf("%d events of the change", n)
+	}
+	_, err = w.UpdateProject(w.inA, &projectsv1.UpdateProjectRequest{ProjectId: made.Id, Name: "shop"})
+	refused(t, err, "PROJECT_NAME_TAKEN")
+	for _, name := range []string{"", "  ", "a\nb"} {
+		_, err = w.UpdateProject(w.inA, &projectsv1.UpdateProjectRequest{ProjectId: made.Id, Name: name})
+		refused(t, err, "INVALID_ARGUMENT", "name")
+	}
+	got, err = w.GetProject(w.inA, &projectsv1.GetProjectRequest{ProjectId: made.Id})
+	if err != nil || got.Project.Name != "Store" || got.Project.HasProjectCheck || !got.Project.ProjectRoleCheck || got.Project.Details.Sequence != changed.Details.Sequence {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: made.Id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: made.Id})
+	refused(t, err, "PROJECT_NOT_FOUND")
+	w.project(w.inA, "Store")
+	if _, err := w.GetProject(w.inA, &projectsv1.GetProjectRequest{ProjectId: lower}); err != nil {
+		t.Errorf("another project: %v", err)
+	}
+}
+
+// A project of another organization looks as one that is not there.
+func TestForeignProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	before := w.rows("events")
+	for _, id := range []string{id, "nothing"} {
+		_, err := w.GetProject(w.inB, &projectsv1.GetProjectRequest{ProjectId: id})
+		refused(t, err, "PROJECT_NOT_FOUND")
+		_, err = w.UpdateProject(w.inB, &projectsv1.UpdateProjectRequest{ProjectId: id, Name: "Mine"})
+		refused(t, err, "PROJECT_NOT_FOUND")
+		_, err = w.DeactivateProject(w.inB, &projectsv1.DeactivateProjectRequest{ProjectId: id})
+		refused(t, err, "PROJECT_NOT_FOUND")
+		_, err = w.ReactivateProject(w.inB, &projectsv1.ReactivateProjectRequest{ProjectId: id})
+		refused(t, err, "PROJECT_NOT_FOUND")
+		_, err = w.RemoveProject(w.inB, &projectsv1.RemoveProjectRequest{ProjectId: id})
+		refused(t, err, "PROJECT_NOT_FOUND")
+	}
+	if w.rows("events") != before {
+		t.Error("something was written")
+	}
+	users := projectsv1.NewProjectsClient(testkit.Calls(t, w.ground, "users"))
+	r, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{ProjectId: id})
+	if err != nil || r.OrgId != "org-a" {
+		t.Errorf("%v, %v", r, err)
+	}
+	_, err = users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{ProjectId: "nothing"})
+	refused(t, err, "PROJECT_NOT_FOUND")
+}
+
+func TestProjectRaces(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if n := race(t, 20, func(int) error {
+		_, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: "Shop"})
+		return err
+	}, "PROJECT_NAME_TAKEN"); n != 1 {
+		t.Errorf("%d of 20 creations succeeded", n)
+	}
+	id := w.project(w.inA, "Portal")
+	_, err := w.ReactivateProject(w.inA, &projectsv1.ReactivateProjectRequest{ProjectId: id})
+	refused(t, err, "PROJECT_NOT_INACTIVE")
+	if n := race(t, 20, func(int) error {
+		_, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id})
+		return err
+	}, "PROJECT_NOT_ACTIVE"); n != 1 {
+		t.Errorf("%d of 20 deactivations succeeded", n)
+	}
+	if n := race(t, 20, func(int) error {
+		_, err := w.ReactivateProject(w.inA, &projectsv1.ReactivateProjectRequest{ProjectId: id})
+		return err
+	}, "PROJECT_NOT_INACTIVE"); n != 1 {
+		t.Errorf("%d of 20 reactivations succeeded", n)
+	}
+	if w.rows("projects where id = $1 and generation = 2", id) != 1 {
+		t.Error("the generation did not rise once")
+	}
+}
+
+// Where users is away a project is created all the same.
+func TestCreationWithoutUsers(t *testing.T) {
+	t.Parallel()
+	w := &world{TB: t, ground: testkit.Ground(t)}
+	w.start()
+	id := w.project(w.inA, "Shop")
+	if w.rows("outbox") > 1 || w.rows("events where name = 'created' and aggregate_id = $1 and actor = 'user-org-a'", id) != 1 {
+		t.Error("the event does not name the creator")
+	}
+}
+
+func TestSearchProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := []string{"Straße", "shop_1", "Shop%", "SHOP", "workshop"}
+	ids := make([]string, len(names))
+	for i, name := range names {
+		ids[i] = w.project(w.inA, name)
+	}
+	w.project(w.inB, "shop_1")
+	name := func(text string, method heraldv1.TextQueryMethod) *projectsv1.ProjectFilter {
+		return &projectsv1.ProjectFilter{NameQuery: &projectsv1.ProjectNameQuery{Name: text, Method: method}}
+	}
+	owner := func(id string) *projectsv1.ProjectFilter {
+		return &projectsv1.ProjectFilter{ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: id}}
+	}
+	type filters = []*projectsv1.ProjectFilter
+	for label, c := range map[string]struct {
+		filters filters
+		want    []int
+	}{
+		"all":                    {nil, []int{4, 3, 2, 1, 0}},
+		"equals":                 {filters{name("SHOP", 0)}, []int{3}},
+		"equals ignoring case":   {filters{name("sTRASSE", 1)}, []int{0}},
+		"starts":                 {filters{name("shop", 2)}, []int{1}},
+		"starts ignoring case":   {filters{name("shop", 3)}, []int{3, 2, 1}},
+		"contains":               {filters{name("hop", 4)}, []int{4, 2, 1}},
+		"contains ignoring case": {filters{name("hOp", 5)}, []int{4, 3, 2, 1}},
+		"ends":                   {filters{name("shop", 6)}, []int{4}},
+		"ends ignoring case":     {filters{name("Shop", 7)}, []int{4, 3}},
+		"percent":                {filters{name("%", 4)}, []int{2}},
+		"underline":              {filters{name("p_", 5)}, []int{1}},
+		"empty equals":           {filters{name("", 0), name("", 1)}, nil},
+		"empty starts":           {filters{name("", 2), name("", 3), name("", 4), name("", 5), name("", 6), name("", 7)}, []int{4, 3, 2, 1, 0}},
+		"and":                    {filters{name("shop", 3), name("1", 6)}, []int{1}},
+		"own":                    {filters{owner("org-a")}, []int{4, 3, 2, 1, 0}},
+		"foreign":                {filters{owner("org-b")}, nil},
+		"own and foreign":        {filters{owner("org-a"), owner("org-b")}, nil},
+		"both members":           {filters{{NameQuery: &projectsv1.ProjectNameQuery{Name: "SHOP"}, ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"}}}, []int{3}},
+	} {
+		for _, asc := range []bool{false, true} {
+			var want []string
+			for _, n := range c.want {
+				want = append(want, ids[n])
+			}
+			if asc {
+				slices.Reverse(want)
+			}
+			got, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters})
+			if err != nil || !slices.Equal(projectIDs(got), want) || got.Details.TotalResult != uint64(len(want)) {
+				t.Errorf("%s: %v, %v", label, got, err)
+			}
+			got, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters})
+			if err != nil || !slices.Equal(projectIDs(got), want[min(1, len(want)):min(2, len(want))]) || got.Details.TotalResult != uint64(len(want)) {
+				t.Errorf("%s, second: %v, %v", label, got, err)
+			}
+		}
+	}
+	_, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Queries: filters{{}}})
+	refused(t, err, "INVALID_ARGUMENT", "queries[0]")
+	_, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Limit: 1001}})
+	refused(t, err, "LIMIT_EXCEEDED", "1000")
+	_, err = w.SearchProjects(t.Context(), &projectsv1.SearchProjectsRequest{})
+	refused(t, err, "UNAUTHENTICATED")
+}
+
+// Who has roles on projects alone sees those, and who has none sees nothing.
+func TestVisibleProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second := w.project(w.inA, "First"), w.project(w.inA, "Second")
+	foreign := w.project(w.inB, "Foreign")
+	on := func(id string, roles ...string) permission.Membership {
+		return permission.Membership{OrganizationID: "org-a", ProjectID: id, Roles: roles}
+	}
+	for label, c := range map[string]struct {
+		memberships []permission.Membership
+		want        []string
+	}{
+		"none":                    {nil, nil},
+		"creator":                 {[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}}, nil},
+		"reader":                  {[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_USER_MANAGER"}}}, []string{second, first}},
+		"everywhere":              {[]permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}}, []string{second, first}},
+		"elsewhere":               {[]permission.Membership{{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}}, nil},
+		"owner of one":            {[]permission.Membership{on(first, "PROJECT_OWNER")}, []string{first}},
+		"viewer of both":          {[]permission.Membership{on(first, "PROJECT_OWNER_VIEWER"), on(second, "PROJECT_OWNER_VIEWER")}, []string{second, first}},
+		"role of no project":      {[]permission.Membership{on(first, "ORG_OWNER")}, nil},
+		"owner of a foreign one":  {[]permission.Membership{on(foreign, "PROJECT_OWNER")}, nil},
+		"owner beside a stranger": {[]permission.Membership{on(first, "PROJECT_OWNER"), {OrganizationID: "org-b", ProjectID: second, Roles: []string{"PROJECT_OWNER"}}}, []string{first}},
+	} {
+		got, err := w.SearchProjects(w.with("org-a", c.memberships...), &projectsv1.SearchProjectsRequest{})
+		if err != nil || !slices.Equal(projectIDs(got), c.want) || got.Details.TotalResult != uint64(len(c.want)) || got.Details.ViewTimestamp == nil {
+			t.Errorf("%s: %v, %v", label, got, err)
+		}
+	}
+	onFirst := w.with("org-a", on(first, "PROJECT_OWNER"))
+	if _, err := w.GetProject(onFirst, &projectsv1.GetProjectRequest{ProjectId: first}); err != nil {
+		t.Error(err)
+	}
+	_, err := w.GetProject(onFirst, &projectsv1.GetProjectRequest{ProjectId: second})
+	refused(t, err, "PERMISSION_DENIED", "project.read")
+	_, err = w.CreateProject(onFirst, &projectsv1.CreateProjectRequest{Name: "Third"})
+	refused(t, err, "PERMISSION_DENIED", "project.create")
+}
+
+func projectIDs(r *projectsv1.SearchProjectsResponse) (ids []string) {
+	for _, p := range r.GetResult() {
+		ids = append(ids, p.Id)
+	}
+	return ids
+}

@@ -1,0 +1,174 @@
+package projects_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("projects", projects.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// users stands in for the service of that name: organizations and users exist whose
+// names begin so, and users belong to the organization after the hyphen.
+type users struct {
+	usersv1.UnimplementedUsersServer
+	mu     sync.Mutex
+	owners []*usersv1.MakeProjectOwnerRequest
+}
+
+func (u *users) MakeProjectOwner(_ context.Context, r *usersv1.MakeProjectOwnerRequest) (*usersv1.MakeProjectOwnerResponse, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.owners = append(u.owners, r)
+	return &usersv1.MakeProjectOwnerResponse{}, nil
+}
+
+func (u *users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
+	if !strings.HasPrefix(r.OrgId, "org") {
+		return nil, fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
+	}
+	return &usersv1.ResolveOrgResponse{Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE}, nil
+}
+
+func (u *users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
+	name, org, _ := strings.Cut(r.UserId, "-")
+	if name != "user" {
+		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	}
+	return &usersv1.ResolveUserResponse{OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN}, nil
+}
+
+func (u *users) serve(t testing.TB, g boot.Ground) {
+	t.Helper()
+	address := g.Bus
+	address.User, address.Password = "users", bus.Password(g.Keys, "users")
+	nc, err := bus.Connect(t.Context(), address, g.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer("users")})
+	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Drain(); nc.Close() })
+}
+
+// world is a running service and those who call it.
+type world struct {
+	testing.TB
+	ground  boot.Ground
+	service *boot.Service
+	users   *users
+	projectsv1.ProjectsClient
+	// inA and inB are the owners of two organizations, org-a and org-b.
+	inA, inB context.Context
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{TB: t, ground: testkit.Ground(t), users: &users{}}
+	w.users.serve(t, w.ground)
+	w.start()
+	return w
+}
+
+func (w *world) start() {
+	w.Helper()
+	w.service = kit.Open(w, w.ground)
+	if err := projects.New(w.Context(), w.service, projects.Config{MaxLimit: 1000}); err != nil {
+		w.Fatal(err)
+	}
+	testkit.Run(w, w.service)
+	w.ProjectsClient = projectsv1.NewProjectsClient(testkit.Calls(w, w.ground, "gateway"))
+	w.inA, w.inB = w.as("org-a", "ORG_OWNER"), w.as("org-b", "ORG_OWNER")
+}
+
+// as is a caller with roles in an organization.
+func (w *world) as(orgID string, roles ...string) context.Context {
+	return w.with(orgID, permission.Membership{OrganizationID: orgID, Roles: roles})
+}
+
+func (w *world) with(orgID string, m ...permission.Membership) context.Context {
+	return testkit.As(w.Context(), w.ground, caller.Caller{UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m})
+}
+
+// project creates a project and answers with its id.
+func (w *world) project(ctx context.Context, name string) string {
+	w.Helper()
+	r, err := w.CreateProject(ctx, &projectsv1.CreateProjectRequest{Name: name})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Id
+}
+
+// rows counts what a query finds.
+func (w *world) rows(sql string, args ...any) (n int) {
+	w.Helper()
+	if err := w.service.DB.QueryRow(w.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+// refused fails unless err is the fault of that id, whose message says all parts.
+func refused(t testing.TB, err error, id string, parts ...string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.ID != id {
+		t.Errorf("got %v, want %s", err, id)
+		return
+	}
+	for _, p := range parts {
+		if !strings.Contains(f.Message, p) {
+			t.Errorf("%s says %q, which lacks %q", id, f.Message, p)
+		}
+	}
+}
+
+// race runs attempts at once and answers with how many succeeded; all others must be
+// refused with one of the ids.
+func race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succeeded int) {
+	t.Helper()
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { errs[i] = attempt(i) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err == nil {
+			succeeded++
+		} else if f := fault.From(err); !slices.Contains(ids, f.ID) {
+			t.Errorf("got %v, want %v", err, ids)
+		}
+	}
+	return succeeded
+}
+
+// same fails unless two messages are equal.
+func same(t testing.TB, got, want proto.Message) {
+	t.Helper()
+	if !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
