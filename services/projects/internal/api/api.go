@@ -9,6 +9,8 @@ import (
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/page"
 )
 
 // Projects implements the contract.
@@ -26,6 +28,16 @@ var _ projectsv1.ProjectsServer = Projects{}
 
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
+
+// pageOf reads which page of what is in a project is asked for; the project is there.
+func (a Projects) pageOf(ctx context.Context, projectID string, q *heraldv1.ListQuery) (page.Page, error) {
+	p, err := page.Bounds(q, a.MaxLimit)
+	if err != nil {
+		return page.Page{}, err
+	}
+	_, err = a.Store.Project(ctx, orgID(ctx), projectID)
+	return p, err
+}
 
 // each turns the rows of a list into messages.
 func each[T, M any](rows []T, message func(T) M) []M {

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects/internal/domain"
+	"herald/services/projects/internal/store"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+	"herald/shared/rpc"
+)
+
+// AddProjectGrant grants a project to another organization.
+func (a Projects) AddProjectGrant(ctx context.Context, r *projectsv1.AddProjectGrantRequest) (*projectsv1.AddProjectGrantResponse, error) {
+	g := domain.ProjectGrant{ID: id.New(), OrgID: orgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId, State: domain.GrantActive}
+	g.Assign(r.RoleKeys)
+	if _, err := a.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
+		return nil, err
+	}
+	if g.GrantedOrgID == g.OrgID {
+		return nil, domain.ErrGrantToOwner
+	}
+	if _, err := a.Users.ResolveOrg(rpc.OnOwnBehalf(ctx), &usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
+		return nil, domain.ErrGrantedOrg
+	} else if err != nil {
+		return nil, err
+	}
+	if err := a.checkRoles(ctx, g.ProjectID, r.RoleKeys); err != nil {
+		return nil, err
+	}
+	record, err := a.Store.CreateProjectGrant(ctx, g, &projectsv1.ProjectGrantAdded{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.AddProjectGrantResponse{GrantId: g.ID, Details: page.Details(record, g.OrgID)}, nil
+}
+
+// missing tells that another service does not know what it was asked about.
+func missing(err error) bool { return err != nil && fault.From(err).Code == fault.NotFound }
+
+// checkRoles refuses keys of which a project of the organization acted on has no role.
+func (a Projects) checkRoles(ctx context.Context, projectID string, keys []string) error {
+	found, err := a.Store.RoleKeys(ctx, orgID(ctx), projectID, keys)
+	if err != nil {
+		return err
+	}
+	return domain.CheckGiven(keys, found)
+}
+
+// GetProjectGrant reads a grant of a project.
+func (a Projects) GetProjectGrant(ctx context.Context, r *projectsv1.GetProjectGrantRequest) (*projectsv1.GetProjectGrantResponse, error) {
+	g, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.GetProjectGrantResponse{ProjectGrant: projectGrant(g)}, nil
+}
+
+// UpdateProjectGrant replaces the roles that a grant holds.
+func (a Projects) UpdateProjectGrant(ctx context.Context, r *projectsv1.UpdateProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+	if _, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId); err != nil {
+		return nil, err
+	}
+	if err := a.checkRoles(ctx, r.ProjectId, r.RoleKeys); err != nil {
+		return nil, err
+	}
+	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+		if !g.Assign(r.RoleKeys) {
+			return nil, nil
+		}
+		return &projectsv1.ProjectGrantChanged{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys}, nil
+	})
+}
+
+// DeactivateProjectGrant makes a grant, and the roles given by it, count no more.
+func (a Projects) DeactivateProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+		return &projectsv1.ProjectGrantDeactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Deactivate()
+	})
+}
+
+// ReactivateProjectGrant makes a grant count again.
+func (a Projects) ReactivateProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+		return &projectsv1.ProjectGrantReactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Reactivate()
+	})
+}
+
+// grantOf is a request about one grant of one project.
+type grantOf interface {
+	GetProjectId() string
+	GetGrantId() string
+}
+
+func (a Projects) changeGrant(ctx context.Context, r grantOf, change func(*domain.ProjectGrant) (proto.Message, error)) (*projectsv1.ProjectGrantResponse, error) {
+	g, err := a.Store.ChangeProjectGrant(ctx, orgID(ctx), r.GetProjectId(), r.GetGrantId(), change)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.ProjectGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+}
+
+// RemoveProjectGrant removes a grant with the roles that were given by it.
+func (a Projects) RemoveProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId, func(g domain.ProjectGrant) proto.Message {
+		return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.ProjectGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+}
+
+// SearchProjectGrants lists a project's grants.
+func (a Projects) SearchProjectGrants(ctx context.Context, r *projectsv1.SearchProjectGrantsRequest) (*projectsv1.SearchProjectGrantsResponse, error) {
+	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
+	if err != nil {
+		return nil, err
+	}
+	search := a.Store.ProjectGrants(orgID(ctx), r.ProjectId)
+	for _, q := range r.Queries {
+		if f := q.RoleKeyQuery; f != nil {
+			search.Where("? = any (g.role_keys)", f.RoleKey)
+		}
+		if f := q.GrantedOrgQuery; f != nil {
+			search.Where("g.granted_org_id = ?", f.GrantedOrgId)
+		}
+	}
+	list, err := a.Store.SearchProjectGrants(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: each(list.Rows, projectGrant)}, nil
+}
+
+// SearchGrantedProjects lists the projects that other organizations granted to the one
+// acted on.
+func (a Projects) SearchGrantedProjects(ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest) (*projectsv1.SearchGrantedProjectsResponse, error) {
+	p, err := page.Bounds(r.Query, a.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	search := a.Store.GrantedProjects(orgID(ctx))
+	for _, q := range r.Queries {
+		if f := q.NameQuery; f != nil {
+			search.Text(store.GrantedProjectName, f.Method, f.Name)
+		}
+		if f := q.ProjectResourceOwnerQuery; f != nil {
+			search.Where("p.org_id = ?", f.ResourceOwner)
+		}
+	}
+	list, err := a.Store.SearchProjectGrants(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: each(list.Rows, grantedProject)}, nil
+}
+
+func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
+	return &projectsv1.ProjectGrant{
+		GrantId: g.ID, Details: page.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
+		State: projectsv1.ProjectGrantState(g.State), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+	}
+}
+
+func grantedProject(g domain.ProjectGrant) *projectsv1.GrantedProject {
+	return &projectsv1.GrantedProject{
+		GrantId: g.ID, Details: page.Details(g.Record, g.OrgID), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		State: projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState), RoleKeys: g.RoleKeys,
+	}
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects/internal/domain"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+	"herald/shared/rpc"
+)
+
+// AddUserGrant gives a user roles on a project of the organization, or on one granted
+// to it. On its own projects the organization gives them to anybody.
+func (a Projects) AddUserGrant(ctx context.Context, r *projectsv1.AddUserGrantRequest) (*projectsv1.AddUserGrantResponse, error) {
+	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId, ProjectGrantID: r.ProjectGrantId}
+	g.Assign(r.RoleKeys)
+	user, err := a.Users.ResolveUser(rpc.OnOwnBehalf(ctx), &usersv1.ResolveUserRequest{UserId: g.UserID})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayGive(ctx, g, r.RoleKeys); err != nil {
+		return nil, err
+	}
+	if g.ProjectGrantID != "" && user.OrgId != g.OrgID {
+		return nil, domain.ErrUserGrantForeigner
+	}
+	record, err := a.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID, RoleKeys: g.RoleKeys})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.AddUserGrantResponse{UserGrantId: g.ID, Details: page.Details(record, g.OrgID)}, nil
+}
+
+// mayGive refuses what cannot be given, and says why; the store decides.
+func (a Projects) mayGive(ctx context.Context, g domain.UserGrant, keys []string) error {
+	if g.ProjectGrantID == "" {
+		_, err := a.Store.Project(ctx, g.OrgID, g.ProjectID)
+		if errors.Is(err, domain.ErrProjectNotFound) {
+			return domain.ErrUserGrantProject
+		}
+		if err != nil {
+			return err
+		}
+		return a.checkRoles(ctx, g.ProjectID, keys)
+	}
+	granted, err := a.Store.GrantTo(ctx, g.OrgID, g.ProjectID, g.ProjectGrantID)
+	switch {
+	case errors.Is(err, domain.ErrGrantNotFound):
+		return domain.ErrUserGrantByGrant
+	case err != nil:
+		return err
+	case granted.State != domain.GrantActive:
+		return domain.ErrGrantNotActive
+	}
+	return domain.CheckGiven(keys, granted.RoleKeys)
+}
+
+// GetUserGrant reads the roles that a user has on a project.
+func (a Projects) GetUserGrant(ctx context.Context, r *projectsv1.GetUserGrantRequest) (*projectsv1.GetUserGrantResponse, error) {
+	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.GetUserGrantResponse{UserGrant: userGrant(g)}, nil
+}
+
+// UpdateUserGrant replaces the roles that a user has on a project.
+func (a Projects) UpdateUserGrant(ctx context.Context, r *projectsv1.UpdateUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayGive(ctx, g, r.RoleKeys); err != nil {
+		return nil, err
+	}
+	g, err = a.Store.ChangeUserGrant(ctx, g.OrgID, g.UserID, g.ID, func(g *domain.UserGrant) (proto.Message, error) {
+		if !g.Assign(r.RoleKeys) {
+			return nil, nil
+		}
+		return &projectsv1.UserGrantChanged{UserId: g.UserID, ProjectId: g.ProjectID, RoleKeys: g.RoleKeys}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.UserGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+}
+
+// RemoveUserGrant takes a user's roles on a project.
+func (a Projects) RemoveUserGrant(ctx context.Context, r *projectsv1.RemoveUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId, func(g domain.UserGrant) proto.Message {
+		return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.UserGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+}
+
+// SearchUserGrants lists who has which roles on which project.
+func (a Projects) SearchUserGrants(ctx context.Context, r *projectsv1.SearchUserGrantsRequest) (*projectsv1.SearchUserGrantsResponse, error) {
+	p, err := page.Bounds(r.Query, a.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	search := a.Store.UserGrants(orgID(ctx))
+	for _, q := range r.Queries {
+		if f := q.UserIdQuery; f != nil {
+			search.Where("u.user_id = ?", f.UserId)
+		}
+		if f := q.ProjectIdQuery; f != nil {
+			search.Where("u.project_id = ?", f.ProjectId)
+		}
+		if f := q.ProjectGrantIdQuery; f != nil {
+			search.Where("coalesce(u.project_grant_id, '') = ?", f.ProjectGrantId)
+		}
+		if f := q.RoleKeyQuery; f != nil {
+			search.Where("? = any (u.role_keys)", f.RoleKey)
+		}
+	}
+	list, err := a.Store.SearchUserGrants(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.SearchUserGrantsResponse{Details: list.Details(), Result: each(list.Rows, userGrant)}, nil
+}
+
+func userGrant(g domain.UserGrant) *projectsv1.UserGrant {
+	return &projectsv1.UserGrant{
+		Id: g.ID, Details: page.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		ProjectGrantId: g.ProjectGrantID, RoleKeys: g.RoleKeys,
+	}
+}

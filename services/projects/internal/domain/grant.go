@@ -1,0 +1,62 @@
+package domain
+
+import (
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// GrantState is whether a grant counts.
+type GrantState int16
+
+// The states of a project's grant, numbered as in its contract.
+const (
+	GrantActive GrantState = iota + 1
+	GrantInactive
+)
+
+// Faults of grants to organizations.
+var (
+	ErrGrantNotFound    = fault.New(fault.NotFound, "PROJECT_GRANT_NOT_FOUND", "Project grant not found")
+	ErrGrantExists      = fault.New(fault.Exists, "PROJECT_GRANT_EXISTS", "The project is granted to the organization already").On("grantedOrgId", "has a grant")
+	ErrGrantNotActive   = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_ACTIVE", "The project grant is not active")
+	ErrGrantNotInactive = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_INACTIVE", "The project grant is not inactive")
+	ErrGrantToOwner     = fault.New(fault.Invalid, "PROJECT_GRANT_TO_OWNER", "grantedOrgId: the organization owns the project").On("grantedOrgId", "owns the project")
+	ErrGrantedOrg       = fault.New(fault.Precondition, "GRANTED_ORG_UNKNOWN", "There is no organization to grant the project to").On("grantedOrgId", "is not an organization")
+)
+
+// ProjectGrant is another organization's right to give some of a project's roles to its
+// own users.
+type ProjectGrant struct {
+	history.Record
+	ID           string
+	GrantedOrgID string
+	RoleKeys     []string // sorted
+	State        GrantState
+
+	// What is known of the project.
+	ProjectID    string
+	OrgID        string
+	ProjectName  string
+	ProjectState ProjectState
+}
+
+// Assign replaces the roles; false where they are the same.
+func (g *ProjectGrant) Assign(keys []string) bool { return assign(&g.RoleKeys, keys) }
+
+// Deactivate makes the grant, and the roles given by it, count no more.
+func (g *ProjectGrant) Deactivate() error {
+	if g.State != GrantActive {
+		return ErrGrantNotActive
+	}
+	g.State = GrantInactive
+	return nil
+}
+
+// Reactivate makes the grant count again.
+func (g *ProjectGrant) Reactivate() error {
+	if g.State != GrantInactive {
+		return ErrGrantNotInactive
+	}
+	g.State = GrantActive
+	return nil
+}

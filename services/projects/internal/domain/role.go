@@ -1,0 +1,77 @@
+package domain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"herald/shared/fault"
+	"herald/shared/history"
+)
+
+// Faults of a project's roles.
+var (
+	ErrRoleNotFound = fault.New(fault.NotFound, "PROJECT_ROLE_NOT_FOUND", "Role not found")
+	ErrRoleExists   = fault.New(fault.Exists, "PROJECT_ROLE_EXISTS", "The project has a role of that key").On("key", "is taken")
+	ErrRoleTwice    = fault.New(fault.Invalid, "PROJECT_ROLE_TWICE", "Two roles have the same key")
+	ErrRoleUnknown  = fault.New(fault.Precondition, "PROJECT_ROLE_UNKNOWN", "The roles cannot be given: one of them is not there").On("roleKeys", "names a role that is not there")
+)
+
+// Role is what users can be on a project.
+type Role struct {
+	history.Record
+	ProjectID   string
+	OrgID       string // the project's
+	Key         string
+	DisplayName string
+	Group       string
+}
+
+// Change replaces the texts and answers with the names of those that differ. A role
+// without a display name shows its key.
+func (r *Role) Change(displayName, group string) (changed []string) {
+	displayName = cmp.Or(displayName, r.Key)
+	if r.DisplayName != displayName {
+		changed = append(changed, "displayName")
+	}
+	if r.Group != group {
+		changed = append(changed, "group")
+	}
+	r.DisplayName, r.Group = displayName, group
+	return changed
+}
+
+// CheckDistinct refuses roles of which two have the same key.
+func CheckDistinct(roles []Role) error {
+	seen := make(map[string]bool, len(roles))
+	for i, r := range roles {
+		if seen[r.Key] {
+			path := fmt.Sprintf("roles[%d].key", i)
+			return ErrRoleTwice.Say("%s: %q stands there twice", path, r.Key).On(path, "stands there twice")
+		}
+		seen[r.Key] = true
+	}
+	return nil
+}
+
+// CheckGiven refuses keys of which one is not among those that can be given.
+func CheckGiven(keys, givable []string) error {
+	for i, key := range keys {
+		if !slices.Contains(givable, key) {
+			path := fmt.Sprintf("roleKeys[%d]", i)
+			f := ErrRoleUnknown.Say("%s: there is no role %q to give", path, key)
+			f.Fields = []fault.Field{{Path: path, Reason: "is not a role to give"}}
+			return f
+		}
+	}
+	return nil
+}
+
+// assign replaces a set of keys; false where it is the same.
+func assign(to *[]string, keys []string) bool {
+	keys = append([]string{}, keys...) // nil would be null
+	slices.Sort(keys)
+	changed := !slices.Equal(*to, keys)
+	*to = keys
+	return changed
+}

@@ -1,0 +1,156 @@
+package projects_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/permission"
+)
+
+func (w *world) roles(ctx context.Context, projectID string, keys ...string) {
+	w.Helper()
+	r := &projectsv1.AddRolesRequest{ProjectId: projectID}
+	for _, key := range keys {
+		r.Roles = append(r.Roles, &projectsv1.NewRole{Key: key})
+	}
+	if _, err := w.AddRoles(ctx, r); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	const odd = "a/b%2F ?ü"
+	added, err := w.AddRole(w.inA, &projectsv1.AddRoleRequest{ProjectId: id, Key: odd, Group: "Staff"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.AddRole(w.inA, &projectsv1.AddRoleRequest{ProjectId: id, Key: odd})
+	refused(t, err, "PROJECT_ROLE_EXISTS")
+	bulk := func(keys ...string) error {
+		r := &projectsv1.AddRolesRequest{ProjectId: id}
+		for _, key := range keys {
+			r.Roles = append(r.Roles, &projectsv1.NewRole{Key: key, DisplayName: "The " + key})
+		}
+		_, err := w.AddRoles(w.inA, r)
+		return err
+	}
+	refused(t, bulk("admin", "clerk", " admin"), "PROJECT_ROLE_TWICE", "roles[2].key", "admin")
+	refused(t, bulk("admin", odd), "PROJECT_ROLE_EXISTS")
+	refused(t, bulk(), "INVALID_ARGUMENT", "roles")
+	refused(t, bulk("ok", " "), "INVALID_ARGUMENT", "roles[1].key")
+	if n := w.rows("roles"); n != 1 {
+		t.Errorf("%d roles, want one", n)
+	}
+	if err := bulk("clerk", "admin"); err != nil {
+		t.Fatal(err)
+	}
+	search := func(queries ...*projectsv1.RoleFilter) (keys []string) {
+		t.Helper()
+		got, err := w.SearchProjectRoles(w.inA, &projectsv1.SearchProjectRolesRequest{ProjectId: id, Query: &heraldv1.ListQuery{Asc: true}, Queries: queries})
+		if err != nil || got.Details.TotalResult != uint64(len(got.Result)) {
+			t.Fatalf("%v, %v", got, err)
+		}
+		for _, r := range got.Result {
+			keys = append(keys, r.Key)
+			if r.Key == odd {
+				same(t, r, &projectsv1.ProjectRole{Key: odd, Details: added.Details, DisplayName: odd, Group: "Staff"})
+			}
+		}
+		return keys
+	}
+	if got := search(); !slices.Equal(got, []string{odd, "admin", "clerk"}) {
+		t.Errorf("roles %q", got)
+	}
+	if got := search(&projectsv1.RoleFilter{KeyQuery: &projectsv1.RoleKeyQuery{Key: "ADMIN", Method: 1}}); !slices.Equal(got, []string{"admin"}) {
+		t.Errorf("roles %q", got)
+	}
+	if got := search(&projectsv1.RoleFilter{DisplayNameQuery: &projectsv1.RoleDisplayNameQuery{DisplayName: "the ", Method: 3}}); !slices.Equal(got, []string{"admin", "clerk"}) {
+		t.Errorf("roles %q", got)
+	}
+
+	update := &projectsv1.UpdateRoleRequest{ProjectId: id, Key: odd, DisplayName: "Odd"}
+	changed, err := w.UpdateRole(w.inA, update)
+	if err != nil || changed.Details.Sequence <= added.Details.Sequence {
+		t.Fatalf("%v, %v", changed, err)
+	}
+	again, err := w.UpdateRole(w.inA, update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, again, changed)
+	if w.rows(`events where name = 'role_changed' and data->'changed' = '["displayName", "group"]'`) != 1 {
+		t.Error("the event does not name the fields")
+	}
+	_, err = w.UpdateRole(w.inA, &projectsv1.UpdateRoleRequest{ProjectId: id, Key: "nothing"})
+	refused(t, err, "PROJECT_ROLE_NOT_FOUND")
+	if _, err := w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: odd}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: odd})
+	refused(t, err, "PROJECT_ROLE_NOT_FOUND")
+}
+
+func TestForeignRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	w.roles(w.inA, id, "admin")
+	before := w.rows("events")
+	for _, id := range []string{id, "nothing"} {
+		_, err := w.AddRole(w.inB, &projectsv1.AddRoleRequest{ProjectId: id, Key: "mine"})
+		refused(t, err, "PROJECT_NOT_FOUND")
+		_, err = w.UpdateRole(w.inB, &projectsv1.UpdateRoleRequest{ProjectId: id, Key: "admin", Group: "mine"})
+		refused(t, err, "PROJECT_ROLE_NOT_FOUND")
+		_, err = w.RemoveRole(w.inB, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"})
+		refused(t, err, "PROJECT_ROLE_NOT_FOUND")
+		_, err = w.SearchProjectRoles(w.inB, &projectsv1.SearchProjectRolesRequest{ProjectId: id})
+		refused(t, err, "PROJECT_NOT_FOUND")
+	}
+	if w.rows("events") != before {
+		t.Error("something was written")
+	}
+	viewer := w.with("org-a", permission.Membership{OrganizationID: "org-a", ProjectID: id, Roles: []string{"PROJECT_OWNER_VIEWER"}})
+	if _, err := w.SearchProjectRoles(viewer, &projectsv1.SearchProjectRolesRequest{ProjectId: id}); err != nil {
+		t.Error(err)
+	}
+	_, err := w.AddRole(viewer, &projectsv1.AddRoleRequest{ProjectId: id, Key: "mine"})
+	refused(t, err, "PERMISSION_DENIED", "project.role.write")
+}
+
+func TestProjectChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	w.project(w.inA, "Other")
+	w.roles(w.inA, id, "admin")
+	if _, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	if err != nil || got.Details.TotalResult != 3 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, want := range []string{"project.deactivated", "project.role_added", "project.created"} {
+		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil || c.Sequence == 0 {
+			t.Errorf("change %d is %v, want %s", i, c, want)
+		}
+	}
+	if keys := got.Result[1].Data.Fields["keys"].GetListValue().GetValues(); len(keys) != 1 || keys[0].GetStringValue() != "admin" {
+		t.Errorf("roles added: %v", got.Result[1])
+	}
+	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
+		t.Errorf("generation %q", g)
+	}
+	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1}})
+	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" || first.Details.TotalResult != 3 {
+		t.Errorf("%v, %v", first, err)
+	}
+	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	refused(t, err, "PROJECT_NOT_FOUND")
+}
