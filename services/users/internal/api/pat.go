@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -35,11 +34,7 @@ func (u Users) AddMyPersonalAccessToken(ctx context.Context, r *usersv1.AddMyPer
 }
 
 func (u Users) addToken(ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp) (*usersv1.AddPersonalAccessTokenResponse, error) {
-	var at time.Time
-	if expiry != nil {
-		at = expiry.AsTime()
-	}
-	at, err := domain.CheckExpiry(at, u.Now())
+	at, err := secret.Expiry(expiry, u.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 		Email: userName + "@" + settings.Host, EmailVerified: true, PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
 	}
 	admin.Settle()
-	pat := domain.PAT{ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: domain.NoExpiry}
+	pat := domain.PAT{ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry}
 	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())}, store.InstanceEvents{
 		Org:           &usersv1.OrgCreated{},
 		Administrator: &usersv1.HumanCreated{State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
