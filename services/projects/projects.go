@@ -4,6 +4,7 @@ package projects
 
 import (
 	"context"
+	"runtime"
 
 	"herald/services/projects/internal/api"
 	"herald/services/projects/internal/store"
@@ -11,6 +12,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
+	"herald/shared/secret"
 )
 
 // Config is the service's settings.
@@ -21,6 +23,9 @@ type Config struct {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
+// waitingPairs is how many key pairs may wait for one of the cores.
+const waitingPairs = 16
+
 // New registers the service.
 func New(_ context.Context, s *boot.Service, c Config) error {
 	if err := page.CheckMax(c.MaxLimit); err != nil {
@@ -28,5 +33,6 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
 		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
+		Pairs: secret.NewPairs(runtime.GOMAXPROCS(0), waitingPairs),
 	})
 }

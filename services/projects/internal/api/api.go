@@ -11,6 +11,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/page"
+	"herald/shared/secret"
 )
 
 // Projects implements the contract.
@@ -19,6 +20,8 @@ type Projects struct {
 	Store store.Store
 	// Users knows organizations, people and the members of projects.
 	Users usersv1.UsersClient
+	// Pairs makes the keys of applications.
+	Pairs *secret.Pairs
 	Log   *slog.Logger
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64

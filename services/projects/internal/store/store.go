@@ -20,9 +20,11 @@ type Store struct{ event.Journal }
 
 // constraints are the faults of the constraints of all tables.
 var constraints = map[string]*fault.Fault{
-	"projects_name":      domain.ErrProjectNameTaken,
-	"roles_project":      domain.ErrProjectNotFound,
-	"roles_key":          domain.ErrRoleExists,
-	"project_grants_org": domain.ErrGrantExists,
-	"user_grants_place":  domain.ErrUserGrantExists,
+	"projects_name":        domain.ErrProjectNameTaken,
+	"applications_name":    domain.ErrAppNameTaken,
+	"applications_project": domain.ErrProjectNotFound,
+	"roles_project":        domain.ErrProjectNotFound,
+	"roles_key":            domain.ErrRoleExists,
+	"project_grants_org":   domain.ErrGrantExists,
+	"user_grants_place":    domain.ErrUserGrantExists,
 }

@@ -1,0 +1,206 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"herald/services/projects/internal/domain"
+	"herald/services/projects/internal/store"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+)
+
+// CreateOidcApp adds an application that logs users in. A project that is inactive takes
+// it too: its applications get no tokens, whatever they are.
+func (a Projects) CreateOidcApp(ctx context.Context, r *projectsv1.CreateOidcAppRequest) (*projectsv1.CreateOidcAppResponse, error) {
+	config := oidcConfig(r)
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	app := domain.Application{ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config}
+	secret, err := a.createApp(ctx, &app)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.CreateOidcAppResponse{AppId: app.ID, Details: page.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+}
+
+// CreateApiApp adds an application that only checks tokens.
+func (a Projects) CreateApiApp(ctx context.Context, r *projectsv1.CreateApiAppRequest) (*projectsv1.CreateApiAppResponse, error) {
+	config := apiConfig(r)
+	app := domain.Application{ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, API: &config}
+	secret, err := a.createApp(ctx, &app)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.CreateApiAppResponse{AppId: app.ID, Details: page.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+}
+
+// GetApp reads an application.
+func (a Projects) GetApp(ctx context.Context, r *projectsv1.GetAppRequest) (*projectsv1.GetAppResponse, error) {
+	app, err := a.Store.Application(ctx, orgID(ctx), r.ProjectId, r.AppId)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.GetAppResponse{App: application(app)}, nil
+}
+
+// SearchApps lists a project's applications.
+func (a Projects) SearchApps(ctx context.Context, r *projectsv1.SearchAppsRequest) (*projectsv1.SearchAppsResponse, error) {
+	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
+	if err != nil {
+		return nil, err
+	}
+	search := a.Store.Applications(orgID(ctx), r.ProjectId)
+	for _, q := range r.Queries {
+		if f := q.NameQuery; f != nil {
+			search.Text(store.ApplicationName, f.Method, f.Name)
+		}
+		if f := q.StateQuery; f != nil {
+			search.Where("state = ?", domain.AppState(f.State))
+		}
+	}
+	list, err := a.Store.SearchApplications(ctx, search, p)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: each(list.Rows, application)}, nil
+}
+
+// UpdateApp renames an application.
+func (a Projects) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest) (*projectsv1.AppResponse, error) {
+	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		if !app.Rename(r.Name) {
+			return nil, nil
+		}
+		return &projectsv1.ApplicationChanged{ProjectId: app.ProjectID, Changed: []string{"name"}}, nil
+	})
+}
+
+// UpdateOidcConfig replaces the configuration of an OpenID Connect application.
+func (a Projects) UpdateOidcConfig(ctx context.Context, r *projectsv1.UpdateOidcConfigRequest) (*projectsv1.AppResponse, error) {
+	config := oidcConfig(r)
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	return a.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureOIDC(config) })
+}
+
+// UpdateApiConfig replaces the configuration of an API application.
+func (a Projects) UpdateApiConfig(ctx context.Context, r *projectsv1.UpdateApiConfigRequest) (*projectsv1.AppResponse, error) {
+	config := apiConfig(r)
+	return a.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureAPI(config) })
+}
+
+func (a Projects) configureApp(ctx context.Context, r appOf, configure func(*domain.Application) ([]string, error)) (*projectsv1.AppResponse, error) {
+	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		changed, err := configure(app)
+		if err != nil || changed == nil {
+			return nil, err
+		}
+		return &projectsv1.ApplicationChanged{ProjectId: app.ProjectID, Changed: changed}, nil
+	})
+}
+
+// DeactivateApp ends an application's tokens, also in a project that is inactive.
+func (a Projects) DeactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		err := app.Deactivate()
+		return &projectsv1.ApplicationDeactivated{ProjectId: app.ProjectID, Generation: uint64(app.Generation)}, err
+	})
+}
+
+// ReactivateApp lets an application have tokens again.
+func (a Projects) ReactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		return &projectsv1.ApplicationReactivated{ProjectId: app.ProjectID}, app.Reactivate()
+	})
+}
+
+// appOf is a request about one application of one project.
+type appOf interface {
+	GetProjectId() string
+	GetAppId() string
+}
+
+func (a Projects) changeApp(ctx context.Context, r appOf, change func(*domain.Application) (proto.Message, error)) (*projectsv1.AppResponse, error) {
+	app, err := a.Store.ChangeApplication(ctx, orgID(ctx), r.GetProjectId(), r.GetAppId(), change)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.AppResponse{Details: page.Changed(app.Record, app.OrgID)}, nil
+}
+
+// RemoveApp removes an application.
+func (a Projects) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	app, err := a.Store.RemoveApplication(ctx, orgID(ctx), r.ProjectId, r.AppId, &projectsv1.ApplicationRemoved{ProjectId: r.ProjectId})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.AppResponse{Details: page.Changed(app.Record, app.OrgID)}, nil
+}
+
+// oidcConfig reads what a creation and a change have in common.
+func oidcConfig(r interface {
+	GetRedirectUris() []string
+	GetResponseTypes() []projectsv1.OidcResponseType
+	GetGrantTypes() []projectsv1.OidcGrantType
+	GetAppType() projectsv1.OidcAppType
+	GetAuthMethodType() projectsv1.OidcAuthMethodType
+	GetPostLogoutRedirectUris() []string
+	GetBackChannelLogoutUri() string
+	GetDevMode() bool
+	GetAccessTokenType() projectsv1.OidcTokenType
+	GetAccessTokenRoleAssertion() bool
+	GetIdTokenRoleAssertion() bool
+	GetIdTokenUserinfoAssertion() bool
+	GetClockSkew() *durationpb.Duration
+	GetAdditionalOrigins() []string
+}) domain.OIDCConfig {
+	return domain.OIDCConfig{
+		RedirectURIs: r.GetRedirectUris(), ResponseTypes: numbers[domain.ResponseType](r.GetResponseTypes()), GrantTypes: numbers[domain.GrantType](r.GetGrantTypes()),
+		AppType: domain.AppType(r.GetAppType()), AuthMethod: domain.AuthMethod(r.GetAuthMethodType()),
+		PostLogoutRedirectURIs: r.GetPostLogoutRedirectUris(), BackChannelLogoutURI: r.GetBackChannelLogoutUri(), DevMode: r.GetDevMode(),
+		AccessTokenType: domain.TokenType(r.GetAccessTokenType()), AccessTokenRoleAssertion: r.GetAccessTokenRoleAssertion(),
+		IDTokenRoleAssertion: r.GetIdTokenRoleAssertion(), IDTokenUserinfoAssertion: r.GetIdTokenUserinfoAssertion(),
+		ClockSkew: r.GetClockSkew().AsDuration(), AdditionalOrigins: r.GetAdditionalOrigins(),
+	}.WithDefaults()
+}
+
+func apiConfig(r interface {
+	GetAuthMethodType() projectsv1.ApiAuthMethodType
+}) domain.APIConfig {
+	return domain.APIConfig{AuthMethod: domain.APIAuthMethod(r.GetAuthMethodType())}.WithDefaults()
+}
+
+func application(app domain.Application) *projectsv1.App {
+	m := &projectsv1.App{Id: app.ID, Details: page.Details(app.Record, app.OrgID), State: projectsv1.AppState(app.State), Name: app.Name}
+	if app.API != nil {
+		m.Config = &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{ClientId: app.ID, AuthMethodType: projectsv1.ApiAuthMethodType(app.API.AuthMethod)}}
+		return m
+	}
+	c := app.OIDC
+	m.Config = &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{
+		RedirectUris: c.RedirectURIs, ResponseTypes: numbers[projectsv1.OidcResponseType](c.ResponseTypes), GrantTypes: numbers[projectsv1.OidcGrantType](c.GrantTypes),
+		AppType: projectsv1.OidcAppType(c.AppType), AuthMethodType: projectsv1.OidcAuthMethodType(c.AuthMethod),
+		PostLogoutRedirectUris: c.PostLogoutRedirectURIs, BackChannelLogoutUri: c.BackChannelLogoutURI, DevMode: c.DevMode,
+		AccessTokenType: projectsv1.OidcTokenType(c.AccessTokenType), AccessTokenRoleAssertion: c.AccessTokenRoleAssertion,
+		IdTokenRoleAssertion: c.IDTokenRoleAssertion, IdTokenUserinfoAssertion: c.IDTokenUserinfoAssertion,
+		ClockSkew: durationpb.New(c.ClockSkew), AdditionalOrigins: c.AdditionalOrigins,
+		ClientId: app.ID, ComplianceProblems: app.ComplianceProblems(),
+	}}
+	return m
+}
+
+// numbers turns numbers of the contract into those of the domain, which are the same,
+// and back.
+func numbers[To, From ~int16 | ~int32](from []From) []To {
+	to := make([]To, len(from))
+	for i, n := range from {
+		to[i] = To(n)
+	}
+	return to
+}

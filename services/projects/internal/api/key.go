@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/projects/internal/domain"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+	"herald/shared/secret"
+)
+
+// AddAppKey adds a key with which an application authenticates. An application may have
+// keys before it is configured to use them.
+func (a Projects) AddAppKey(ctx context.Context, r *projectsv1.AddAppKeyRequest) (*projectsv1.AddAppKeyResponse, error) {
+	expiry, err := secret.Expiry(r.ExpirationDate, a.Store.Now())
+	if err != nil {
+		return nil, err
+	}
+	k := domain.AppKey{ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: orgID(ctx), ExpiresAt: expiry}
+	pair, err := a.keyPair(ctx, k, r.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	record, err := a.Store.AddAppKey(ctx, k, pair.Public, &projectsv1.ApplicationKeyAdded{ProjectId: k.ProjectID, KeyId: k.ID})
+	if err != nil {
+		return nil, err
+	}
+	file, err := keyFile(k, pair.Private)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.AddAppKeyResponse{KeyId: k.ID, KeyDetails: file, Details: page.Details(record, k.OrgID)}, nil
+}
+
+// keyPair reads the caller's public key, or makes a pair where the caller has none and
+// the application is there to have it.
+func (a Projects) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte) (secret.Pair, error) {
+	if len(publicKey) > 0 {
+		public, err := secret.ParsePublicKey(publicKey)
+		return secret.Pair{Public: public}, err
+	}
+	if _, err := a.Store.Application(ctx, k.OrgID, k.ProjectID, k.ApplicationID); err != nil {
+		return secret.Pair{}, err
+	}
+	return a.Pairs.Make(ctx)
+}
+
+// keyFile is what an application reads its key from.
+func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
+	file, err := json.Marshal(struct {
+		Type           string    `json:"type"`
+		KeyID          string    `json:"keyId"`
+		Key            string    `json:"key,omitempty"`
+		ExpirationDate time.Time `json:"expirationDate"`
+		AppID          string    `json:"appId"`
+		ClientID       string    `json:"clientId"`
+	}{"application", k.ID, private.Reveal(), k.ExpiresAt, k.ApplicationID, k.ApplicationID})
+	if err != nil {
+		return nil, fmt.Errorf("write a key file: %w", err)
+	}
+	return file, nil
+}
+
+// GetAppKey reads an application's key, never the key itself. An expired one is there
+// until it is removed.
+func (a Projects) GetAppKey(ctx context.Context, r *projectsv1.GetAppKeyRequest) (*projectsv1.GetAppKeyResponse, error) {
+	k, err := a.Store.AppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.GetAppKeyResponse{Key: appKey(k)}, nil
+}
+
+// SearchAppKeys lists an application's keys.
+func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeysRequest) (*projectsv1.SearchAppKeysResponse, error) {
+	p, err := page.Bounds(r.Query, a.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Store.Application(ctx, orgID(ctx), r.ProjectId, r.AppId); err != nil {
+		return nil, err
+	}
+	list, err := a.Store.SearchAppKeys(ctx, orgID(ctx), r.ProjectId, r.AppId, p)
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.SearchAppKeysResponse{Details: list.Details(), Result: each(list.Rows, appKey)}, nil
+}
+
+// RemoveAppKey ends an application's key.
+func (a Projects) RemoveAppKey(ctx context.Context, r *projectsv1.RemoveAppKeyRequest) (*projectsv1.RemoveAppKeyResponse, error) {
+	k, err := a.Store.RemoveAppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId, &projectsv1.ApplicationKeyRemoved{ProjectId: r.ProjectId, KeyId: r.KeyId})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.RemoveAppKeyResponse{Details: page.Changed(k.Record, k.OrgID)}, nil
+}
+
+func appKey(k domain.AppKey) *heraldv1.Key {
+	return &heraldv1.Key{Id: k.ID, Details: page.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON, ExpirationDate: timestamppb.New(k.ExpiresAt)}
+}

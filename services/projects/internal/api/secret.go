@@ -1,0 +1,52 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects/internal/domain"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	"herald/shared/secret"
+)
+
+// secretLength is how long a client secret is: more than 256 bits, so that a plain hash
+// of it tells nothing.
+const secretLength = 64
+
+// createApp writes an application and answers with its client secret, which is empty for
+// one that uses none.
+func (a Projects) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
+	if app.UsesSecret() {
+		clientSecret = newSecret()
+		app.SecretHash = secret.Hash(clientSecret.Reveal())
+	}
+	app.Record, err = a.Store.CreateApplication(ctx, *app, &projectsv1.ApplicationCreated{ProjectId: app.ProjectID})
+	return clientSecret, err
+}
+
+// GenerateOidcClientSecret makes a new client secret for an OpenID Connect application,
+// whatever its state.
+func (a Projects) GenerateOidcClientSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest) (*projectsv1.GenerateClientSecretResponse, error) {
+	return a.generateSecret(ctx, r, (*domain.Application).RenewOIDCSecret)
+}
+
+// GenerateApiClientSecret makes a new client secret for an API application.
+func (a Projects) GenerateApiClientSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest) (*projectsv1.GenerateClientSecretResponse, error) {
+	return a.generateSecret(ctx, r, (*domain.Application).RenewAPISecret)
+}
+
+func (a Projects) generateSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest, renew func(*domain.Application, []byte, time.Duration, time.Time) error) (*projectsv1.GenerateClientSecretResponse, error) {
+	clientSecret := newSecret()
+	done, err := a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		err := renew(app, secret.Hash(clientSecret.Reveal()), r.Overlap.AsDuration(), a.Store.Now())
+		return &projectsv1.ApplicationSecretGenerated{ProjectId: app.ProjectID}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &projectsv1.GenerateClientSecretResponse{ClientSecret: clientSecret.Reveal(), Details: done.Details}, nil
+}
+
+func newSecret() secret.Text { return secret.NewText(secret.RandomString(secretLength)) }

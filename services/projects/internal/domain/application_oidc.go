@@ -1,0 +1,191 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// ErrOIDCConfig answers for a configuration that contradicts itself or holds an address
+// that a login must not lead to. It names every faulty field.
+var ErrOIDCConfig = fault.New(fault.Invalid, "OIDC_CONFIG_INVALID", "The configuration is not valid")
+
+// The parts of a configuration that are one of a few, numbered as in the contract.
+type (
+	// ResponseType is what the authorization endpoint answers with.
+	ResponseType int16
+	// GrantType is what tokens are given for.
+	GrantType int16
+	// AppType is where an application runs (RFC 6749, 2.1).
+	AppType int16
+	// AuthMethod is how an application authenticates at the token endpoint.
+	AuthMethod int16
+	// TokenType is how its access tokens look.
+	TokenType int16
+)
+
+// Their values.
+const (
+	ResponseCode ResponseType = 1
+
+	GrantAuthorizationCode GrantType = 1
+	GrantRefreshToken      GrantType = 2
+	GrantDeviceCode        GrantType = 3
+
+	AppWeb       AppType = 1
+	AppUserAgent AppType = 2
+	AppNative    AppType = 3
+
+	AuthBasic         AuthMethod = 1
+	AuthPost          AuthMethod = 2
+	AuthNone          AuthMethod = 3
+	AuthPrivateKeyJWT AuthMethod = 4
+
+	TokenBearer TokenType = 1
+	TokenJWT    TokenType = 2
+)
+
+// OIDCConfig is what the owner of an OpenID Connect application decides. It is stored as
+// JSON.
+type OIDCConfig struct {
+	RedirectURIs             []string       `json:"redirectUris"`
+	ResponseTypes            []ResponseType `json:"responseTypes"` // sorted
+	GrantTypes               []GrantType    `json:"grantTypes"`    // sorted
+	AppType                  AppType        `json:"appType"`
+	AuthMethod               AuthMethod     `json:"authMethodType"`
+	PostLogoutRedirectURIs   []string       `json:"postLogoutRedirectUris"`
+	BackChannelLogoutURI     string         `json:"backChannelLogoutUri"`
+	DevMode                  bool           `json:"devMode"`
+	AccessTokenType          TokenType      `json:"accessTokenType"`
+	AccessTokenRoleAssertion bool           `json:"accessTokenRoleAssertion"`
+	IDTokenRoleAssertion     bool           `json:"idTokenRoleAssertion"`
+	IDTokenUserinfoAssertion bool           `json:"idTokenUserinfoAssertion"`
+	ClockSkew                time.Duration  `json:"clockSkew"` // nanoseconds
+	AdditionalOrigins        []string       `json:"additionalOrigins"`
+}
+
+// WithDefaults fills what a request left out: the code flow of a web application that
+// authenticates by HTTP Basic, with opaque tokens.
+func (c OIDCConfig) WithDefaults() OIDCConfig {
+	c.ResponseTypes, c.GrantTypes = slices.Sorted(slices.Values(c.ResponseTypes)), slices.Sorted(slices.Values(c.GrantTypes))
+	if len(c.ResponseTypes) == 0 {
+		c.ResponseTypes = []ResponseType{ResponseCode}
+	}
+	if len(c.GrantTypes) == 0 {
+		c.GrantTypes = []GrantType{GrantAuthorizationCode}
+	}
+	if c.AppType == 0 {
+		c.AppType = AppWeb
+	}
+	if c.AuthMethod == 0 {
+		c.AuthMethod = AuthBasic
+	}
+	if c.AccessTokenType == 0 {
+		c.AccessTokenType = TokenBearer
+	}
+	return c
+}
+
+// Check refuses what contradicts itself, and addresses by ErrOIDCConfig. That there is
+// one response type, which the code grant needs, WithDefaults has seen to.
+func (c OIDCConfig) Check() error {
+	var fields []fault.Field
+	refuse := func(path, reason string) {
+		if reason != "" {
+			fields = append(fields, fault.Field{Path: path, Reason: reason})
+		}
+	}
+	if !slices.Contains(c.GrantTypes, GrantAuthorizationCode) && !slices.Contains(c.GrantTypes, GrantDeviceCode) {
+		refuse("grantTypes", "holds nothing that a refresh token could come from")
+	}
+	for i, uri := range c.RedirectURIs {
+		refuse(fmt.Sprintf("redirectUris[%d]", i), c.redirectFault(uri))
+	}
+	for i, uri := range c.PostLogoutRedirectURIs {
+		refuse(fmt.Sprintf("postLogoutRedirectUris[%d]", i), c.redirectFault(uri))
+	}
+	if c.BackChannelLogoutURI != "" {
+		refuse("backChannelLogoutUri", c.webFault(c.BackChannelLogoutURI))
+	}
+	for i, origin := range c.AdditionalOrigins {
+		refuse(fmt.Sprintf("additionalOrigins[%d]", i), c.originFault(origin))
+	}
+	if fields == nil {
+		return nil
+	}
+	said := make([]string, len(fields))
+	for i, f := range fields {
+		said[i] = f.Path + ": " + f.Reason
+	}
+	f := ErrOIDCConfig.Say("%s", strings.Join(said, "; "))
+	f.Fields = fields
+	return f
+}
+
+// Problems of a configuration that are allowed but unwise.
+const (
+	// A program on a server could keep a secret but has none (RFC 6749, 2.1).
+	ProblemWebWithoutAuthentication = "WEB_WITHOUT_AUTHENTICATION"
+	// Whoever has a program that runs with its users has its secret too (RFC 6749, 2.1;
+	// RFC 8252, 8.5). It is allowed, as each installation may have an own application.
+	ProblemPublicWithCredential = "PUBLIC_WITH_CREDENTIAL"
+	// The code grant ends at a redirect URI, of which there is none.
+	ProblemNoRedirectURI = "NO_REDIRECT_URI"
+	// Codes and tokens pass the network in the clear (RFC 6749, 3.1.2.1).
+	ProblemHTTP = "HTTP_BEYOND_LOOPBACK"
+	// It authenticates by a client secret but has none, since it had another method.
+	ProblemNoSecret = "NO_CLIENT_SECRET"
+)
+
+// ComplianceProblems tells, for its owner, what keeps an OpenID Connect application from
+// being used as OAuth 2.0 wants it.
+func (a *Application) ComplianceProblems() (problems []string) {
+	c := a.OIDC
+	addresses := slices.Concat(c.RedirectURIs, c.PostLogoutRedirectURIs, c.AdditionalOrigins, []string{c.BackChannelLogoutURI})
+	for _, p := range []struct {
+		id    string
+		there bool
+	}{
+		{ProblemWebWithoutAuthentication, c.AppType == AppWeb && c.AuthMethod == AuthNone},
+		{ProblemPublicWithCredential, c.AppType != AppWeb && c.AuthMethod != AuthNone},
+		{ProblemNoRedirectURI, len(c.RedirectURIs) == 0 && slices.Contains(c.GrantTypes, GrantAuthorizationCode)},
+		{ProblemHTTP, slices.ContainsFunc(addresses, isOpenHTTP)},
+		{ProblemNoSecret, a.UsesSecret() && a.SecretHash == nil},
+	} {
+		if p.there {
+			problems = append(problems, p.id)
+		}
+	}
+	return problems
+}
+
+// differences names the fields in which two configurations differ.
+func (c *OIDCConfig) differences(d OIDCConfig) (names []string) {
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"redirectUris", slices.Equal(c.RedirectURIs, d.RedirectURIs)},
+		{"responseTypes", slices.Equal(c.ResponseTypes, d.ResponseTypes)},
+		{"grantTypes", slices.Equal(c.GrantTypes, d.GrantTypes)},
+		{"appType", c.AppType == d.AppType},
+		{"authMethodType", c.AuthMethod == d.AuthMethod},
+		{"postLogoutRedirectUris", slices.Equal(c.PostLogoutRedirectURIs, d.PostLogoutRedirectURIs)},
+		{"backChannelLogoutUri", c.BackChannelLogoutURI == d.BackChannelLogoutURI},
+		{"devMode", c.DevMode == d.DevMode},
+		{"accessTokenType", c.AccessTokenType == d.AccessTokenType},
+		{"accessTokenRoleAssertion", c.AccessTokenRoleAssertion == d.AccessTokenRoleAssertion},
+		{"idTokenRoleAssertion", c.IDTokenRoleAssertion == d.IDTokenRoleAssertion},
+		{"idTokenUserinfoAssertion", c.IDTokenUserinfoAssertion == d.IDTokenUserinfoAssertion},
+		{"clockSkew", c.ClockSkew == d.ClockSkew},
+		{"additionalOrigins", slices.Equal(c.AdditionalOrigins, d.AdditionalOrigins)},
+	} {
+		if !f.same {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
