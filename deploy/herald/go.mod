@@ -18,6 +18,10 @@ require herald/services/text v0.0.0
 
 replace herald/services/text => ../../services/text
 
+require herald/services/projects v0.0.0
+
+replace herald/services/projects => ../../services/projects
+
 require herald/services/notification v0.0.0
 
 replace herald/services/notification => ../../services/notification

@@ -50,7 +50,7 @@ var layers = []struct {
 	{rx(`^gateway`), rx(`^herald/(services|deploy)`), "the gateway knows no service"},
 	{rx(`^services`), rx(`^herald/(gateway|deploy)`), "services stand below the gateway"},
 	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|page|boot)|github.com/(jackc|nats-io)|google.golang.org)`), "a domain knows no database, bus or message"},
-	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|shared/(gen/herald/(users|text|auth|notification)|rpc|boot))`), "a store is below the api and knows no message of a contract"},
+	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|shared/(gen/herald/(users|text|auth|notification|projects)|rpc|boot))`), "a store is below the api and knows no message of a contract"},
 	{rx(`/internal/domain$`), rx(`^herald/services/\w+/internal/(store|api)`), "a domain is below its store and api"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"herald/shared/bus"
 	_ "herald/shared/gen/herald/auth/v1" // contracts say who the users are
 	_ "herald/shared/gen/herald/notification/v1"
+	_ "herald/shared/gen/herald/projects/v1"
 	_ "herald/shared/gen/herald/text/v1"
 	_ "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"

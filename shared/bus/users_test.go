@@ -13,7 +13,7 @@ import (
 )
 
 // services are the NATS users that answer requests.
-var services = []string{"auth", "notification", "text", "users"}
+var services = []string{"auth", "notification", "projects", "text", "users"}
 
 // publishers says who may publish on a subject; everybody else must be refused.
 var publishers = map[string][]string{
@@ -25,6 +25,7 @@ var publishers = map[string][]string{
 	"rpc.herald.text.v1.Text.GetMessageText":     {"gateway"},
 	"rpc.herald.text.v1.Text.ResolveMessageText": {"notification"},
 	"rpc.herald.auth.v1.Auth.ServePage":          {"gateway"},
+	"rpc.herald.users.v1.Users.MakeProjectOwner": {"projects"},
 
 	"events.users.org.created.o":   {"users", "operator"},
 	"events.text.any.thing.o":      {"text", "operator"},
@@ -35,7 +36,7 @@ var publishers = map[string][]string{
 
 	"$JS.API.INFO":                                     services,
 	"$JS.API.STREAM.INFO.EVENTS":                       services,
-	"$JS.API.STREAM.INFO.DEAD":                         append(services[:4:4], "operator"),
+	"$JS.API.STREAM.INFO.DEAD":                         append(services[:5:5], "operator"),
 	"$JS.API.STREAM.CREATE.EVENTS":                     services,
 	"$JS.API.STREAM.UPDATE.DEAD":                       services,
 	"$JS.API.STREAM.CREATE.OTHER":                      {},
@@ -116,7 +117,7 @@ func TestPermissions(t *testing.T) {
 		names = append(names, u.Name)
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{"auth", "gateway", "notification", "operator", "subscriber", "text", "users"}) {
+	if !slices.Equal(names, []string{"auth", "gateway", "notification", "operator", "projects", "subscriber", "text", "users"}) {
 		t.Errorf("users %v", names)
 	}
 	for _, name := range names {

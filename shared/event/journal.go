@@ -37,6 +37,9 @@ type Save struct {
 	OrganizationOf string
 	// EventID is chosen by those who must know it beforehand; empty for a fresh one.
 	EventID string
+	// DataOf is SQL for a JSON object that the message lacks and only the change itself
+	// sees; its parameters are those of SQL. Empty adds nothing.
+	DataOf string
 	// If is a condition that must hold when the change is written; without it the
 	// change and its event do not happen. Empty holds.
 	If string
@@ -167,10 +170,13 @@ func (s Save) fault(err error) error {
 }
 
 func (e Event) with(s Save) (string, []any) {
-	condition, organization := cmp.Or(s.If, "true"), cmp.Or(s.OrganizationOf, "$5")
+	condition, organization, data := cmp.Or(s.If, "true"), cmp.Or(s.OrganizationOf, "$5"), "$7::jsonb"
+	if s.DataOf != "" {
+		data += " || (" + s.DataOf + ")"
+	}
 	sql := `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select $1, $2, $3, $4, ` + organization + `, $6, $7::jsonb, $8::timestamptz where ` + condition + ` returning position, time
+	select $1, $2, $3, $4, ` + organization + `, $6, ` + data + `, $8::timestamptz where ` + condition + ` returning position, time
 ), outboxed as (
 	insert into outbox select position from event
 ), ` + s.SQL + ` select position from event`

@@ -65,6 +65,23 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	r.clean(t)
 }
 
+// An event can say what only its own statement sees.
+func TestCreateDataOf(t *testing.T) {
+	t.Parallel()
+	r := newJournal(t)
+	for _, id := range []string{"a", "b"} {
+		if _, err := r.create(id, func(s *event.Save) {
+			s.DataOf = `select jsonb_build_object('others', array(select t.id from things t), 'own', $10::text)`
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.count(`events where aggregate_id = 'a' and data @> '{"others": [], "own": "name of a"}'`) != 1 ||
+		r.count(`events where aggregate_id = 'b' and data @> '{"others": ["a"], "own": "name of b"}'`) != 1 {
+		t.Error("the events do not say it")
+	}
+}
+
 func TestCreateAlso(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)

@@ -9,6 +9,7 @@ import (
 	"herald/gateway"
 	"herald/services/auth"
 	"herald/services/notification"
+	"herald/services/projects"
 	"herald/services/text"
 	"herald/services/users"
 	"herald/shared/boot"
@@ -22,20 +23,22 @@ type Services struct {
 	Text         text.Config
 	Notification notification.Config
 	Auth         auth.Config
+	Projects     projects.Config
 }
 
 // Names lists the services.
-func Names() []string { return []string{"users", "text", "notification", "auth"} }
+func Names() []string { return []string{"users", "text", "notification", "auth", "projects"} }
 
 // Configs lists where settings go.
 func (s *Services) Configs() []any {
-	return []any{&s.Gateway, &s.Users, &s.Text, &s.Notification, &s.Auth}
+	return []any{&s.Gateway, &s.Users, &s.Text, &s.Notification, &s.Auth, &s.Projects}
 }
 
 // Open opens a service on its database and registers it.
 func (s *Services) Open(ctx context.Context, g boot.Ground, name string, database secret.Text) (*boot.Service, users.Administrator, error) {
 	migrations := map[string]embed.FS{
 		"users": users.Migrations, "text": text.Migrations, "notification": notification.Migrations, "auth": auth.Migrations,
+		"projects": projects.Migrations,
 	}
 	service, err := g.Open(ctx, name, database, migrations[name])
 	if err != nil {
@@ -51,6 +54,8 @@ func (s *Services) Open(ctx context.Context, g boot.Ground, name string, databas
 		err = notification.New(ctx, service, s.Notification)
 	case "auth":
 		err = auth.New(ctx, service, s.Auth)
+	case "projects":
+		err = projects.New(ctx, service, s.Projects)
 	}
 	if err != nil {
 		service.Close()
