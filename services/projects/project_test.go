@@ -70,6 +70,28 @@ func TestProjects(t *testing.T) {
 	}
 }
 
+// A removal's event names the applications that went with the project.
+func TestRemovedApplications(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, other := w.project(w.inA, "Shop"), w.project(w.inA, "Other")
+	for app, project := range map[string]string{"app-2": id, "app-1": id, "app-3": other} {
+		if _, err := w.service.DB.Exec(t.Context(), `insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
+			values ($1, $2, 'org-a', $1, $1, 1, '{}', 1, now(), now())`, app, project); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if w.rows(`events where name = 'removed' and aggregate_id = $1 and data = '{"applicationIds": ["app-1", "app-2"]}'`, id) != 1 {
+		t.Error("the event does not name the applications")
+	}
+	if w.rows("applications") != 1 {
+		t.Error("not the project's applications are gone, or more")
+	}
+}
+
 // A project of another organization looks as one that is not there.
 func TestForeignProject(t *testing.T) {
 	t.Parallel()

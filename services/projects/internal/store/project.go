@@ -70,14 +70,16 @@ func saveProject(p domain.Project) event.Save {
 	}
 }
 
-// RemoveProject removes a project with everything in it.
+// RemoveProject removes a project with everything in it. The event names the
+// applications that went with it.
 func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed proto.Message) (domain.Project, error) {
 	return event.Change(ctx, s.Journal, event.Object[domain.Project]{
 		Lock: lockProject, NotFound: domain.ErrProjectNotFound,
 		Save: func(p domain.Project) event.Save {
 			return event.Save{
 				AggregateID: p.ID, OrganizationID: p.OrgID,
-				SQL: `gone as (delete from projects using event where projects.id = $9)`, Args: []any{p.ID},
+				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a where a.project_id = $9 order by a.id))`,
+				SQL:    `gone as (delete from projects using event where projects.id = $9)`, Args: []any{p.ID},
 			}
 		},
 	}, []any{orgID, id}, func(*domain.Project) (proto.Message, error) { return removed, nil })

@@ -1,0 +1,117 @@
+package domain
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"herald/shared/fault"
+)
+
+func TestProjectChange(t *testing.T) {
+	t.Parallel()
+	old := Settings{Name: "Shop", ProjectRoleCheck: true, PrivateLabelingSetting: 1}
+	for _, c := range []struct {
+		to   Settings
+		want []string
+	}{
+		{old, nil},
+		{Settings{Name: "shop", ProjectRoleCheck: true, PrivateLabelingSetting: 1}, []string{"name"}},
+		{Settings{Name: "Shop", ProjectRoleCheck: true}, []string{"privateLabelingSetting"}},
+		{Settings{Name: "Shop", ProjectRoleAssertion: true, HasProjectCheck: true, PrivateLabelingSetting: 1}, []string{"projectRoleAssertion", "projectRoleCheck", "hasProjectCheck"}},
+	} {
+		p := Project{Settings: old}
+		if got := p.Change(c.to); !slices.Equal(got, c.want) || p.Settings != c.to {
+			t.Errorf("%+v: changed %v, want %v", c.to, got, c.want)
+		}
+	}
+}
+
+// Each state allows one of the two changes, and only a project's deactivation raises
+// its generation.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for _, state := range []ProjectState{ProjectActive, ProjectInactive} {
+		p := Project{State: state, Generation: 7}
+		off := p.Deactivate()
+		if state == ProjectActive && (off != nil || p.State != ProjectInactive || p.Generation != 8) ||
+			state == ProjectInactive && (!errors.Is(off, ErrProjectNotActive) || p.State != state || p.Generation != 7) {
+			t.Errorf("deactivated from %d: %v, %+v", state, off, p)
+		}
+		p = Project{State: state, Generation: 7}
+		on := p.Reactivate()
+		if state == ProjectInactive && (on != nil || p.State != ProjectActive) ||
+			state == ProjectActive && (!errors.Is(on, ErrProjectNotInactive) || p.State != state) || p.Generation != 7 {
+			t.Errorf("reactivated from %d: %v, %+v", state, on, p)
+		}
+	}
+	for _, state := range []GrantState{GrantActive, GrantInactive} {
+		g := ProjectGrant{State: state}
+		if err := g.Deactivate(); (err == nil) != (state == GrantActive) || g.State != GrantInactive {
+			t.Errorf("deactivated from %d: %v, %+v", state, err, g)
+		}
+		g = ProjectGrant{State: state}
+		if err := g.Reactivate(); (err == nil) != (state == GrantInactive) || g.State != GrantActive {
+			t.Errorf("reactivated from %d: %v, %+v", state, err, g)
+		}
+	}
+}
+
+func TestRoleChange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		displayName, group string
+		want               []string
+		shown              string
+	}{
+		{"Clerk", "Staff", nil, "Clerk"},
+		{"Clerk", "", []string{"group"}, "Clerk"},
+		{"", "Staff", []string{"displayName"}, "clerk"},
+		{"CLERK", "staff", []string{"displayName", "group"}, "CLERK"},
+	} {
+		r := Role{Key: "clerk", DisplayName: "Clerk", Group: "Staff"}
+		if got := r.Change(c.displayName, c.group); !slices.Equal(got, c.want) || r.DisplayName != c.shown || r.Group != c.group {
+			t.Errorf("%q, %q: changed %v to %+v", c.displayName, c.group, got, r)
+		}
+	}
+}
+
+func TestRoleKeys(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		keys, givable []string
+		field         string
+	}{
+		{nil, nil, ""},
+		{nil, []string{"a"}, ""},
+		{[]string{"b", "a"}, []string{"a", "b", "c"}, ""},
+		{[]string{"a", "A"}, []string{"a"}, "roleKeys[1]"},
+		{[]string{"x"}, nil, "roleKeys[0]"},
+	} {
+		err := CheckGiven(c.keys, c.givable)
+		f, refused := errors.AsType[*fault.Fault](err)
+		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field || f.ID != ErrRoleUnknown.ID) {
+			t.Errorf("%v of %v: %v", c.keys, c.givable, err)
+		}
+	}
+	for _, c := range []struct {
+		from, to []string
+		changed  bool
+	}{
+		{[]string{"a", "b"}, []string{"b", "a"}, false},
+		{[]string{}, nil, false},
+		{[]string{"a"}, nil, true},
+		{[]string{"a"}, []string{"a", "b"}, true},
+	} {
+		g, u := ProjectGrant{RoleKeys: c.from}, UserGrant{RoleKeys: c.from}
+		if g.Assign(c.to) != c.changed || u.Assign(c.to) != c.changed || g.RoleKeys == nil || !slices.IsSorted(u.RoleKeys) || len(u.RoleKeys) != len(c.to) {
+			t.Errorf("from %v to %v: %v, %v", c.from, c.to, g.RoleKeys, u.RoleKeys)
+		}
+	}
+	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}, {Key: "a"}}); !errors.Is(err, ErrRoleTwice) {
+		t.Errorf("%v", err)
+	}
+	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}}); err != nil {
+		t.Errorf("%v", err)
+	}
+}
