@@ -1,6 +1,6 @@
 // Package secret holds what must not be read: texts that print as ***, keys derived
-// from the master key, seals for secrets at rest, and tokens whose hash is all that
-// is stored.
+// from the master key, seals for secrets at rest, tokens whose hash is all that is
+// stored, and key pairs of which the public half is.
 package secret
 
 import (

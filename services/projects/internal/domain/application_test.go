@@ -204,7 +204,7 @@ func FuzzRedirectURI(f *testing.F) {
 		f.Add(uri, uint8(3), true)
 	}
 	f.Fuzz(func(t *testing.T, uri string, kind uint8, dev bool) {
-		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev, RedirectURIs: []string{uri}, AdditionalOrigins: nil}.WithDefaults()
+		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev, RedirectURIs: []string{uri}}.WithDefaults()
 		if config.Check() != nil {
 			return
 		}
@@ -221,6 +221,26 @@ func FuzzRedirectURI(f *testing.F) {
 			if config.AppType != domain.AppNative || !strings.Contains(u.Scheme, ".") {
 				t.Errorf("%q was taken", uri)
 			}
+		}
+	})
+}
+
+func FuzzOrigin(f *testing.F) {
+	for _, origin := range []string{"https://app.example.com", "http://[::1]:3000", "capacitor://localhost", "https://a:443", "null", "https://a/", "HTTPS://a"} {
+		f.Add(origin, uint8(1), false)
+		f.Add(origin, uint8(3), true)
+	}
+	f.Fuzz(func(t *testing.T, origin string, kind uint8, dev bool) {
+		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev, AdditionalOrigins: []string{origin}}.WithDefaults()
+		if config.Check() != nil {
+			return
+		}
+		scheme, host, ok := strings.Cut(origin, "://")
+		if !ok || host == "" || origin != strings.ToLower(origin) || strings.ContainsAny(host, "/?#@*\\ \r\n\x00") {
+			t.Errorf("%q was taken", origin)
+		}
+		if config.AppType != domain.AppNative && scheme != "https" && scheme != "http" {
+			t.Errorf("%q was taken", origin)
 		}
 	})
 }
