@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -89,29 +90,61 @@ func (s *Search) Where(condition string, args ...any) *Search {
 type Column struct{ Exact, Folded string }
 
 // Text adds a filter on a text by one of the methods of specification 4.6. Signs
-// that LIKE gives a meaning match themselves.
+// that LIKE gives a meaning match themselves. The column's collation is "C".
 func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *Search {
 	column := c.Exact
 	if method%2 == 1 { // the methods alternate: exact, ignoring case
 		column, value = c.Folded, Fold(value)
 	}
-	pattern := wildcards.Replace(value)
-	switch method {
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
-		pattern += "%"
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
-		pattern = "%" + pattern + "%"
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
-		pattern = "%" + pattern
-	default:
+	if method <= heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE {
 		return s.Where(column+" = ?", value)
 	}
-	if value == "" { // in every text
+	if value == "" { // a part of every text
 		return s
 	}
 	s.patterns = true
+	pattern := "%" + wildcards.Replace(value)
+	switch method {
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+		return s.starting(column, value)
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
+		pattern += "%"
+	}
 	return s.Where(column+" like ?", pattern)
 }
+
+// starting finds the texts between a prefix and what comes after all that begin with it:
+// an index in the order of the signs' numbers (collate "C") finds them together, and the
+// planner cannot take one for parts of texts, which would be slower.
+func (s *Search) starting(column, prefix string) *Search {
+	s.Where(column+" >= ?", prefix)
+	if end := after(prefix); end != "" {
+		s.Where(column+" < ?", end)
+	}
+	return s
+}
+
+// after is the least text after all those that begin with a prefix; empty for none.
+func after(prefix string) string {
+	runes := []rune(prefix)
+	for i := len(runes) - 1; i >= 0; i-- {
+		switch next := runes[i] + 1; {
+		case next > unicode.MaxRune:
+			continue // the last sign there is
+		case next == surrogates:
+			return string(runes[:i]) + string(rune(afterSurrogates))
+		default:
+			return string(runes[:i]) + string(next)
+		}
+	}
+	return ""
+}
+
+// Numbers that are no signs (Unicode, D71).
+const (
+	surrogates      = 0xD800
+	afterSurrogates = 0xE000
+)
 
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
@@ -129,39 +162,39 @@ type List[T any] struct {
 	At        time.Time // and its time, or that of the first start
 }
 
-// few is how many rows are sorted sooner than they are met with in their order.
-const few = 5000
-
-// Read runs a search in one round trip, or in two where texts are searched. Rows, total
-// and history are of one moment: whoever sees an event's sequence in Processed sees its
-// effect in Rows.
+// Read runs a search. Rows, total and history are of one moment: whoever sees an
+// event's sequence in Processed sees its effect in Rows.
 func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
-	var list List[T]
-	err := db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		var b pgx.Batch
-		b.Queue("begin isolation level repeatable read, read only")
-		if s.patterns { // the plan for one text is none for the next
-			b.Queue("set local plan_cache_mode = force_custom_plan")
+	if s.patterns {
+		if list, all, err := readFew[T](ctx, db, s, p); all || err != nil {
+			return list, err
 		}
+	}
+	return read(ctx, db, s, func(b *pgx.Batch, list *List[T]) {
 		b.Queue("select count(*) from "+s.from+s.where(), s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
-		b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
-			left join (select position, time from events order by position desc limit 1) e on true`).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
-		if s.patterns { // how to find the page depends on the total
-			if err := c.SendBatch(ctx, &b).Close(); err != nil {
-				return err
-			}
-			b = pgx.Batch{}
-		}
-		sql, args := s.page(p, s.patterns && list.Total <= few)
-		b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		n := len(s.args)
+		b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, s.where(), p.order(s.order), n+1, n+2),
+			s.bounded(p)...).Query(func(rows pgx.Rows) (err error) {
 			list.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 			return err
 		})
-		b.Queue("commit")
-		return c.SendBatch(ctx, &b).Close() // after an error the pool closes the connection
 	})
-	if err != nil {
+}
+
+// read runs the queries of a list in one round trip and one transaction.
+func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, queue func(*pgx.Batch, *List[T])) (List[T], error) {
+	var list List[T]
+	var b pgx.Batch
+	b.Queue("begin isolation level repeatable read, read only")
+	if s.patterns { // the plan for one text is none for the next
+		b.Queue("set local plan_cache_mode = force_custom_plan")
+	}
+	queue(&b, &list)
+	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
+		left join (select position, time from events order by position desc limit 1) e on true`).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
+	b.Queue("commit") // without it, after an error, the pool closes the connection
+	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}
 	return list, nil
@@ -174,22 +207,18 @@ func (s *Search) where() string {
 	return " where " + strings.Join(s.conditions, " and ")
 }
 
-// page is the query for the rows of a page. Sorted, it finds all matches first: the
-// planner likes to walk through the whole list in its order instead, hoping to meet with
-// enough of them soon.
-func (s *Search) page(p Page, sorted bool) (string, []any) {
+// bounded is the arguments of the conditions, and then those of a page.
+func (s *Search) bounded(p Page) []any {
+	return append(s.args[:len(s.args):len(s.args)], p.Limit, int64(p.Offset))
+}
+
+// order gives columns, comma separated, the page's direction.
+func (p Page) order(columns string) string {
 	direction := " desc"
 	if p.Asc {
 		direction = " asc"
 	}
-	columns := strings.Split(s.order, ",")
-	if sorted {
-		columns[0] = "greatest(" + columns[0] + ")" // the same, but no index has it
-	}
-	order := strings.Join(columns, direction+",") + direction
-	n := len(s.args)
-	sql := fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, s.where(), order, n+1, n+2)
-	return sql, append(s.args[:n:n], p.Limit, int64(p.Offset))
+	return strings.ReplaceAll(columns, ",", direction+",") + direction
 }
 
 // Details is the list's head as it is answered.

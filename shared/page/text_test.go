@@ -23,7 +23,7 @@ var bodies = []string{
 	"?", "??", "$1", "$2", "'", "''", `"`, "x' or '1'='1", "'; drop table texts; --", "x') or true --", "/*", "E'\\'' ", "{a,b}", "null",
 	"İstanbul", "i\u0307stanbul", "istanbul", "ıstanbul", "Straße", "STRASSE", "strasse", "STRAẞE", "ﬃ", "ffi", "FFI", "Σίσυφος", "ΣΊΣΥΦΟΣ",
 	"\u00c5ngström", "A\u030angström", "\u212bngström", "ångström", "angström", "\u0390", "\u03aa\u0301", "Ⅷ", "viii", "ｆｕｌｌ", "full",
-	"日本語", "🙂", "a\nb", "a\tb", "\u200b", "ǅ", "ǆ", "\u0301",
+	"日本語", "🙂", "a\nb", "a\tb", "\u200b", "\U0010ffff", "\U0010ffff\U0010ffffa", "a\U0010ffff", "a\U0010ffffb", "\ud7ff", "\ud7ffa", "\ue000", "b", "ǅ", "ǆ", "\u0301",
 }
 
 // matches is what a text method means.
