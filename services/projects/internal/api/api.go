@@ -16,7 +16,6 @@ import (
 
 // Projects implements the contract.
 type Projects struct {
-	projectsv1.UnimplementedProjectsServer
 	Store store.Store
 	// Users knows organizations, people and the members of projects.
 	Users usersv1.UsersClient
