@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -196,14 +197,20 @@ func TestAppKeysRefused(t *testing.T) {
 	if w.rows("events") != before || w.rows("application_keys") != 0 {
 		t.Error("something was written")
 	}
-	// Of many at once, as many succeed as an application may have.
+	// Of many at once, as many succeed as an application may have, also where all of them
+	// wait for the application.
 	add := func(int) error {
 		_, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app, PublicKey: ownKey()})
 		return err
 	}
-	if n := race(t, 30, add, "APP_KEY_LIMIT"); n != 20 || w.rows("application_keys") != 20 || w.rows("events") != before+20 {
-		t.Errorf("%d of 30 keys", n)
+	if n := race(t, 19, add); n != 19 {
+		t.Errorf("%d of 19 keys", n)
 	}
+	free := w.hold(app, 4)
+	if n := race(t, 4, add, "APP_KEY_LIMIT"); n != 1 || w.rows("application_keys") != 20 || w.rows("events") != before+20 {
+		t.Errorf("%d more keys", n)
+	}
+	free()
 	list, err := w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{ProjectId: p, AppId: app})
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +224,31 @@ func TestAppKeysRefused(t *testing.T) {
 	if err := add(0); fault.From(err).Code != fault.Precondition {
 		t.Error(err)
 	}
+}
+
+// hold locks an application until so many wait for it.
+func (w *world) hold(appID string, waiting int) (ended func()) {
+	w.Helper()
+	tx, err := w.service.DB.Begin(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := tx.Exec(w.Context(), "select from applications where id = $1 for update", appID); err != nil {
+		w.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		limit, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		var n int
+		for err := error(nil); n < waiting && err == nil; {
+			err = w.service.DB.QueryRow(limit, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&n)
+		}
+		if err := tx.Rollback(w.Context()); err != nil || n < waiting {
+			w.Errorf("%d waited: %v", n, err)
+		}
+	})
+	return done.Wait
 }
 
 // More pairs asked for at once than may wait: each caller gets a pair or is told to come
