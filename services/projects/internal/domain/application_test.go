@@ -173,6 +173,7 @@ func TestAdditionalOrigins(t *testing.T) {
 		{"capacitor://localhost", "", domain.OIDCConfig{AppType: domain.AppNative}},
 		{"capacitor://localhost", "https origin", domain.OIDCConfig{AppType: domain.AppUserAgent}},
 		{"capacitor://localhost/", sent, domain.OIDCConfig{AppType: domain.AppNative}},
+		{"capacitor://", sent, domain.OIDCConfig{AppType: domain.AppNative}},
 		{"capacitor:localhost", sent, domain.OIDCConfig{AppType: domain.AppNative}},
 		{"javascript:alert(1)", sent, domain.OIDCConfig{AppType: domain.AppNative}},
 	} {

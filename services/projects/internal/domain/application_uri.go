@@ -28,7 +28,7 @@ func (c OIDCConfig) redirectFault(uri string) string {
 	case !strings.Contains(u.Scheme, "."):
 		// RFC 8252, 8.4. It also keeps javascript:, data: and the like away.
 		return "must be an https address, or have a scheme in reverse domain form, such as com.example.app:/callback"
-	case u.Opaque != "" || u.Host == "" && !strings.HasPrefix(u.Path, "/"):
+	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
 		return "must go on with a slash after its scheme"
 	default:
 		return ""
@@ -101,7 +101,7 @@ func parseURI(uri string) (*url.URL, string) {
 // hostFault says why an http or https address must not be used, or nothing.
 func (c OIDCConfig) hostFault(u *url.URL) string {
 	switch {
-	case u.Opaque != "" || !isHost(u.Host):
+	case !isHost(u.Host):
 		return "must name a host"
 	case u.Scheme == "http" && !isLoopback(u) && !c.DevMode:
 		return "must begin with https, unless it is on a loopback host or the application is in development mode"
@@ -119,7 +119,7 @@ func isHost(text string) bool {
 	}
 	if strings.HasPrefix(text, "[") {
 		address, err := netip.ParseAddr(name)
-		return err == nil && address.Is6() && address.Zone() == ""
+		return err == nil && address.Zone() == ""
 	}
 	return hostName.MatchString(name)
 }
