@@ -1,4 +1,4 @@
-package initialize
+package mailed
 
 import (
 	"net/url"
@@ -49,9 +49,9 @@ func FuzzReadLink(f *testing.F) {
 		if tidy(l.Code) != l.Code || len(l.Code) > maxCode {
 			t.Fatalf("the code %q is not tidy", l.Code)
 		}
-		again, err := url.Parse(l.address())
-		if err != nil || again.Path != path {
-			t.Fatalf("address %q: %v", l.address(), err)
+		again, err := url.Parse(l.address("/ui/x"))
+		if err != nil || again.Path != "/ui/x" {
+			t.Fatalf("address %q: %v", l.address("/ui/x"), err)
 		}
 		if same, ok := readLink(again.Query()); !ok || same != l {
 			t.Fatalf("%+v becomes %+v", l, same)

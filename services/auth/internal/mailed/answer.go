@@ -1,4 +1,4 @@
-package initialize
+package mailed
 
 import (
 	"math"
@@ -29,7 +29,9 @@ type wrong struct {
 type form struct {
 	link
 	Path, ResendPath string
-	Wrong            wrong
+	// Password says that the form asks for one.
+	Password bool
+	Wrong    wrong
 	// Focus is the field to begin with.
 	Focus string
 	// Stale offers a new mail besides.
@@ -38,27 +40,30 @@ type form struct {
 
 // form keeps what was typed, but for passwords.
 func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
-	f := form{link: r.link, Path: path, ResendPath: resendPath, Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid}
-	if faulty.Key == passwordRequired {
-		f.PasswordSet = false
+	if faulty.Field == "password" {
+		r.PasswordSet = false // whatever the link says, one is missing
+	}
+	f := form{
+		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid,
+	}
+	name := r.kind.form
+	if !f.Password {
+		name = r.confirm
 	}
 	switch {
 	case f.Focus != "":
 	case f.Code == "":
 		f.Focus = "code"
-	case !f.PasswordSet:
+	case f.Password:
 		f.Focus = "password"
-	}
-	name := "init.form"
-	if f.PasswordSet {
-		name = "init.confirm"
 	}
 	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != ""})
 }
 
 // offerMail says why the code is of no use any more.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
-	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: resendPath}})
+	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()}})
 }
 
 // refused answers for a fault with the page that says what to do about it.
@@ -74,12 +79,12 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == codeLocked:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
-	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix):
+	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.kind.form != "":
 		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
-		p.Look.Notice(w, r.Request, f.HTTPStatus(), "away", r.address())
+		p.Look.Notice(w, r.Request, f.HTTPStatus(), "away", r.address(r.path()))
 	default:
-		p.Log.ErrorContext(r.Context(), "initialization failed", "err", err)
-		p.Look.Notice(w, r.Request, http.StatusInternalServerError, "failed", r.address())
+		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.name, "err", err)
+		p.Look.Notice(w, r.Request, http.StatusInternalServerError, "failed", r.address(r.path()))
 	}
 }

@@ -1,8 +1,9 @@
-// Package initialize is the pages behind the link in the initialize-user mail. Opening
-// the link changes nothing, as mail scanners do it too; posting the form verifies the
-// e-mail address, sets the first password and makes the user active. The pages tell
-// nobody whether a user exists: only a code that was right opens more than the form.
-package initialize
+// Package mailed is the pages behind the links in mails that carry a code: the one that
+// activates an account, the one that confirms an e-mail address, the one that sets a new
+// password. Opening a link changes nothing, as mail scanners do it too; posting its form
+// does. The pages tell nobody whether a user exists: only a code that was right opens
+// more than the form.
+package mailed
 
 import (
 	"context"
@@ -18,12 +19,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-const (
-	path       = "/ui/login/user/init"
-	resendPath = path + "/resend"
-	// patience is how long users may take; hashing a password may have to wait for its turn.
-	patience = 10 * time.Second
-)
+// patience is how long users may take; hashing a password may have to wait for its turn.
+const patience = 10 * time.Second
 
 var (
 	//go:embed *.html
@@ -34,7 +31,7 @@ var (
 	doneBody   = look.Body(files, "done.html")
 )
 
-// Pages answers for the paths under /ui/login/user/init.
+// Pages answers for the paths that render.Path has for each kind of mail.
 type Pages struct {
 	Users usersv1.UsersClient
 	Look  *look.Look
@@ -43,19 +40,22 @@ type Pages struct {
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+path, p.withLink(p.open))
-	mux.HandleFunc("POST "+path, p.withLink(p.complete))
-	mux.HandleFunc("POST "+resendPath, p.withLink(p.resend))
+	for _, k := range kinds {
+		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
+		mux.HandleFunc("POST "+k.path(), p.withLink(k, p.complete))
+		mux.HandleFunc("POST "+k.resendPath(), p.withLink(k, p.resend))
+	}
 }
 
 // request is what a page answers: the link, and on a post the form.
 type request struct {
 	*http.Request
+	kind
 	link
 	password, confirmation string
 }
 
-func (p Pages) withLink(next func(http.ResponseWriter, request)) http.HandlerFunc {
+func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
@@ -69,7 +69,7 @@ func (p Pages) withLink(next func(http.ResponseWriter, request)) http.HandlerFun
 			p.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
 			return
 		}
-		next(w, request{r.WithContext(ctx), l, values.Get("password"), values.Get("confirmation")})
+		next(w, request{r.WithContext(ctx), k, l, values.Get("password"), values.Get("confirmation")})
 	}
 }
 
@@ -88,7 +88,7 @@ func parse(r *http.Request) (url.Values, error) {
 // open shows the form. It asks users about the code first, as one that has expired is
 // better said before somebody thinks of a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
-	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: r.UserID, Code: r.Code})
+	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{Kind: r.name, UserId: r.UserID, Code: r.Code})
 	switch {
 	case err != nil:
 		p.refused(w, r, err)
@@ -104,12 +104,16 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.form(w, r, http.StatusBadRequest, faulty)
 		return
 	}
-	done, err := p.Users.CompleteCode(r.Context(), &usersv1.CompleteCodeRequest{Kind: "init", UserId: r.UserID, Code: r.Code, Password: r.password})
+	asked := &usersv1.CompleteCodeRequest{Kind: r.name, UserId: r.UserID, Code: r.Code}
+	if r.asksPassword(r.link) { // one that no form of ours asked for goes nowhere
+		asked.Password = r.password
+	}
+	done, err := p.Users.CompleteCode(r.Context(), asked)
 	if err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	p.Look.Write(w, r.Request, look.Page{Status: http.StatusOK, Name: "init.done", Body: doneBody, Data: done.LoginName})
+	p.Look.Write(w, r.Request, look.Page{Status: http.StatusOK, Name: r.done, Body: doneBody, Data: done.LoginName})
 }
 
 // mistake finds what needs nobody else to be seen, and costs no try of the code.
@@ -117,7 +121,7 @@ func (r request) mistake() wrong {
 	switch {
 	case r.Code == "":
 		return wrong{Field: "code", Key: "CODE_REQUIRED"}
-	case r.PasswordSet:
+	case !r.asksPassword(r.link):
 		return wrong{}
 	case r.password == "":
 		return wrong{Field: "password", Key: passwordRequired}
@@ -131,9 +135,9 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. Whoever asks for whom, the answer is the same.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: "init", UserId: r.UserID}); err != nil {
+	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: r.name, UserId: r.UserID}); err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	p.Look.Notice(w, r.Request, http.StatusOK, "init.resent", "")
+	p.Look.Notice(w, r.Request, http.StatusOK, r.resent, "")
 }

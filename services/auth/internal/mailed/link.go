@@ -1,4 +1,4 @@
-package initialize
+package mailed
 
 import (
 	"net/url"
@@ -18,8 +18,8 @@ const (
 // link is what the link in the mail says. It comes from strangers.
 type link struct {
 	UserID, OrgID, Code string
-	// PasswordSet spares the user a new password. Whoever alters it in the address only
-	// gets another form: users decides what is missing.
+	// PasswordSet spares a user who has one a new password. Whoever alters it in the
+	// address only gets another form: users decides what is missing.
 	PasswordSet bool
 }
 
@@ -52,9 +52,11 @@ func tidy(code string) string {
 	return code
 }
 
-// address is the link's own, without a host.
-func (l link) address() string {
-	return path + "?" + url.Values{
-		"userID": {l.UserID}, "code": {l.Code}, "orgID": {l.OrgID}, "passwordset": {strconv.FormatBool(l.PasswordSet)},
-	}.Encode()
+// address is the link's own under a path, without a host.
+func (l link) address(path string) string {
+	v := url.Values{"userID": {l.UserID}, "code": {l.Code}, "orgID": {l.OrgID}}
+	if l.PasswordSet {
+		v.Set("passwordset", "true")
+	}
+	return path + "?" + v.Encode()
 }
