@@ -17,7 +17,8 @@ import (
 func (w *world) mail(userID string) *usersv1.PrepareMailResponse {
 	w.Helper()
 	var id string
-	if err := w.service.DB.QueryRow(w.Context(), `select id from events where aggregate_id = $1 and data->>'initMail' = 'INIT_MAIL_QUEUED' order by position desc limit 1`, userID).Scan(&id); err != nil {
+	if err := w.service.DB.QueryRow(w.Context(), `select id from events
+		where aggregate_id = $1 and (data->>'initMail' = 'INIT_MAIL_QUEUED' or data->>'mail' <> '') order by position desc limit 1`, userID).Scan(&id); err != nil {
 		w.Fatal(err)
 	}
 	m, err := w.notify.PrepareMail(w.Context(), &usersv1.PrepareMailRequest{NotificationId: id, UserId: userID})
@@ -36,9 +37,47 @@ func (w *world) initial(name string) string {
 	return r.UserId
 }
 
+// complete does what the page behind the link of a first mail does.
 func (w *world) complete(userID, code, password string) (string, error) {
-	r, err := w.auth.CompleteCode(w.Context(), &usersv1.CompleteCodeRequest{Kind: "init", UserId: userID, Code: code, Password: password})
+	return w.completeKind("init", userID, code, password)
+}
+
+func (w *world) completeKind(kind, userID, code, password string) (string, error) {
+	r, err := w.auth.CompleteCode(w.Context(), &usersv1.CompleteCodeRequest{Kind: kind, UserId: userID, Code: code, Password: password})
 	return r.GetLoginName(), err
+}
+
+func (w *world) request(kind, userID string) {
+	w.Helper()
+	if _, err := w.auth.RequestCode(w.Context(), &usersv1.RequestCodeRequest{Kind: kind, UserId: userID}); err != nil {
+		w.Error(err)
+	}
+}
+
+// unwritten runs what must leave users, codes and events as they are.
+func (w *world) unwritten(run func()) {
+	w.Helper()
+	digest := func() (text string) {
+		w.Helper()
+		if err := w.service.DB.QueryRow(w.Context(), `select md5(concat((select string_agg(u::text, '|' order by id) from users u),
+			(select string_agg(c::text, '|' order by user_id, purpose) from codes c), (select max(position) from events)))`).Scan(&text); err != nil {
+			w.Fatal(err)
+		}
+		return text
+	}
+	before := digest()
+	run()
+	if digest() != before {
+		w.Error("something was written")
+	}
+}
+
+// put changes a user in the database into what no method makes yet.
+func (w *world) put(userID, set string) {
+	w.Helper()
+	if _, err := w.service.DB.Exec(w.Context(), "update users set "+set+" where id = $1", userID); err != nil {
+		w.Fatal(err)
+	}
 }
 
 func (w *world) state(userID string) usersv1.UserState {
@@ -205,16 +244,10 @@ func TestInitializationExpires(t *testing.T) {
 	_, err := w.complete(id, code, "correct horse")
 	refused(t, err, "CODE_EXPIRED")
 
-	request := func(userID string) {
-		t.Helper()
-		if _, err := w.auth.RequestCode(t.Context(), &usersv1.RequestCodeRequest{Kind: "init", UserId: userID}); err != nil {
-			t.Error(err)
-		}
-	}
-	request(id)
-	request(id) // within a minute: no second mail
-	request("nobody")
-	request(w.adminID)
+	w.request("init", id)
+	w.request("init", id) // within a minute: no second mail
+	w.request("init", "nobody")
+	w.request("init", w.adminID)
 	if n := w.rows("events where name = 'initialization_requested'"); n != 1 {
 		t.Errorf("%d mails asked for, want 1", n)
 	}
@@ -249,4 +282,134 @@ func TestObsoleteMail(t *testing.T) {
 	}
 	_, err = w.notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: first, UserId: id})
 	refused(t, err, "NOTIFICATION_OBSOLETE")
+}
+
+// A code is good for what it was mailed for, and a kind that there is not is nothing.
+func TestKindsOfCodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	waiting := w.initial("waiting")
+	unverified := w.unverified("unverified")
+	reset := w.person(w.admin, "reset")
+	w.request("passwordreset", reset)
+	ids := map[string]string{"init": waiting, "verifyemail": unverified, "passwordreset": reset}
+	codes := map[string]string{}
+	for kind, id := range ids {
+		codes[kind] = w.mail(id).Code
+	}
+	w.unwritten(func() {
+		for kind, id := range ids {
+			for _, other := range []string{"init", "verifyemail", "passwordreset", "", "Init", "phone", "' or 1=1", "\x00", strings.Repeat("i", 10000)} {
+				if other == kind {
+					continue
+				}
+				_, err := w.completeKind(other, id, codes[kind], "correct horse")
+				refused(t, err, "CODE_INVALID")
+				if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: other, UserId: id, Code: codes[kind]}); err != nil || r.Expired {
+					t.Errorf("%s as %q: %v, %v", kind, other, r, err)
+				}
+				w.request(other, id)
+			}
+		}
+	})
+	for kind, id := range ids {
+		_, err := w.completeKind(kind, id, codes["passwordreset"]+"A", "correct horse")
+		refused(t, err, "CODE_INVALID")
+		if name, err := w.completeKind(kind, id, codes[kind], "correct horse"); err != nil || name == "" {
+			t.Errorf("%s: %q, %v", kind, name, err)
+		}
+		_, err = w.completeKind(kind, id, codes[kind], "correct horse")
+		refused(t, err, "CODE_INVALID") // used
+	}
+	for name, id := range map[string]string{"initialized": waiting, "email_verified": unverified, "password_changed": reset} {
+		if n := w.rows("events where name = $1 and aggregate_id = $2 and actor = 'auth' and organization_id = $3", name, id, w.orgID); n != 1 {
+			t.Errorf("%d events %s", n, name)
+		}
+	}
+}
+
+// Anybody may ask for anybody: only who waits for such a mail gets one, at most one a
+// minute, also when many ask at once.
+func TestRequestCode(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	ids := map[string]string{
+		"INITIAL": w.initial("waiting"), "unverified": w.unverified("unverified"), "verified": w.person(w.admin, "verified"),
+		"inactive": w.person(w.admin, "inactive"), "locked": w.person(w.admin, "locked"), "machine": w.person(w.admin, "machine"), "nobody": "nobody",
+	}
+	w.put(ids["inactive"], "state = 2")
+	w.put(ids["locked"], "state = 3, email_verified = false")
+	w.put(ids["machine"], "type = 2")
+	w.unwritten(func() { // an administrator's mail is as young
+		w.request("init", ids["INITIAL"])
+		w.request("verifyemail", ids["unverified"])
+	})
+	ahead.Add(int64(2 * time.Minute))
+	sent := map[string]string{"init INITIAL": "initialization_requested", "verifyemail unverified": "email_verification_requested", "passwordreset verified": "password_reset_requested"}
+	for who, id := range ids {
+		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+			before := w.rows("events")
+			var wait sync.WaitGroup
+			for range 20 {
+				wait.Go(func() { w.request(kind, id) })
+			}
+			wait.Wait()
+			name := sent[kind+" "+who]
+			if n := w.rows("events") - before; name == "" && n != 0 || name != "" && n != 1 {
+				t.Errorf("%s of %s: %d mails", kind, who, n)
+			}
+			if name != "" && w.rows("events e join codes c on c.notification_id = e.id where e.aggregate_id = $1 and e.name = $2 and c.purpose = $3", id, name, kind) != 1 {
+				t.Errorf("%s of %s: no event %s with a code", kind, who, name)
+			}
+		}
+	}
+	first := w.mail(ids["verified"])
+	ahead.Add(int64(61 * time.Second))
+	w.request("passwordreset", ids["verified"])
+	if second := w.mail(ids["verified"]); second.Code == first.Code {
+		t.Error("after a minute there is no new mail")
+	}
+}
+
+// A code lives from its first sending on, each kind as long as it may.
+func TestLifetimes(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	for kind, c := range map[string]struct {
+		id       string
+		lifetime time.Duration
+	}{
+		"verifyemail":   {w.unverified("unverified"), 72 * time.Hour},
+		"passwordreset": {w.person(w.admin, "reset"), time.Hour},
+	} {
+		ahead.Add(int64(2 * time.Minute))
+		w.request(kind, c.id)
+		ahead.Add(int64(100 * time.Hour)) // the mail server was away
+		m := w.mail(c.id)
+		if left := m.Expiry.AsTime().Sub(g.Now()); left > c.lifetime || left < c.lifetime-time.Minute {
+			t.Errorf("%s lives for %s", kind, left)
+		}
+		check := func(code string, expired bool) {
+			t.Helper()
+			r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: kind, UserId: c.id, Code: code})
+			if err != nil || r.Expired != expired {
+				t.Errorf("%s: expired %t, %v", kind, r.GetExpired(), err)
+			}
+		}
+		ahead.Add(int64(c.lifetime - time.Minute))
+		check(m.Code, false)
+		ahead.Add(int64(2 * time.Minute))
+		check(m.Code, true)
+		check("AAAAAAAA", false)
+		w.unwritten(func() {
+			_, err := w.completeKind(kind, c.id, m.Code, "correct horse")
+			refused(t, err, "CODE_EXPIRED")
+		})
+	}
 }
