@@ -3,15 +3,17 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared gateway services/users services/text services/notification services/auth services/projects deploy/herald
+MODULES := shared docs gateway services/users services/projects services/text services/notification services/auth deploy/herald examples/subscriber
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 FUZZTIME ?= 20s
 BINARY ?= .build/herald
+IMAGE ?= herald:local
+CERTIFICATES := /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 .PHONY: build
 build: ## Build the binary, .build/herald
@@ -32,6 +34,7 @@ test: ## Run all tests, on real servers and a real browser
 check: ## Check formatting, contracts, generated code and module files
 	@test -z "$$(gofmt -l $(MODULES) | grep -v /gen/ | tee /dev/stderr)"
 	@go vet work
+	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/look | { ! grep -v "^ok"; }
 	@$(BUF) lint
 	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }
 	@$(BUF) breaking --against shared/proto/released.binpb
@@ -39,9 +42,10 @@ check: ## Check formatting, contracts, generated code and module files
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m/go.mod is not tidy: run \`go mod tidy\` there"; exit 1; }; done
 
 .PHONY: generate
-generate: ## Generate code from the contracts in shared/proto
+generate: ## Generate code and documents from the contracts in shared/proto
 	@$(BUF) format -w
 	@rm -rf shared/gen && $(BUF) generate
+	@$(BUF) build -o - | go run ./deploy/herald/internal/contract/generate docs
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
@@ -58,10 +62,21 @@ bench: ## Measure the whole system beside its floor, in the same run
 	@deploy/setup.sh run
 	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald
 
+.PHONY: images
+images: ## Build the image of all services, IMAGE (default herald:local)
+	@mkdir -p .build/image
+	@CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o .build/image/herald ./deploy/herald/container
+	@cp $(firstword $(wildcard $(CERTIFICATES))) .build/image/ca-certificates.crt
+	@docker build --quiet --tag $(IMAGE) --file deploy/Dockerfile.binary .build/image
+
 .PHONY: up
-up: ## Run everything in containers
-	@docker compose up --build --detach --wait
+up: images ## Run everything in containers
+	@docker compose up --detach --wait
 
 .PHONY: down
 down: ## Stop the containers; their volumes stay
 	@docker compose down
+
+.PHONY: compose-test
+compose-test: ## Test docker-compose.yml on a real engine, which is started if none runs
+	@deploy/compose/test.sh

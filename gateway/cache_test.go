@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"herald/gateway/authn"
+	"herald/shared/bus"
 	"herald/shared/secret"
 )
 
@@ -89,8 +91,7 @@ func TestWithoutTheBus(t *testing.T) {
 		<-left
 	}
 	get().refused(t, 503, "UNAVAILABLE")
-	w.Bus.Server.Shutdown()
-	w.Bus.Server.WaitForShutdown()
+	bus.Stop(w.Bus.Server.(*server.Server))
 	for began := time.Now(); w.do(t, "GET", "/readyz", "").StatusCode != 503; { // until the gateway has noticed
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("ready without NATS")

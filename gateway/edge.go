@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"herald/gateway/authn"
+	"herald/gateway/internal/documents"
 	"herald/shared/boot"
 	"herald/shared/rpc"
 )
@@ -29,6 +30,7 @@ type edge struct {
 	rest       *http.ServeMux
 	procedures map[string]handler // by path: /herald.users.v1.Users/GetUser
 	pages      []*page
+	documents  documents.Library
 }
 
 // handler answers one kind of request.
@@ -71,6 +73,8 @@ func (e *edge) route(x *exchange, r *http.Request) {
 	case path == "/readyz":
 		x.quiet = true
 		e.health.Ready(x, r)
+	case documents.Owns(path):
+		e.read(x, r)
 	default:
 		if p := e.page(path); p != nil {
 			x.route = p.prefix
@@ -78,6 +82,27 @@ func (e *edge) route(x *exchange, r *http.Request) {
 			return
 		}
 		e.api(x, r)
+	}
+}
+
+// read answers with one of the documents of the reference, to everybody.
+func (e *edge) read(x *exchange, r *http.Request) {
+	if cross(x, r) {
+		return
+	}
+	x.route = "/docs/"
+	d, found := e.documents[r.URL.Path]
+	switch {
+	case found && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		x.form = asJSON
+		x.wrongVerb(r, http.MethodGet, http.MethodHead)
+	case found:
+		x.route = r.URL.Path
+		if err := d.Serve(x, r); err != nil {
+			x.fail(r, err)
+		}
+	default:
+		x.fail(r, rpc.ErrNotFound.Say("There is nothing at this address"))
 	}
 }
 
@@ -101,7 +126,7 @@ func (e *edge) api(x *exchange, r *http.Request) {
 func (e *edge) form(r *http.Request) form {
 	_, procedure := e.procedures[r.URL.Path]
 	switch {
-	case e.page(r.URL.Path) != nil:
+	case e.page(r.URL.Path) != nil, documents.Owns(r.URL.Path):
 		return asPage
 	case procedure || strings.HasPrefix(mediaType(r), "application/grpc"):
 		return asRPC

@@ -1,8 +1,8 @@
 // Package gateway is the one port of the platform: REST, gRPC, gRPC-Web and Connect
-// for every method whose contract has a REST path, and the pages. It reads the
-// contracts when it starts and has no code for any one method. It decides who asks
-// and whether a request can be read; whether it is allowed and right, the service
-// that owns the data decides.
+// for every method whose contract has a REST path, the pages, and the reference of it
+// all. It reads the contracts when it starts and has no code for any one method. It
+// decides who asks and whether a request can be read; whether it is allowed and right,
+// the service that owns the data decides.
 package gateway
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"herald/gateway/authn"
+	"herald/gateway/internal/documents"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
@@ -72,6 +73,9 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	}
 	e.seconds = rpc.Seconds(ground.Metrics, "herald_http_seconds", "Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status")
 	if err = e.mount(methods); err != nil {
+		return err
+	}
+	if e.documents, err = documents.New(); err != nil {
 		return err
 	}
 	if e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now}); err != nil {

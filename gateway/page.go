@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"html/template"
+	"maps"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -60,14 +61,13 @@ func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 		x.fail(r, err)
 		return
 	}
+	said := http.Header{}
 	for _, h := range answer.Headers {
-		switch name := http.CanonicalHeaderKey(h.Name); {
-		case name == "Cache-Control":
-			x.Header().Set(name, h.Value)
-		case !hops[name]:
-			x.Header().Add(name, h.Value)
+		if !hops[http.CanonicalHeaderKey(h.Name)] {
+			said.Add(h.Name, h.Value)
 		}
 	}
+	maps.Copy(x.Header(), said) // in place of our own of the same name; each may repeat
 	x.WriteHeader(int(answer.Status))
 	_, _ = x.Write(answer.Body) // the sender has gone
 }

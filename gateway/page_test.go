@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestPagesAreForwarded(t *testing.T) {
 			{Name: "Location", Value: "/ui/login/done"}, {Name: "Content-Type", Value: "text/html; charset=utf-8"},
 			{Name: "Set-Cookie", Value: "a=1"}, {Name: "Set-Cookie", Value: "b=2"}, {Name: "connection", Value: "close"},
 			{Name: "Content-Length", Value: "99"}, {Name: "Transfer-Encoding", Value: "gzip"}, {Name: "X-Split", Value: "a\r\nb: c"},
+			{Name: "x-content-type-options", Value: "nosniff"},
 		}}, nil
 	}
 	got := w.raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"+
@@ -38,7 +40,7 @@ func TestPagesAreForwarded(t *testing.T) {
 	}
 	h := got.Header
 	if got.StatusCode != 303 || string(got.body) != "<p>" || h.Get("Location") != "/ui/login/done" || len(h["Set-Cookie"]) != 2 ||
-		h.Get("Cache-Control") != "no-store" || got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
+		h.Get("Cache-Control") != "no-store" || !slices.Equal(h["X-Content-Type-Options"], []string{"nosniff"}) || got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
 		t.Errorf("%d %v %s", got.StatusCode, h, got.body)
 	}
 	if strings.Contains(w.lines.String(), "code=2") {

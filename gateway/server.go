@@ -58,7 +58,7 @@ func (l plainless) Accept() (net.Conn, error) {
 type plainlessConn struct{ *net.TCPConn }
 
 // plainHeaders ends the head of every such answer; net/http writes it whole and
-// nothing else looks like it: no answer of ours is plain text.
+// nothing else looks like it: an answer of ours has more headers behind its type.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write implements net.Conn.

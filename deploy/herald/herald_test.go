@@ -103,12 +103,18 @@ func tail(b *bytes.Buffer) string {
 	return s[max(0, len(s)-4000):]
 }
 
+// given are the addresses of freeAddress, which nobody may listen on yet.
+var given sync.Map
+
 // freeAddress picks a port below those that the system gives to connections, so that
-// none of them takes it before the instance does.
+// none of them takes it before the instance does; none twice.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		if _, taken := given.LoadOrStore(address, true); taken {
+			continue
+		}
 		if l, err := net.Listen("tcp", address); err == nil {
 			_ = l.Close()
 			return address

@@ -2,23 +2,6 @@
 // one service of it.
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+import "herald/deploy/herald/internal/command"
 
-	"herald/deploy/herald/internal/command"
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal quits
-	err := command.New().ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "herald:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main(command.Run()) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"herald/shared/bus"
 	"herald/shared/postgres/local"
@@ -45,16 +44,16 @@ func newProcesses(t *testing.T, smtp string) *processes {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
-	admin, err := pgx.Connect(t.Context(), server.TCP())
+	databases := exec.Command(file, "databases")
+	databases.Env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key", "HERALD_DATABASE_URL="+server.TCP())
+	if out, err := databases.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	database, err := url.Parse(server.TCP())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer admin.Close(t.Context())
-	for statement := range strings.SplitSeq(p.read(secrets+"/postgres/10-roles.sql"), ";\n") {
-		if _, err := admin.Exec(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	database.User = nil // each service logs in as itself
 	keys, err := secret.ParseKeys(p.read(secrets + "/keys/master.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +65,7 @@ func newProcesses(t *testing.T, smtp string) *processes {
 	t.Cleanup(func() { bus.Stop(nats) })
 	p.token = p.dir + "/admin.pat"
 	p.env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key", "HERALD_NATS_URL=nats://"+nats.Addr().String(),
-		"HERALD_DATABASE_URL="+strings.Replace(server.TCP(), admin.Config().User+":"+admin.Config().Password+"@", "", 1),
+		"HERALD_DATABASE_URL="+database.String(),
 		"HERALD_SMTP_URL="+smtp, "HERALD_ADMIN_PAT_FILE="+p.token, "HERALD_PUBLIC_URL="+p.url)
 	return p
 }
@@ -125,6 +124,7 @@ func TestProcesses(t *testing.T) {
 	p.start("text")
 	p.start("notification")
 	p.start("auth")
+	p.start("projects")
 	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost", "127.0.0.1", 1))
 	p.token = strings.TrimSpace(p.read(p.token))
 	if status, answer := p.call("POST", "/management/v1/users/human/_import", importBody("u0")); status != http.StatusOK {

@@ -18,14 +18,26 @@ type step struct{ command, answer string }
 
 var block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
 
-func readmeSteps(t *testing.T) []step {
+// containers is the section of the README that needs Docker: TestCompose runs it.
+var containers = regexp.MustCompile(`(?s)\n## In containers\n.*?\n## `)
+
+// readme is the README without that section, and the section.
+func readme(t testing.TB) (rest, section string) {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	section = containers.FindString(string(text))
+	if section == "" {
+		t.Fatal("the README has no section on containers")
+	}
+	return strings.Replace(string(text), section, "\n## ", 1), section
+}
+
+func stepsOf(text string) []step {
 	var steps []step
-	for _, b := range block.FindAllStringSubmatch(string(text), -1) {
+	for _, b := range block.FindAllStringSubmatch(text, -1) {
 		if b[1] == "sh" {
 			steps = append(steps, step{command: b[2]})
 		} else {
@@ -39,13 +51,15 @@ func readmeSteps(t *testing.T) []step {
 // `make run` started; `make test` is what runs this.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	steps := readmeSteps(t)
+	text, _ := readme(t)
+	steps := stepsOf(text)
 	if !strings.Contains(steps[0].command, "make run") || !strings.Contains(steps[0].command, "make test") {
 		t.Fatalf("the first block is not the two commands: %s", steps[0].command)
 	}
 	i := newInstance(t)
 	i.make()
 	var shell strings.Builder // what was typed so far: variables live on
+	var events *watcher
 	for _, s := range steps[1:] {
 		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.url, "http://"), ".data/", i.dir+"/data/", ".build/herald", i.binary).Replace(s.command)
 		if strings.HasPrefix(command, "PAT=") {
@@ -53,6 +67,10 @@ func TestReadme(t *testing.T) {
 		}
 		if strings.Contains(s.answer, "USER_STATE_ACTIVE") {
 			i.choosePassword("mini@example.com")
+		}
+		if strings.Contains(command, "examples/subscriber") { // does not end
+			events = watch(t, "bash", "-euo", "pipefail", "-c", shell.String()+command)
+			continue
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", shell.String()+command)
@@ -65,6 +83,10 @@ func TestReadme(t *testing.T) {
 			alike(t, command, s.answer, string(out))
 		}
 	}
+	if events == nil {
+		t.Fatal("the README does not show the events")
+	}
+	events.until("herald.users.pat.added.v1")
 }
 
 // make starts the instance by the README's own command.

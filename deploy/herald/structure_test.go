@@ -1,45 +1,16 @@
 package main_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	reference "herald/deploy/herald/internal/contract"
 )
 
 const root = "../.."
-
-// sources parses the program's own Go files, generated ones and tests aside, and
-// hands each to visit with its folder below the root.
-func sources(t *testing.T, visit func(dir string, file *ast.File)) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "gen" || d.Name() == "tools" || strings.HasPrefix(d.Name(), ".") && path != root) {
-			if err == nil {
-				err = filepath.SkipDir
-			}
-			return err
-		}
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return err
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(path))
-		visit(filepath.ToSlash(dir), file)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // layers says which imports are refused where.
 var layers = []struct {
@@ -48,6 +19,7 @@ var layers = []struct {
 }{
 	{rx(`^shared`), rx(`^herald/(services|gateway|deploy)`), "shared imports no service"},
 	{rx(`^gateway`), rx(`^herald/(services|deploy)`), "the gateway knows no service"},
+	{rx(`^(docs|examples)`), rx(`^herald/`), "documents and examples stand alone"},
 	{rx(`^services`), rx(`^herald/(gateway|deploy)`), "services stand below the gateway"},
 	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|page|boot)|github.com/(jackc|nats-io)|google.golang.org)`), "a domain knows no database, bus or message"},
 	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|shared/(gen/herald/(users|text|auth|notification|projects)|rpc|boot))`), "a store is below the api and knows no message of a contract"},
@@ -62,65 +34,49 @@ var service = rx(`^(?:herald/)?services/(\w+)`)
 // other.
 func TestLayers(t *testing.T) {
 	t.Parallel()
+	sources, err := reference.Sources(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := 0
-	sources(t, func(dir string, file *ast.File) {
-		for _, spec := range file.Imports {
+	for _, s := range sources {
+		for _, spec := range s.Imports {
 			path, _ := strconv.Unquote(spec.Path.Value)
 			seen++
 			for _, l := range layers {
-				if l.in.MatchString(dir) && l.refused.MatchString(path) {
-					t.Errorf("%s imports %s: %s", dir, path, l.why)
+				if l.in.MatchString(s.Dir) && l.refused.MatchString(path) {
+					t.Errorf("%s imports %s: %s", s.Dir, path, l.why)
 				}
 			}
-			from, to := service.FindStringSubmatch(dir), service.FindStringSubmatch(path)
+			from, to := service.FindStringSubmatch(s.Dir), service.FindStringSubmatch(path)
 			if from != nil && to != nil && from[1] != to[1] {
-				t.Errorf("%s imports %s: services do not know each other", dir, path)
+				t.Errorf("%s imports %s: services do not know each other", s.Dir, path)
 			}
 		}
-	})
+	}
 	if seen < 100 {
 		t.Errorf("only %d imports were seen", seen)
 	}
 }
 
-// Every fault has an id of its own, in the form that is documented.
+// Every fault has an id of its own, in the form that is documented, and stands in the
+// list that is.
 func TestFaultIDs(t *testing.T) {
 	t.Parallel()
-	ids := map[string]string{}
-	sources(t, func(dir string, file *ast.File) {
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) != 3 || !isNew(call.Fun, file.Name.Name) {
-				return true
-			}
-			literal, ok := call.Args[1].(*ast.BasicLit)
-			if !ok {
-				return true
-			}
-			id, _ := strconv.Unquote(literal.Value)
-			if !rx(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`).MatchString(id) {
-				t.Errorf("%s: the id %q is not upper snake", dir, id)
-			}
-			if first, taken := ids[id]; taken {
-				t.Errorf("%s: the id %s is declared in %s too", dir, id, first)
-			}
-			ids[id] = dir
-			return true
-		})
-	})
-	if len(ids) < 40 {
-		t.Errorf("only %d ids were seen", len(ids))
+	faults, err := reference.Faults(root)
+	if err != nil {
+		t.Error(err)
 	}
-}
-
-// isNew tells fault.New, which its own package writes New.
-func isNew(fun ast.Expr, pkg string) bool {
-	switch f := fun.(type) {
-	case *ast.SelectorExpr:
-		x, ok := f.X.(*ast.Ident)
-		return ok && x.Name == "fault" && f.Sel.Name == "New"
-	case *ast.Ident:
-		return pkg == "fault" && f.Name == "New"
+	list, err := os.ReadFile(root + "/docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return false
+	for _, f := range faults {
+		if !strings.Contains(string(list), "`"+f.ID+"`") {
+			t.Errorf("docs/errors.md lacks %s: run `make generate`", f.ID)
+		}
+	}
+	if len(faults) < 40 {
+		t.Errorf("only %d ids were seen", len(faults))
+	}
 }

@@ -1,41 +1,39 @@
-// Package auth is the service that browsers talk to: the pages on which people set a
-// first password and, behind them, everything that logs them in. The gateway hands it
-// the requests unread.
+// Package auth is the service that browsers talk to: the pages behind the links in mails
+// and, behind them, everything that logs people in. The gateway hands it the requests
+// unread.
 package auth
 
 import (
 	"context"
 	"embed"
-	"fmt"
 	"net/http"
 
-	"herald/services/auth/internal/initialize"
 	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/mailed"
 	"herald/services/auth/internal/pages"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Config is the service's settings.
-type Config struct {
-	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known or not supported"`
-}
+// Config is the service's settings. It has none of its own.
+type Config struct{}
 
 // Migrations make the service's tables.
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// New registers the service. It fails for a default language without pages.
-func New(_ context.Context, s *boot.Service, c Config) error {
-	l, err := look.New(c.DefaultLanguage)
+// New registers the service. It waits for no other: text and users may come later.
+func New(_ context.Context, s *boot.Service, _ Config) error {
+	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {
-		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
+		return err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { l.Notice(w, r, http.StatusNotFound, "unknown", "") })
-	initialize.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
+	mailed.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
 	handler, err := l.Guard(mux, s.PublicURL)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -11,96 +10,115 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/render"
 	"herald/shared/testkit"
 )
 
-const (
-	formTitle    = "Activate your account"
-	expiredTitle = "This code has expired"
-	lockedTitle  = "Too many attempts"
-	resentTitle  = "Check your inbox"
-	doneTitle    = "Your account is active"
-	awayTitle    = "One moment, please"
-	failedTitle  = "Something went wrong"
-	brokenLink   = "This link is incomplete"
-	unknownTitle = "Page not found"
-)
+// pageCase is a request for a page and what answers it.
+type pageCase struct {
+	name   string
+	uri    string
+	form   url.Values
+	status int
+	page   string // whose title is the heading
+	fault  string // the text beside the field
+}
+
+// cases are those of every journey.
+func (j journey) cases() []pageCase {
+	long := strings.Repeat("x", 201)
+	return []pageCase{
+		{"form", j.link(), nil, 200, j.form, ""},
+		{"form without code", j.path + "?userID=u1", nil, 200, j.form, ""},
+		{"expired on opening", j.link("code", "expired2"), nil, 400, "expired", ""},
+		{"wrong on opening looks like right", j.link("code", "WRONG222"), nil, 200, j.form, ""},
+		{"users away on opening", j.link("code", "AWAY2222"), nil, 503, "away", ""},
+		{"no user", j.path + "?code=GUTERKXD", nil, 400, "malformed", ""},
+		{"impossible user", j.link("userID", long), nil, 400, "malformed", ""},
+		{"NUL in the user", j.link("userID", "a\x00"), nil, 400, "malformed", ""},
+		{"user not UTF-8", j.link("userID", "a\xff"), nil, 400, "malformed", ""},
+		{"broken query", j.path + "?userID=u1&code=%zz", nil, 400, "malformed", ""},
+		{"semicolons", j.path + "?userID=u1;code=GUTERKXD", nil, 400, "malformed", ""},
+
+		{"done", j.path, j.filled(), 200, j.kind + ".done", ""},
+		{"code typed freely", j.path, j.filled("code", " guter-ｋｘｄ "), 200, j.kind + ".done", ""},
+		{"no code", j.path, j.filled("code", " - "), 400, j.form, "Enter the code from the email."},
+		{"wrong code", j.path, j.filled("code", "WRONG222"), 400, j.form, "This code is wrong or was already used. If you have just used it, there is nothing more to do."},
+		{"expired while typing", j.path, j.filled("code", "OVERDUE2"), 400, "expired", ""},
+		{"too many tries", j.path, j.filled("code", "LOCKED22"), 429, "locked", ""},
+		{"users busy", j.path, j.filled("code", "BUSY2222"), 429, "away", ""},
+		{"users away", j.path, j.filled("code", "AWAY2222"), 503, "away", ""},
+		{"users slow", j.path, j.filled("code", "SLOW2222"), 504, "away", ""},
+		{"users broken", j.path, j.filled("code", "BROKEN22"), 500, "failed", ""},
+		{"not allowed to call users", j.path, j.filled("code", "DENIED22"), 500, "failed", ""},
+		{"form without user", j.path, j.filled("userID", ""), 400, "malformed", ""},
+		{"parameters of a form in the address", j.path + "?" + j.filled().Encode(), url.Values{}, 400, "malformed", ""},
+
+		{"resend", j.path + "/resend", linked(), 200, j.kind + ".resent", ""},
+		{"resend for nobody", j.path + "/resend", linked("userID", "nobody"), 200, j.kind + ".resent", ""},
+		{"resend without user", j.path + "/resend", linked("userID", ""), 400, "malformed", ""},
+		{"resend when users is busy", j.path + "/resend", linked("userID", "busy"), 429, "away", ""},
+		{"resend is no link", j.path + "/resend?" + linked().Encode(), nil, 404, "unknown", ""},
+
+		{"unknown below", j.path + "/x", nil, 404, "unknown", ""},
+		{"upper case", strings.ToUpper(j.path), nil, 404, "unknown", ""},
+	}
+}
+
+// passwordCases are those of a form that asks for a password.
+func (j journey) passwordCases() []pageCase {
+	return []pageCase{
+		{"no password", j.path, j.filled("password", ""), 400, j.form, "Choose a password."},
+		{"different passwords", j.path, j.filled("confirmation", "Tr0ub4dor4"), 400, j.form, "The two passwords are different."},
+		{"no confirmation", j.path, j.filled("confirmation", ""), 400, j.form, "The two passwords are different."},
+		{"not UTF-8", j.path, j.filled("password", "\xff", "confirmation", "\xff"), 400, j.form, "This password contains characters that cannot be used."},
+		{"refused", j.path, j.filled("password", "short", "confirmation", "short"), 400, j.form, "This password is too short. Use at least 8 characters."},
+		{"refused for a new reason", j.path, j.filled("password", "odd", "confirmation", "odd"), 400, j.form, `No <b>odd</b> passwords & the "like"`},
+		{"missing says users", j.path, j.filled("code", "NEEDSPW2"), 400, j.form, "Choose a password."},
+	}
+}
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	h, _ := world(t)
-	long := strings.Repeat("x", 201)
-	for _, test := range []struct {
-		name   string
-		uri    string
-		form   url.Values
-		status int
-		title  string
-		fault  string // the text beside the field
-	}{
-		{"form", initPath + "?" + mailed().Encode(), nil, 200, formTitle, ""},
-		{"form without code", initPath + "?userID=u1", nil, 200, formTitle, ""},
-		{"form for a user with a password", initPath + "?" + mailed("passwordset", "true").Encode(), nil, 200, formTitle, ""},
-		{"expired on opening", initPath + "?" + mailed("code", "expired2").Encode(), nil, 400, expiredTitle, ""},
-		{"wrong on opening looks like right", initPath + "?" + mailed("code", "WRONG222").Encode(), nil, 200, formTitle, ""},
-		{"users away on opening", initPath + "?" + mailed("code", "AWAY2222").Encode(), nil, 503, awayTitle, ""},
-		{"no user", initPath + "?code=GUTERKXD", nil, 400, brokenLink, ""},
-		{"impossible user", initPath + "?userID=" + long, nil, 400, brokenLink, ""},
-		{"NUL in the user", initPath + "?userID=a%00", nil, 400, brokenLink, ""},
-		{"user not UTF-8", initPath + "?userID=a%ff", nil, 400, brokenLink, ""},
-		{"broken query", initPath + "?userID=u1&code=%zz", nil, 400, brokenLink, ""},
-		{"semicolons", initPath + "?userID=u1;code=GUTERKXD", nil, 400, brokenLink, ""},
-
-		{"done", initPath, filled(), 200, doneTitle, ""},
-		{"code typed freely", initPath, filled("code", " guter-ｋｘｄ "), 200, doneTitle, ""},
-		{"done without a new password", initPath, mailed("userID", "has-one", "passwordset", "true"), 200, doneTitle, ""},
-		{"no code", initPath, filled("code", " - "), 400, formTitle, "Enter the code from the email."},
-		{"no password", initPath, filled("password", ""), 400, formTitle, "Choose a password."},
-		{"password that only the link says is there", initPath, mailed("passwordset", "true"), 400, formTitle, "Choose a password."},
-		{"different passwords", initPath, filled("confirmation", "Tr0ub4dor4"), 400, formTitle, "The two passwords are different."},
-		{"no confirmation", initPath, filled("confirmation", ""), 400, formTitle, "The two passwords are different."},
-		{"password not UTF-8", initPath, filled("password", "\xff", "confirmation", "\xff"), 400, formTitle, "This password contains characters that cannot be used."},
-		{"password refused", initPath, filled("password", "short", "confirmation", "short"), 400, formTitle, "This password is too short. Use at least 8 characters."},
-		{"password refused for a new reason", initPath, filled("password", "odd", "confirmation", "odd"), 400, formTitle, `No <b>odd</b> passwords & the "like"`},
-		{"wrong code", initPath, filled("code", "WRONG222"), 400, formTitle, "This code is wrong or was already used. If you have just activated your account, you can simply sign in."},
-		{"expired while typing", initPath, filled("code", "OVERDUE2"), 400, expiredTitle, ""},
-		{"too many tries", initPath, filled("code", "LOCKED22"), 429, lockedTitle, ""},
-		{"users busy", initPath, filled("code", "BUSY2222"), 429, awayTitle, ""},
-		{"users away", initPath, filled("code", "AWAY2222"), 503, awayTitle, ""},
-		{"users slow", initPath, filled("code", "SLOW2222"), 504, awayTitle, ""},
-		{"users broken", initPath, filled("code", "BROKEN22"), 500, failedTitle, ""},
-		{"not allowed to call users", initPath, filled("code", "DENIED22"), 500, failedTitle, ""},
-		{"form without user", initPath, filled("userID", ""), 400, brokenLink, ""},
-		{"parameters of a form in the address", initPath + "?" + filled().Encode(), url.Values{}, 400, brokenLink, ""},
-
-		{"resend", initPath + "/resend", mailed(), 200, resentTitle, ""},
-		{"resend for nobody", initPath + "/resend", mailed("userID", "nobody"), 200, resentTitle, ""},
-		{"resend without user", initPath + "/resend", mailed("userID", ""), 400, brokenLink, ""},
-		{"resend when users is busy", initPath + "/resend", mailed("userID", "busy"), 429, awayTitle, ""},
-		{"resend is no link", initPath + "/resend?" + mailed().Encode(), nil, 404, unknownTitle, ""},
-
-		{"unknown", "/ui/", nil, 404, unknownTitle, ""},
-		{"unknown below", initPath + "/x", nil, 404, unknownTitle, ""},
-		{"upper case", strings.ToUpper(initPath), nil, 404, unknownTitle, ""},
-		{"unknown form", "/ui/login/user", filled(), 404, unknownTitle, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			w := call(t, h, test.uri, test.form)
-			root := parse(t, w.Body.String())
-			if w.Code != test.status || text(element(root, "h1", "", "")) != test.title {
-				t.Errorf("%d %q", w.Code, text(element(root, "h1", "", "")))
-			}
-			if got := text(element(root, "p", "class", "fault")); got != test.fault {
-				t.Errorf("beside the field: %q", got)
-			}
-			if faulty := strings.HasPrefix(text(element(root, "title", "", "")), "Please check:"); faulty != (test.fault != "") {
-				t.Errorf("title %q", text(element(root, "title", "", "")))
-			}
-			checkForms(t, w.Body.String())
-			checkHeaders(t, w)
-		})
+	h, _, _ := world(t)
+	check := func(kind string, cases []pageCase) {
+		for _, c := range cases {
+			t.Run(kind+"/"+c.name, func(t *testing.T) { t.Parallel(); checkPage(t, h, c) })
+		}
 	}
+	for _, j := range journeys {
+		check(j.kind, j.cases())
+		if j.password {
+			check(j.kind+" password", j.passwordCases())
+		}
+	}
+	check("initialize", []pageCase{
+		{"form for a user with a password", initialize.link("passwordset", "true"), nil, 200, "init.confirm", ""},
+		{"done without a new password", initialize.path, linked("userID", "has-one", "passwordset", "true"), 200, "init.done", ""},
+		{"password that only the link says is there", initialize.path, linked("passwordset", "true"), 400, "init.form", "Choose a password."},
+	})
+	check("", []pageCase{
+		{"password for a form without one", "/ui/login/mail/verification", linked("code", "NEEDSPW2"), 500, "failed", ""},
+		{"unknown", "/ui/", nil, 404, "unknown", ""},
+		{"unknown form", "/ui/login/user", initialize.filled(), 404, "unknown", ""},
+	})
+}
+
+func checkPage(t *testing.T, h http.Handler, c pageCase) {
+	t.Helper()
+	w := call(t, h, c.uri, c.form)
+	root := parse(t, w.Body.String())
+	if title := pageTexts(t, "en")[c.page+".title"]; w.Code != c.status || title == "" || textOf(element(root, "h1", "", "")) != title {
+		t.Errorf("%d %q", w.Code, textOf(element(root, "h1", "", "")))
+	}
+	if got := textOf(element(root, "p", "class", "fault")); got != c.fault {
+		t.Errorf("beside the field: %q", got)
+	}
+	if faulty := strings.HasPrefix(textOf(element(root, "title", "", "")), "Please check:"); faulty != (c.fault != "") {
+		t.Errorf("title %q", textOf(element(root, "title", "", "")))
+	}
+	checkForms(t, w.Body.String())
+	checkHeaders(t, w)
 }
 
 // checkForms holds what assistive technology and password managers need, and that no
@@ -142,60 +160,82 @@ func checkForms(t *testing.T, body string) {
 
 func TestWhatUsersIsAsked(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name, uri string
-		form      url.Values
-		want      proto.Message
-	}{
-		{"open", initPath + "?" + mailed("code", "guter kxd").Encode(), nil, &usersv1.CheckCodeRequest{Kind: "init", UserId: "u1", Code: "GUTERKXD"}},
-		{"complete", initPath, filled("password", " p w ", "confirmation", " p w "), &usersv1.CompleteCodeRequest{Kind: "init", UserId: "u1", Code: "GUTERKXD", Password: " p w "}},
-		{"resend", initPath + "/resend", mailed(), &usersv1.RequestCodeRequest{Kind: "init", UserId: "u1"}},
-		{"different passwords", initPath, filled("confirmation", "x"), nil},
-		{"no code", initPath, filled("code", ""), nil},
-		{"no user", initPath, filled("userID", ""), nil},
-		{"unknown page", "/ui/x", nil, nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			h, u := world(t)
+	h, u, _ := world(t)
+	for _, j := range journeys {
+		secret := ""
+		if j.password {
+			secret = " p w "
+		}
+		for _, test := range []struct {
+			name, uri string
+			form      url.Values
+			want      proto.Message
+		}{
+			{"open", j.link("code", "guter kxd"), nil, &usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD"}},
+			{"complete", j.path, linked("password", " p w ", "confirmation", " p w "), &usersv1.CompleteCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD", Password: secret}},
+			{"resend", j.path + "/resend", linked(), &usersv1.RequestCodeRequest{Kind: j.kind, UserId: "u1"}},
+			{"no code", j.path, j.filled("code", ""), nil},
+			{"no user", j.path, j.filled("userID", ""), nil},
+			{"unknown page", j.path + "/x", nil, nil},
+		} {
+			before := len(u.requests())
 			call(t, h, test.uri, test.form)
-			if got := u.requests(); len(got) > 1 || len(got) == 0 != (test.want == nil) || len(got) == 1 && !proto.Equal(got[0], test.want) {
-				t.Errorf("users was asked %v, want %v", got, test.want)
+			if got := u.requests()[before:]; len(got) > 1 || len(got) == 0 != (test.want == nil) || len(got) == 1 && !proto.Equal(got[0], test.want) {
+				t.Errorf("%s %s: users was asked %v, want %v", j.kind, test.name, got, test.want)
 			}
-		})
+		}
+		before := len(u.requests())
+		call(t, h, j.path, linked("password", "a", "confirmation", "b"))
+		if asked := len(u.requests()) > before; asked == j.password {
+			t.Errorf("%s: different passwords reached users: %t", j.kind, asked)
+		}
 	}
 }
 
 func TestDoneNamesTheLogin(t *testing.T) {
 	t.Parallel()
-	h, _ := world(t)
-	w := call(t, h, initPath, filled())
-	if got := text(element(parse(t, w.Body.String()), "strong", "class", "name")); got != "ada@example.com" {
-		t.Errorf("login name %q", got)
+	h, _, _ := world(t)
+	for _, j := range journeys {
+		w := call(t, h, j.path, j.filled())
+		if got := textOf(element(parse(t, w.Body.String()), "strong", "class", "name")); got != "ada@example.com" {
+			t.Errorf("%s: login name %q", j.kind, got)
+		}
 	}
 }
 
-// A page for a user who has a password asks for none, unless users says that one is missing.
+// A form asks for a password where its kind needs one, or where users says that one is missing.
 func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 	t.Parallel()
-	h, _ := world(t)
+	h, _, _ := world(t)
+	verify, reset := journeys[1], journeys[2]
 	for _, test := range []struct {
 		uri  string
 		form url.Values
 		want bool
 	}{
-		{initPath + "?" + mailed().Encode(), nil, true},
-		{initPath + "?" + mailed("passwordset", "yes please").Encode(), nil, true},
-		{initPath + "?" + mailed("passwordset", "true").Encode(), nil, false},
-		{initPath, mailed("passwordset", "true", "code", "WRONG222"), false},
-		{initPath, mailed("passwordset", "true"), true},
+		{initialize.link(), nil, true},
+		{initialize.link("passwordset", "false"), nil, true},
+		{initialize.link("passwordset", "yes please"), nil, true},
+		{initialize.link("passwordset", "true"), nil, false},
+		{initialize.path, linked("passwordset", "true", "code", "WRONG222"), false},
+		{initialize.path, linked("passwordset", "true"), true},
+		{verify.link(), nil, false},
+		{verify.link("passwordset", "false"), nil, false},
+		{verify.path, linked("code", "WRONG222"), false},
+		{reset.link(), nil, true},
+		{reset.link("passwordset", "true"), nil, true},
+		{reset.path, linked("passwordset", "true", "code", "WRONG222"), true},
 	} {
 		root := parse(t, call(t, h, test.uri, test.form).Body.String())
 		if got := element(root, "input", "name", "password") != nil; got != test.want {
 			t.Errorf("%s %v asks for a password: %t", test.uri, test.form, got)
 		}
-		if kept, _ := attribute(element(root, "input", "name", "passwordset"), "value"); kept != fmt.Sprint(!test.want) {
-			t.Errorf("%s %v goes on with passwordset=%s", test.uri, test.form, kept)
+	}
+	// What the link said stays so in the next form, until users says otherwise.
+	for form, want := range map[string]bool{"WRONG222": true, "NEEDSPW2": false} {
+		root := parse(t, call(t, h, initialize.path, linked("passwordset", "true", "code", form)).Body.String())
+		if got := element(root, "input", "name", "passwordset") != nil; got != want {
+			t.Errorf("after %s the form says that there is a password: %t", form, got)
 		}
 	}
 }
@@ -204,31 +244,44 @@ func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	h := open(t, testkit.Ground(t), public) // nobody answers for users
-	for uri, form := range map[string]url.Values{initPath + "?" + mailed().Encode(): nil, initPath: filled(), initPath + "/resend": mailed()} {
-		w := call(t, h, uri, form)
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
-			t.Errorf("%s: %d, Retry-After %q", uri, w.Code, w.Header().Get("Retry-After"))
-		}
-		back, _ := attribute(element(parse(t, w.Body.String()), "a", "class", "button"), "href")
-		again, err := url.Parse(back)
-		if err != nil || again.Path != initPath {
-			t.Fatalf("leads back to %q", back)
-		}
-		if got, want := again.Query(), mailed(); uri != initPath+"/resend" && !reflect.DeepEqual(got, want) {
-			t.Errorf("leads back with %v, want %v", got, want)
+	for _, j := range journeys {
+		for uri, form := range map[string]url.Values{j.link("passwordset", "true"): nil, j.path: linked("passwordset", "true", "password", "x", "confirmation", "x"), j.path + "/resend": linked()} {
+			w := call(t, h, uri, form)
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+				t.Errorf("%s: %d, Retry-After %q", uri, w.Code, w.Header().Get("Retry-After"))
+			}
+			back, _ := attribute(element(parse(t, w.Body.String()), "a", "class", "button"), "href")
+			again, err := url.Parse(back)
+			if err != nil || again.Path != j.path {
+				t.Fatalf("leads back to %q", back)
+			}
+			if got, want := again.Query(), linked("passwordset", "true"); uri != j.path+"/resend" && !reflect.DeepEqual(got, want) {
+				t.Errorf("leads back with %v, want %v", got, want)
+			}
 		}
 	}
 }
 
-func TestStart(t *testing.T) {
+// The links that mails carry lead to these pages.
+func TestLinksOfMails(t *testing.T) {
 	t.Parallel()
-	for _, c := range []Config{
-		{DefaultLanguage: "tlh"}, {},
-	} {
-		s := kit.Open(t, testkit.Ground(t))
-		if err := New(t.Context(), s, c); err == nil {
-			t.Errorf("starts with %+v", c)
+	h, u, _ := world(t)
+	for _, j := range journeys {
+		mail, err := render.Mail{PublicURL: public, Kind: j.kind, UserID: "u/1&a=b", Reader: &usersv1.PrepareMailResponse{OrgId: "o1"}}.Render()
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.Close()
+		if mail, err = mail.Fill("GUTERKXD"); err != nil {
+			t.Fatal(err)
+		}
+		link, ok := strings.CutPrefix(strings.Fields(mail.Text)[0], public)
+		if !ok || !strings.HasPrefix(link, j.path+"?") {
+			t.Fatalf("the mail %s leads to %s", j.kind, mail.Text)
+		}
+		checkPage(t, h, pageCase{j.kind, link, nil, 200, j.form, ""})
+		asked := u.requests()
+		if want := (&usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u/1&a=b", Code: "GUTERKXD"}); !proto.Equal(asked[len(asked)-1], want) {
+			t.Errorf("%s asks users %v", link, asked[len(asked)-1])
+		}
 	}
 }

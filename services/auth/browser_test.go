@@ -2,12 +2,10 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 	"herald/shared/testkit/browser"
@@ -32,7 +31,8 @@ func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origi
 	origin = "http://" + net.JoinHostPort(host, port)
 	g := testkit.Ground(t)
 	pages := open(t, g, origin)
-	u.serve(t, g)
+	serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
+	serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		watch(r)
 		pages.ServeHTTP(w, r)
@@ -88,34 +88,37 @@ func heading(t *testing.T, ctx context.Context) string {
 	return get(t, ctx, chromedp.Text(chromedp.CSS("h1")))
 }
 
-// The link of a mail, a password, done: in a browser, with scripts and without.
-func TestSettingAPassword(t *testing.T) {
+// The link of a mail, its form, done: in a browser, with scripts and without.
+func TestJourneys(t *testing.T) {
 	t.Parallel()
-	for name, disabled := range map[string]bool{"with scripts": false, "without scripts": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, test := range []struct {
+		journey
+		name     string
+		disabled bool
+	}{
+		{journeys[0], "without scripts", true}, {journeys[0], "with scripts", false},
+		{journeys[1], "with scripts", false}, {journeys[2], "with scripts", false},
+	} {
+		t.Run(test.kind+" "+test.name, func(t *testing.T) {
 			t.Parallel()
-			u := &users{}
+			u, texts := &users{}, pageTexts(t, "de")
 			origin := site(t, "127.0.0.1", u, quiet)
 			ctx := browser.Open(t, chromedp.Flag("accept-lang", "de-CH"))
-			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: disabled}); err != nil {
+			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
 				t.Fatal(err)
 			}
 			// As if the window were in front: without focus, no element matches :focus.
 			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
 			}
-			if status := visit(t, ctx, origin+initPath+"?"+mailed().Encode()); status != 200 || heading(t, ctx) != "Konto aktivieren" {
+			if status := visit(t, ctx, origin+test.link()); status != 200 || heading(t, ctx) != texts[test.form+".title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
 			if code := get(t, ctx, chromedp.Value(chromedp.ID("code"))); code != "GUTERKXD" {
 				t.Errorf("the code field has %q", code)
 			}
-			do(t, ctx, chromedp.WaitReady(chromedp.CSS("#password:focus")))
-			if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor"); status != 400 {
-				t.Errorf("different passwords: %d", status)
-			}
-			do(t, ctx, chromedp.WaitReady(chromedp.CSS("#confirmation:focus")))
-			if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 || heading(t, ctx) != "Ihr Konto ist aktiv" {
+			fields, password := wrongThenRight(t, ctx, test.journey)
+			if status := submit(t, ctx, fields...); status != 200 || heading(t, ctx) != texts[test.kind+".done.title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
 			if login := get(t, ctx, chromedp.Text(chromedp.CSS(".name"))); login != "ada@example.com" {
@@ -123,11 +126,30 @@ func TestSettingAPassword(t *testing.T) {
 			}
 			asked := u.requests()
 			last, _ := asked[len(asked)-1].(*usersv1.CompleteCodeRequest)
-			if len(asked) != 2 || last.GetPassword() != "Tr0ub4dor3" || last.GetCode() != "GUTERKXD" {
+			if last.GetKind() != test.kind || last.GetPassword() != password || last.GetCode() != "GUTERKXD" {
 				t.Errorf("users was asked %v", asked)
 			}
 		})
 	}
+}
+
+// wrongThenRight posts a form with a mistake, sees the cursor wait at the field, and
+// answers with what is right to fill in.
+func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []string, password string) {
+	t.Helper()
+	if !j.password {
+		if status := submit(t, ctx, "code", "wrong222"); status != 400 {
+			t.Errorf("wrong code: %d", status)
+		}
+		do(t, ctx, chromedp.WaitReady(chromedp.CSS("#code:focus")))
+		return []string{"code", "guter-kxd"}, ""
+	}
+	do(t, ctx, chromedp.WaitReady(chromedp.CSS("#password:focus")))
+	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor"); status != 400 {
+		t.Errorf("different passwords: %d", status)
+	}
+	do(t, ctx, chromedp.WaitReady(chromedp.CSS("#confirmation:focus")))
+	return []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "Tr0ub4dor3"
 }
 
 // Over plain HTTP and not on loopback a browser sends no Sec-Fetch-Site: the origin of
@@ -141,7 +163,7 @@ func TestPlainHTTP(t *testing.T) {
 		}
 	})
 	ctx := browser.Open(t, chromedp.Flag("host-resolver-rules", "MAP login.example 127.0.0.1"))
-	visit(t, ctx, origin+initPath+"?"+mailed().Encode())
+	visit(t, ctx, origin+initialize.link())
 	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 {
 		t.Errorf("%d %q", status, heading(t, ctx))
 	}
@@ -150,37 +172,37 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// states leads a browser to every page.
-var states = []struct {
-	name  string
-	query url.Values
-	fill  []string // nil: only opened
-	page  string   // whose title is the heading
-}{
-	{"form", mailed(), nil, "init.form"},
-	{"form-confirm", mailed("passwordset", "true"), nil, "init.confirm"},
-	{"form-empty", mailed("code", ""), nil, "init.form"},
-	{"form-wrong-code", mailed(), []string{"code", "wrong222", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.form"},
-	{"form-wrong-password", mailed(), []string{"password", "short", "confirmation", "short"}, "init.form"},
-	{"form-mismatch", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
-	{"expired", mailed("code", "EXPIRED2"), nil, "expired"},
-	{"resent", mailed("code", "EXPIRED2"), []string{}, "init.resent"},
-	{"locked", mailed("code", "LOCKED22"), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "locked"},
-	{"done", mailed(), []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "init.done"},
-	{"away", mailed("code", "AWAY2222"), nil, "away"},
-	{"malformed", mailed("userID", ""), nil, "malformed"},
+// state leads a browser to a page.
+type state struct {
+	name string
+	link string
+	fill []string // nil: only opened
+	page string   // whose title is the heading
 }
 
-func pageTexts(t *testing.T, language string) (texts map[string]string) {
-	t.Helper()
-	data, err := os.ReadFile("internal/look/texts/" + language + ".json")
-	if err != nil {
-		t.Fatal(err)
+// states are all pages; what looks the same for every kind of mail is there once.
+func states() (all []state) {
+	password := []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}
+	for _, j := range journeys {
+		fill := []string{}
+		if j.password {
+			fill = password
+		}
+		all = append(all,
+			state{j.kind + "-form", j.link(), nil, j.form},
+			state{j.kind + "-resent", j.link("code", "EXPIRED2"), []string{}, j.kind + ".resent"},
+			state{j.kind + "-done", j.link(), fill, j.kind + ".done"})
 	}
-	if err := json.Unmarshal(data, &texts); err != nil {
-		t.Fatal(err)
-	}
-	return texts
+	return append(all,
+		state{"init-confirm", initialize.link("passwordset", "true"), nil, "init.confirm"},
+		state{"form-wrong-code", initialize.link(), append([]string{"code", "wrong222"}, password...), "init.form"},
+		state{"form-empty", initialize.link("code", ""), nil, "init.form"},
+		state{"form-wrong-password", initialize.link(), []string{"password", "short", "confirmation", "short"}, "init.form"},
+		state{"form-mismatch", initialize.link(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
+		state{"expired", initialize.link("code", "EXPIRED2"), nil, "expired"},
+		state{"locked", initialize.link("code", "LOCKED22"), password, "locked"},
+		state{"away", initialize.link("code", "AWAY2222"), nil, "away"},
+		state{"malformed", initialize.link("userID", ""), nil, "malformed"})
 }
 
 // Every page in every light and width: styled, and nothing wider than the screen. The
@@ -195,8 +217,8 @@ func TestLooks(t *testing.T) {
 	}{
 		{"en", "light", "rgb(242, 243, 246)", 1280, 900},
 		{"ja", "dark", "rgb(21, 23, 28)", 1280, 900},
-		{"fr", "light", "rgb(255, 255, 255)", 360, 740},
-		{"de", "dark", "rgb(34, 37, 45)", 320, 640},
+		{"ru", "light", "rgb(255, 255, 255)", 360, 740},
+		{"tr", "dark", "rgb(34, 37, 45)", 320, 640}, // the longest words
 	} {
 		t.Run(fmt.Sprint(view.language, " ", view.scheme, " ", view.width), func(t *testing.T) {
 			t.Parallel()
@@ -207,8 +229,8 @@ func TestLooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			do(t, ctx, chromedp.EmulateViewport(view.width, view.height))
-			for _, state := range states {
-				visit(t, ctx, origin+initPath+"?"+state.query.Encode())
+			for _, state := range states() {
+				visit(t, ctx, origin+state.link)
 				if state.fill != nil {
 					submit(t, ctx, state.fill...)
 				}

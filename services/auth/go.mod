@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/chromedp v0.22.1
 	golang.org/x/net v0.60.0
 	golang.org/x/text v0.43.0
+	google.golang.org/grpc v1.84.0
 	google.golang.org/protobuf v1.36.12
 	herald/shared v0.0.0
 )
@@ -76,7 +77,6 @@ require (
 	google.golang.org/genproto v0.0.0-20261019180522-ce908d29299b // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261019180522-ce908d29299b // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
-	google.golang.org/grpc v1.84.0 // indirect
 )
 
 replace herald/shared => ../../shared

@@ -3,6 +3,7 @@ package auth
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
@@ -45,38 +46,47 @@ func shape(root *html.Node) (elements []string) {
 	return elements
 }
 
+// place is where a payload goes.
+type place struct {
+	name string
+	page func(payload string) *httptest.ResponseRecorder
+}
+
+// places are those of one journey.
+func places(t *testing.T, h http.Handler, j journey) (all []place) {
+	add := func(name string, page func(payload string) *httptest.ResponseRecorder) {
+		all = append(all, place{j.kind + " " + name, page})
+	}
+	post := func(values ...string) *httptest.ResponseRecorder { return call(t, h, j.path, j.filled(values...)) }
+	for _, parameter := range []string{"userID", "orgID", "code", "passwordset", "other"} {
+		add("opening with "+parameter, func(p string) *httptest.ResponseRecorder {
+			return call(t, h, j.link(parameter, strings.TrimLeft(p, "\r\n")), nil)
+		})
+		add("refused with "+parameter, func(p string) *httptest.ResponseRecorder {
+			return post("confirmation", "x", parameter, strings.TrimLeft(p, "\r\n"))
+		})
+	}
+	add("password", func(p string) *httptest.ResponseRecorder { return post("password", p) })
+	add("retry", func(p string) *httptest.ResponseRecorder {
+		return post("code", "AWAY2222", "orgID", p, "userID", strings.TrimLeft(p, "\r\n"))
+	})
+	add("expired", func(p string) *httptest.ResponseRecorder { return post("code", "OVERDUE2", "orgID", p) })
+	return all
+}
+
 func TestHostileParameters(t *testing.T) {
 	t.Parallel()
-	h, _ := world(t)
-	type place struct {
-		name string
-		page func(payload string) *httptest.ResponseRecorder
-	}
-	post := func(path string, values ...string) *httptest.ResponseRecorder {
-		return call(t, h, path, filled(values...))
-	}
-	var places []place
-	for _, parameter := range []string{"userID", "orgID", "code", "passwordset", "other"} {
-		places = append(places,
-			place{"opening with " + parameter, func(p string) *httptest.ResponseRecorder {
-				return call(t, h, initPath+"?"+mailed(parameter, strings.TrimLeft(p, "\r\n")).Encode(), nil)
-			}},
-			place{"refused with " + parameter, func(p string) *httptest.ResponseRecorder {
-				return post(initPath, "confirmation", "x", parameter, strings.TrimLeft(p, "\r\n"))
-			}})
-	}
-	places = append(places,
-		place{"password", func(p string) *httptest.ResponseRecorder { return post(initPath, "password", p) }},
-		place{"retry", func(p string) *httptest.ResponseRecorder {
-			return post(initPath, "code", "AWAY2222", "orgID", p, "userID", strings.TrimLeft(p, "\r\n"))
-		}},
-		place{"expired", func(p string) *httptest.ResponseRecorder { return post(initPath, "code", "OVERDUE2", "orgID", p) }},
-		place{"path", func(p string) *httptest.ResponseRecorder { return call(t, h, "/ui/"+url.PathEscape(p), nil) }},
-		place{"language", func(p string) *httptest.ResponseRecorder {
+	h, _, _ := world(t)
+	all := []place{
+		{"path", func(p string) *httptest.ResponseRecorder { return call(t, h, "/ui/"+url.PathEscape(p), nil) }},
+		{"language", func(p string) *httptest.ResponseRecorder {
 			return call(t, h, "/ui/x", nil, "Accept-Language", strings.TrimLeft(p, "\r\n"))
 		}},
-	)
-	for _, where := range places {
+	}
+	for _, j := range journeys {
+		all = append(all, places(t, h, j)...)
+	}
+	for _, where := range all {
 		t.Run(where.name, func(t *testing.T) {
 			t.Parallel()
 			plain := shape(parse(t, where.page("harmless").Body.String()))
@@ -93,16 +103,19 @@ func TestHostileParameters(t *testing.T) {
 
 func TestHostileLoginName(t *testing.T) {
 	t.Parallel()
-	h, u := world(t)
-	plain := shape(parse(t, call(t, h, initPath, filled()).Body.String()))
-	for _, p := range payloads() {
-		u.name(p)
-		root := parse(t, call(t, h, initPath, filled()).Body.String())
-		if got := shape(root); !slices.Equal(got, plain) {
-			t.Fatalf("%q makes %q", p, got)
-		}
-		if got := text(element(root, "strong", "class", "name")); got != strings.Join(strings.Fields(p), " ") {
-			t.Errorf("%q is shown as %q", p, got)
+	h, u, _ := world(t)
+	for _, j := range journeys {
+		u.name("ada")
+		plain := shape(parse(t, call(t, h, j.path, j.filled()).Body.String()))
+		for _, p := range payloads() {
+			u.name(p)
+			root := parse(t, call(t, h, j.path, j.filled()).Body.String())
+			if got := shape(root); !slices.Equal(got, plain) {
+				t.Fatalf("%s: %q makes %q", j.kind, p, got)
+			}
+			if got := textOf(element(root, "strong", "class", "name")); got != strings.Join(strings.Fields(p), " ") {
+				t.Errorf("%s: %q is shown as %q", j.kind, p, got)
+			}
 		}
 	}
 }
@@ -133,7 +146,7 @@ func checkHeaders(t *testing.T, w *httptest.ResponseRecorder) {
 
 func TestFormsOfOtherSites(t *testing.T) {
 	t.Parallel()
-	h, u := world(t)
+	h, u, _ := world(t)
 	for _, test := range []struct {
 		site, origin string
 		refused      bool
@@ -156,26 +169,36 @@ func TestFormsOfOtherSites(t *testing.T) {
 		{"", "https://evil.example/#" + public, true},
 		{"", "//", true},
 	} {
-		before := len(u.requests())
-		w := call(t, h, initPath, filled(), "Sec-Fetch-Site", test.site, "Origin", test.origin)
-		if (w.Code == 403) != test.refused || (w.Code == 200) == test.refused {
-			t.Errorf("Sec-Fetch-Site %q, Origin %q: %d", test.site, test.origin, w.Code)
+		for _, j := range journeys {
+			before := len(u.requests())
+			for _, path := range []string{j.path, j.path + "/resend"} {
+				w := call(t, h, path, j.filled(), "Sec-Fetch-Site", test.site, "Origin", test.origin)
+				if (w.Code == 403) != test.refused || (w.Code == 200) == test.refused {
+					t.Errorf("%s: Sec-Fetch-Site %q, Origin %q: %d", path, test.site, test.origin, w.Code)
+				}
+				checkHeaders(t, w)
+			}
+			if test.refused && len(u.requests()) != before {
+				t.Errorf("%s: Sec-Fetch-Site %q, Origin %q reached users", j.kind, test.site, test.origin)
+			}
 		}
-		if test.refused && len(u.requests()) != before {
-			t.Errorf("Sec-Fetch-Site %q, Origin %q reached users", test.site, test.origin)
-		}
-		checkHeaders(t, w)
 	}
-	if w := call(t, h, initPath+"?"+mailed().Encode(), nil, "Sec-Fetch-Site", "cross-site"); w.Code != 200 {
-		t.Errorf("a link from a mail: %d", w.Code)
+	for _, j := range journeys {
+		if w := call(t, h, j.link(), nil, "Sec-Fetch-Site", "cross-site"); w.Code != 200 {
+			t.Errorf("%s: a link from a mail: %d", j.kind, w.Code)
+		}
 	}
 }
 
 // What a request claims about the host is on no page.
 func TestHostHeaders(t *testing.T) {
 	t.Parallel()
-	h, _ := world(t)
-	for _, uri := range []string{initPath + "?" + mailed().Encode(), initPath + "?" + mailed("code", "AWAY2222").Encode(), "/ui/x"} {
+	h, _, _ := world(t)
+	uris := []string{"/ui/x"}
+	for _, j := range journeys {
+		uris = append(uris, j.link(), j.link("code", "AWAY2222"))
+	}
+	for _, uri := range uris {
 		want := call(t, h, uri, nil).Body.String()
 		got := call(t, h, uri, nil, "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "gopher",
 			"Forwarded", "host=evil.example", "X-Original-URL", "/ui/evil").Body.String()
@@ -185,30 +208,10 @@ func TestHostHeaders(t *testing.T) {
 	}
 }
 
-func TestLanguages(t *testing.T) {
-	t.Parallel()
-	h, _ := world(t)
-	for asked, want := range map[string]string{
-		"": "en", "de": "de", "de-CH,fr;q=0.9": "de", "ko, fr;q=0.5": "fr", "ja-JP": "ja", "JA": "ja", "ko": "en", "*": "en", "fr;q=0, de;q=0.1": "de",
-		"not a language": "en", ";;;,,,": "en", strings.Repeat("a-", 7000): "en", strings.Repeat("de,", 5000): "de",
-	} {
-		w := call(t, h, initPath+"?"+mailed().Encode(), nil, "Accept-Language", asked)
-		root := parse(t, w.Body.String())
-		page := element(root, "html", "lang", want)
-		if page == nil || w.Header().Get("Content-Language") != want {
-			t.Errorf("%.40q is answered in %q", asked, w.Header().Get("Content-Language"))
-			continue
-		}
-		if direction, _ := attribute(page, "dir"); direction != "ltr" {
-			t.Errorf("%s goes %q", want, direction)
-		}
-	}
-}
-
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	h, u := world(t)
-	large := filled()
+	h, u, _ := world(t)
+	large := initialize.filled()
 	large.Set("password", strings.Repeat("x", 64<<10))
 	for _, test := range []struct {
 		name, media, body string
@@ -216,12 +219,12 @@ func TestBodies(t *testing.T) {
 	}{
 		{"too large", "application/x-www-form-urlencoded", large.Encode(), 413},
 		{"JSON", "application/json", `{"userID":"u1"}`, 400},
-		{"text", "text/plain", filled().Encode(), 400},
+		{"text", "text/plain", initialize.filled().Encode(), 400},
 		{"multipart", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"userID\"\r\n\r\nu1\r\n--x--\r\n", 400},
 		{"broken", "application/x-www-form-urlencoded", "userID=%zz", 400},
 		{"none", "application/x-www-form-urlencoded", "", 400},
 	} {
-		r := httptest.NewRequest("POST", initPath, strings.NewReader(test.body))
+		r := httptest.NewRequest("POST", initialize.path, strings.NewReader(test.body))
 		r.Header.Set("Content-Type", test.media)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/boot"
@@ -20,6 +22,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
@@ -30,10 +33,56 @@ var kit = testkit.New("auth", Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-const (
-	public   = "https://login.example.com"
-	initPath = "/ui/login/user/init"
+const public = "https://login.example.com"
+
+// journey is a kind of mail and what its link leads to.
+type journey struct {
+	kind, path string
+	// form names the texts of the first page.
+	form string
+	// password says that the form asks for one.
+	password bool
+}
+
+var (
+	initialize = journey{"init", "/ui/login/user/init", "init.form", true}
+	journeys   = []journey{
+		initialize,
+		{"verifyemail", "/ui/login/mail/verification", "verifyemail.confirm", false},
+		{"passwordreset", "/ui/login/password/reset", "passwordreset.form", true},
+	}
 )
+
+// link is the address in the mail, with changes to its query.
+func (j journey) link(values ...string) string { return j.path + "?" + linked(values...).Encode() }
+
+// filled is the form with a good password, where there is one, and changes to it.
+func (j journey) filled(values ...string) url.Values {
+	if j.password {
+		values = append([]string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, values...)
+	}
+	return linked(values...)
+}
+
+func linked(values ...string) url.Values {
+	v := url.Values{"userID": {"u1"}, "orgID": {"o1"}, "code": {"GUTERKXD"}}
+	for i := 0; i < len(values); i += 2 {
+		v.Set(values[i], values[i+1])
+	}
+	return v
+}
+
+func pageTexts(t *testing.T, language string) (texts map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile("internal/look/texts/" + language + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
 
 // users stands in for the service of that name. Codes and passwords decide what it says.
 type users struct {
@@ -53,6 +102,7 @@ var faults = map[string]*fault.Fault{
 	"SLOW2222":   fault.ErrDeadline,
 	"BROKEN22":   fault.ErrInternal,
 	"DENIED22":   fault.ErrDenied,
+	"NEEDSPW2":   fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password"),
 	"short":      fault.New(fault.Invalid, "PASSWORD_TOO_SHORT", "The password is too short"),
 	"odd":        fault.New(fault.Invalid, "PASSWORD_ODD", `No <b>odd</b> passwords & the "like"`),
 	"":           fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password"),
@@ -90,7 +140,7 @@ func (u *users) CheckCode(_ context.Context, r *usersv1.CheckCodeRequest) (*user
 func (u *users) CompleteCode(_ context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {
 	u.called(r)
 	f := faults[r.Code]
-	if f == nil && r.UserId != "has-one" {
+	if f == nil && r.Kind != "verifyemail" && r.UserId != "has-one" {
 		f = faults[r.Password]
 	}
 	if f != nil {
@@ -109,23 +159,50 @@ func (u *users) RequestCode(_ context.Context, r *usersv1.RequestCodeRequest) (*
 	return &usersv1.RequestCodeResponse{}, nil
 }
 
-// serve answers as the service users until the test ends.
-func (u *users) serve(t *testing.T, g boot.Ground) {
+// text stands in for the service of that name.
+type text struct {
+	textv1.UnimplementedTextServer
+	mu       sync.Mutex
+	standard string
+	allowed  []string
+}
+
+var supported = strings.Fields("bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
+
+func newText() *text { return &text{standard: "en", allowed: supported} }
+
+// choose changes the languages.
+func (x *text) choose(standard string, allowed ...string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.standard, x.allowed = standard, allowed
+}
+
+func (x *text) ResolveLanguages(context.Context, *textv1.ResolveLanguagesRequest) (*textv1.ResolveLanguagesResponse, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return &textv1.ResolveLanguagesResponse{DefaultLanguage: x.standard, AllowedLanguages: x.allowed}, nil
+}
+
+// serve answers as a service until the test ends or stop is called.
+func serve(t *testing.T, g boot.Ground, name string, desc *grpc.ServiceDesc, implementation any) (stop func()) {
 	t.Helper()
 	address := g.Bus
-	address.User, address.Password = "users", bus.Password(g.Keys, "users")
+	address.User, address.Password = name, bus.Password(g.Keys, name)
 	nc, err := bus.Connect(t.Context(), address, g.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer("users")})
-	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
+	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer(name)})
+	if err := s.Register(desc, implementation); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Drain(); nc.Close() })
+	stop = sync.OnceFunc(func() { s.Drain(); nc.Close() })
+	t.Cleanup(stop)
+	return stop
 }
 
-// open runs the service without users and answers with its pages as a browser reaches them.
+// open runs the service alone and answers with its pages as a browser reaches them.
 func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	t.Helper()
 	address, err := boot.ParsePublicURL(publicURL)
@@ -134,20 +211,21 @@ func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	}
 	g.PublicURL = address
 	s := kit.Open(t, g)
-	if err := New(t.Context(), s, Config{DefaultLanguage: "en"}); err != nil {
+	if err := New(t.Context(), s, Config{}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
 	return edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}
 }
 
-// world is the service beside a users service.
-func world(t *testing.T) (http.Handler, *users) {
+// world is the service beside the services users and text.
+func world(t *testing.T) (http.Handler, *users, *text) {
 	t.Helper()
-	g, u := testkit.Ground(t), &users{}
+	g, u, x := testkit.Ground(t), &users{}, newText()
 	pages := open(t, g, public)
-	u.serve(t, g)
-	return pages, u
+	serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
+	serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	return pages, u, x
 }
 
 // edge does what the gateway does for pages.
@@ -194,19 +272,6 @@ func call(t *testing.T, h http.Handler, uri string, form url.Values, header ...s
 	return w
 }
 
-func mailed(values ...string) url.Values {
-	v := url.Values{"userID": {"u1"}, "orgID": {"o1"}, "code": {"GUTERKXD"}, "passwordset": {"false"}}
-	for i := 0; i < len(values); i += 2 {
-		v.Set(values[i], values[i+1])
-	}
-	return v
-}
-
-// filled is the form with a good password, and changes to it.
-func filled(values ...string) url.Values {
-	return mailed(append([]string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, values...)...)
-}
-
 func parse(t *testing.T, body string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
@@ -237,7 +302,7 @@ func element(root *html.Node, name, key, value string) *html.Node {
 	return nil
 }
 
-func text(n *html.Node) string {
+func textOf(n *html.Node) string {
 	if n == nil {
 		return ""
 	}

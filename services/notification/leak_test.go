@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"herald/services/notification/internal/mail"
 	"herald/services/notification/internal/send"
+	"herald/shared/boot"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit/smtpd"
@@ -115,6 +117,7 @@ func TestConfig(t *testing.T) {
 		"HERALD_SMTP_URL is not set":   func(c *Config) { c.SMTP = secret.Text{} },
 		"HERALD_SMTP_URL: the address": func(c *Config) { c.SMTP = secret.NewText("mail.example.com") },
 		"HERALD_MAIL_FROM: ":           func(c *Config) { c.MailFrom = "Herald" },
+		"HERALD_MAIL_REPLY_TO: ":       func(c *Config) { c.ReplyTo = "Help <help@example.com>, x@example.com" },
 	} {
 		bad := good
 		c(&bad)
@@ -139,5 +142,34 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %+v", host, sent)
 		}
 		r.Close()
+	}
+}
+
+// What the help shows as an address is one.
+func TestHelpShowsEachForm(t *testing.T) {
+	t.Parallel()
+	settings, err := boot.Settings(&Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	help := settings[slices.IndexFunc(settings, func(s boot.Setting) bool { return s.Name == "HERALD_SMTP_URL" })].Help
+	forms := 0
+	for word := range strings.FieldsFuncSeq(help, func(r rune) bool { return strings.ContainsRune(" ,;", r) }) {
+		_, host, ok := strings.Cut(word, "://")
+		if !ok || host == "" {
+			continue
+		}
+		forms++
+		if _, err := send.NewRelay(secret.NewText(word)); err != nil {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+	if forms != 3 {
+		t.Errorf("%d addresses in %q", forms, help)
+	}
+	for _, option := range []string{"?starttls=required", "?starttls=off", "?ca=FILE"} {
+		if !strings.Contains(help, option) {
+			t.Errorf("%q does not tell %s", help, option)
+		}
 	}
 }

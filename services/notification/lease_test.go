@@ -8,6 +8,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/mail"
 	"herald/services/notification/internal/store"
+	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/testkit/smtpd"
@@ -55,10 +56,13 @@ func TestTwoSenders(t *testing.T) {
 // sends it nor writes.
 func TestLateSender(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{times: func(x *mail.Times) { x.Lease = 50 * time.Millisecond }}) // and never renews it
+	w := startWorld(t, setup{})
 	held, release := w.people.block()
 	late := w.people.ask("ada")
 	<-held
+	if _, err := w.db.Exec(t.Context(), "update notifications set due_at = now()"); err != nil { // the lease runs out
+		t.Fatal(err)
+	}
 	w.run(w.open(setup{}))
 	n := w.settled(late)
 	release()
@@ -97,11 +101,16 @@ func TestRenewal(t *testing.T) {
 	w.accepted(1)
 }
 
+// store is the service's, on the test's own connections.
+func (w *world) store() store.Store {
+	return store.Store{Journal: event.Journal{DB: w.db, Now: time.Now, Committed: func() {}}}
+}
+
 // died leaves behind what a notifier does that dies: after a claim, or, with what it
 // has rendered, just before the final dot.
 func (w *world) died(id string, rendered []byte) {
 	w.Helper()
-	db := store.Store{DB: w.db}
+	db := w.store()
 	claims, err := db.Claim(w.Context(), 1, time.Minute)
 	if err != nil || len(claims) != 1 || claims[0].ID != id {
 		w.Fatalf("claimed %v, %v", claims, err)
@@ -138,7 +147,7 @@ func TestNotifierDied(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{})
 			n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now()}
-			if err := (store.Store{DB: w.db}).Queue(t.Context(), n); err != nil {
+			if err := w.store().Queue(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
 			for _, rendered := range test.deaths {

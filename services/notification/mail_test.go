@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -129,20 +128,7 @@ func TestEvents(t *testing.T) {
 func TestRepeatedEvent(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
-	address := w.ground.Bus
-	address.User, address.Password = bus.Subscriber, bus.Password(w.ground.Keys, bus.Subscriber)
-	nc, err := bus.Connect(t.Context(), address, w.ground.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	sub, err := nc.SubscribeSync("events.>")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	sub := w.subscribe("events.>")
 	first := w.people.ask("ada")
 	event, err := sub.NextMsgWithContext(t.Context())
 	if err != nil {

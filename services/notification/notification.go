@@ -24,8 +24,9 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	SMTP     secret.Text `env:"HERALD_SMTP_URL" help:"mail relay, smtp://user:password@host:587 or smtps://user:password@host:465; ?starttls=required refuses to send without encryption"`
+	SMTP     secret.Text `env:"HERALD_SMTP_URL" help:"mail relay: smtp://host:25 without login, smtp://user:password@host:587 with AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE trusts the certificates of that file"`
 	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
+	ReplyTo  string      `env:"HERALD_MAIL_REPLY_TO" help:"where answers to the mails go, with or without a display name; empty for the sender"`
 	MaxLimit int64       `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
 }
 
@@ -53,13 +54,18 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_SMTP_URL: %w", err)
 	}
-	if err := send.CheckSender(c.MailFrom); err != nil {
+	if err := send.CheckMailbox(c.MailFrom); err != nil {
 		return nil, fmt.Errorf("HERALD_MAIL_FROM: %w", err)
 	}
+	if c.ReplyTo != "" {
+		if err := send.CheckMailbox(c.ReplyTo); err != nil {
+			return nil, fmt.Errorf("HERALD_MAIL_REPLY_TO: %w", err)
+		}
+	}
 	return &mail.Sender{
-		Store: store.Store{DB: s.DB}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
-		From: c.MailFrom, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
-		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1),
+		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
+		From: c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
+		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1), Trials: make(chan mail.Trial),
 	}, nil
 }
 
@@ -78,5 +84,7 @@ func start(s *boot.Service, c Config, sender *mail.Sender) error {
 	}
 	s.Consume(intake.Handlers(sender.Store, sender.Wake)...)
 	s.Background(sender.Run)
-	return s.Serve(&notificationv1.Notifications_ServiceDesc, api.Notifications{Store: sender.Store, MaxLimit: c.MaxLimit})
+	return s.Serve(&notificationv1.Notifications_ServiceDesc, api.Notifications{
+		Store: sender.Store, Users: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
+	})
 }

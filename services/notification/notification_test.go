@@ -2,6 +2,8 @@ package notification
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -15,6 +17,7 @@ import (
 
 	"herald/services/notification/internal/mail"
 	"herald/shared/boot"
+	"herald/shared/bus"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/postgres"
 	"herald/shared/secret"
@@ -24,7 +27,20 @@ import (
 
 var kit = testkit.New("notification", Migrations)
 
-func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(victimKeys) != "" {
+		if err := victim(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	// Most of the tests wait for a disk or for a pause: more fit at once than there are cores.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(kit.Main(m))
+}
 
 // world is a running service, those whom it asks and the relay that it sends to.
 type world struct {
@@ -46,13 +62,17 @@ type setup struct {
 	faults []smtpd.Fault
 	config func(*Config)
 	times  func(*mail.Times)
+	// keys, if set, are those of a bus that other processes reach.
+	keys string
+	// unwatched is for a test that measures: it calls watch, if at all, after that.
+	unwatched bool
 }
 
 // quick are times for tests: pauses are a thousandth, and nothing happens for the
 // passing of time alone, so that a wake-up that is missing fails a test.
 func quick() mail.Times {
 	return mail.Times{
-		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond, Grace: 10 * time.Millisecond,
+		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond, Grace: 10 * time.Millisecond, Trial: time.Minute,
 		Spread: func(d time.Duration) time.Duration { return d / 1000 },
 	}
 }
@@ -62,6 +82,9 @@ func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := &world{TB: t, ground: testkit.Ground(t), database: kit.Database(t), logs: &logs{}}
 	var err error
+	if s.keys != "" {
+		w.listen(s.keys)
+	}
 	w.ground.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelDebug}, "test", io.MultiWriter(t.Output(), w.logs))
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +97,34 @@ func newWorld(t testing.TB, s setup) *world {
 	}
 	t.Cleanup(w.db.Close)
 	w.service = w.open(s)
-	if _, err := w.db.Exec(t.Context(), `create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
-		create trigger changed after insert or update on notifications for each statement execute function changed()`); err != nil {
-		t.Fatal(err)
+	if !s.unwatched {
+		w.watch()
 	}
 	return w
+}
+
+// watch lets until hear of every change, which makes the changes wait for each other.
+func (w *world) watch() {
+	w.Helper()
+	if _, err := w.db.Exec(w.Context(), `create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
+		create trigger changed after insert or update on notifications for each statement execute function changed()`); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// listen gives the world a bus of its own, with an address.
+func (w *world) listen(keys string) {
+	w.Helper()
+	var err error
+	if w.ground.Keys, err = secret.ParseKeys(keys); err != nil {
+		w.Fatal(err)
+	}
+	server, err := bus.Embedded{Dir: w.TempDir(), Listen: "127.0.0.1:0", Keys: w.ground.Keys}.Start()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { bus.Stop(server) })
+	w.ground.Bus = bus.Address{URL: server.ClientURL()}
 }
 
 func startWorld(t testing.TB, s setup) *world {

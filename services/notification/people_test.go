@@ -25,6 +25,9 @@ type people struct {
 	mu      sync.Mutex
 	// answer replaces the usual answer to a request for a mail; nil answers as usual.
 	answer func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)
+	// renew answers requests for new mails with their ids, me those for the caller.
+	renew func(ctx context.Context, kind, userID string) (string, error)
+	me    *usersv1.User
 	usersv1.UnimplementedUsersServer
 	textv1.UnimplementedTextServer
 }
@@ -82,6 +85,29 @@ func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (
 	return person(r), nil
 }
 
+// ResendInitialization asks for an init mail.
+func (p *people) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
+	id, err := p.renew(ctx, "init", r.UserId)
+	return &usersv1.ResendInitializationResponse{NotificationId: id}, err
+}
+
+// ResendEmailVerification asks for a verifyemail mail.
+func (p *people) ResendEmailVerification(ctx context.Context, r *usersv1.ResendEmailVerificationRequest) (*usersv1.ResendEmailVerificationResponse, error) {
+	id, err := p.renew(ctx, "verifyemail", r.UserId)
+	return &usersv1.ResendEmailVerificationResponse{NotificationId: id}, err
+}
+
+// RequestPasswordReset asks for a passwordreset mail.
+func (p *people) RequestPasswordReset(ctx context.Context, r *usersv1.RequestPasswordResetRequest) (*usersv1.RequestPasswordResetResponse, error) {
+	id, err := p.renew(ctx, "passwordreset", r.UserId)
+	return &usersv1.RequestPasswordResetResponse{NotificationId: id}, err
+}
+
+// GetMyUser answers with me.
+func (p *people) GetMyUser(context.Context, *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
+	return &usersv1.GetMyUserResponse{User: p.me}, nil
+}
+
 var born = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 func person(r *usersv1.PrepareMailRequest) *usersv1.PrepareMailResponse {
@@ -100,7 +126,8 @@ func code(notificationID string) string {
 
 // ResolveMessageText knows all placeholders, in German and English.
 func (*people) ResolveMessageText(_ context.Context, r *textv1.ResolveMessageTextRequest) (*textv1.ResolveMessageTextResponse, error) {
-	if r.Kind != "init" || r.OrgId == "" {
+	subject := map[string]string{"init": "Konto für {{.DisplayName}}", "verifyemail": "Adresse {{.LastEmail}}", "passwordreset": "Passwort von {{.UserName}}"}[r.Kind]
+	if subject == "" || r.OrgId == "" {
 		return &textv1.ResolveMessageTextResponse{}, nil
 	}
 	language := "en"
@@ -108,7 +135,7 @@ func (*people) ResolveMessageText(_ context.Context, r *textv1.ResolveMessageTex
 		language = "de"
 	}
 	return &textv1.ResolveMessageTextResponse{Language: language, CustomText: &textv1.CustomText{
-		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: "Konto für {{.DisplayName}}", Greeting: "Guten Tag {{ .FirstName }}",
+		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: subject, Greeting: "Guten Tag {{ .FirstName }}",
 		Text: "{{.LastName}}|{{.NickName}}|{{.UserName}}|{{.LoginName}}|{{.LoginNames}}|{{.PreferredLoginName}}|{{.LastEmail}}|{{.VerifiedEmail}}|" +
 			"{{.LastPhone}}|{{.VerifiedPhone}}|{{.UserID}}|{{.OrgID}}|{{.CreationDate}}|{{.ChangeDate}}|{{.Expiry}}|{{.Code}}",
 		ButtonText: "Passwort setzen", FooterText: "Ihr {{.OrgName}}",

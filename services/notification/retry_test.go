@@ -115,7 +115,7 @@ func TestDropAfterTheDot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, setup{faults: test.faults})
+			w := startWorld(t, setup{faults: test.faults, config: func(c *Config) { c.ReplyTo = "Hilfe <help@example.com>" }})
 			var asked atomic.Int64
 			w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 				p := person(r)
@@ -130,6 +130,9 @@ func TestDropAfterTheDot(t *testing.T) {
 			}
 			got := w.accepted(test.accepted)
 			for _, d := range got {
+				if to := w.parse(d).Header.Get("Reply-To"); to != `"Hilfe" <help@example.com>` {
+					t.Errorf("answers go to %s", to)
+				}
 				if string(d.Data) != string(got[0].Data) || d.MessageID != got[0].MessageID || d.To[0] != got[0].To[0] {
 					t.Errorf("the second mail is\n%s\nthe first was\n%s", d.Data, got[0].Data)
 				}

@@ -65,6 +65,7 @@ func TestNoMailCanBeSent(t *testing.T) {
 	for name, test := range map[string]struct {
 		block, mend func(*world)
 		counts      bool // as attempts
+		reason      string
 	}{
 		"relay": {
 			func(w *world) {
@@ -72,11 +73,13 @@ func TestNoMailCanBeSent(t *testing.T) {
 			},
 			func(w *world) { w.relay.Script() },
 			true,
+			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL",
 		},
 		"password": {
 			func(w *world) { w.relay.Script(smtpd.Fault{At: smtpd.AUTH, Reply: "535 5.7.8 wrong"}) },
 			func(w *world) { w.relay.Script() },
 			true,
+			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL",
 		},
 		"users": {
 			func(w *world) {
@@ -84,6 +87,7 @@ func TestNoMailCanBeSent(t *testing.T) {
 			},
 			func(w *world) { w.people.answers(nil) },
 			false,
+			"ask users: UNAVAILABLE",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +101,12 @@ func TestNoMailCanBeSent(t *testing.T) {
 			if n := w.count("attempts"); (n > 0) != test.counts {
 				t.Errorf("%d attempts", n)
 			}
-			if said := strings.Count(w.logs.text(), "no mail can be sent"); said != 1 {
+			log := w.logs.text()
+			if said := strings.Count(log, "no mail can be sent"); said != 1 {
 				t.Errorf("the log says %d times that no mail can be sent", said)
+			}
+			if !strings.Contains(log, test.reason) {
+				t.Errorf("the log does not say %q", test.reason)
 			}
 			test.mend(w)
 			w.until("not exists (select from notifications where due_at is not null)")

@@ -3,6 +3,7 @@ module herald/services/projects
 go 1.26.0
 
 require (
+	github.com/jackc/pgx/v5 v5.12.0
 	google.golang.org/protobuf v1.36.12
 	herald/shared v0.0.0
 )
@@ -34,7 +35,6 @@ require (
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jackc/tern/v2 v2.3.4 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect

@@ -1,8 +1,9 @@
 // Package text is the service of words: the languages of the system, and what its
 // messages say in each of them, by default or as an organization wants it.
 //
-// Default texts are part of the program and read once. What an organization wrote is
-// read from the database at every call, so that no replica says what was changed before.
+// Default texts are part of the program and read once. What an organization wrote, and the
+// languages that an administrator chose, are read from the database at every call, so that
+// no replica says what was changed before.
 package text
 
 import (
@@ -18,7 +19,7 @@ import (
 
 // Config is what operators decide about languages.
 type Config struct {
-	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known or not supported"`
+	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known, not supported or not allowed, until it or the allowed ones are set over the API"`
 }
 
 // Migrations make the service's tables.
@@ -30,5 +31,5 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
 	}
-	return s.Serve(&textv1.Text_ServiceDesc, api.New(catalog, store.Store{DB: s.DB}))
+	return s.Serve(&textv1.Text_ServiceDesc, api.Text{Catalog: catalog, Store: store.Store{Journal: s.Journal}, PublicURL: s.PublicURL.String()})
 }

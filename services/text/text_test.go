@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/text/internal/domain"
@@ -31,20 +32,34 @@ type world struct {
 	service *boot.Service
 	gateway textv1.TextClient
 	mailer  textv1.TextClient
+	pages   textv1.TextClient
 }
 
+// open starts two replicas, which take the requests by turns.
 func open(t *testing.T) world {
 	t.Helper()
-	g := testkit.Ground(t)
-	s := kit.Open(t, g)
-	if err := New(t.Context(), s, Config{DefaultLanguage: "fr"}); err != nil {
-		t.Fatal(err)
+	g, database := testkit.Ground(t), kit.Database(t)
+	var s *boot.Service
+	for range 2 {
+		var err error
+		if s, err = g.Open(t.Context(), "text", database, Migrations); err != nil {
+			t.Fatal(err)
+		}
+		if err := New(t.Context(), s, Config{DefaultLanguage: "fr"}); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Run(t, s)
 	}
-	testkit.Run(t, s)
+	return newWorld(t, g, s)
+}
+
+func newWorld(t *testing.T, g boot.Ground, s *boot.Service) world {
+	t.Helper()
 	return world{
 		ground: g, service: s,
 		gateway: textv1.NewTextClient(testkit.Calls(t, g, "gateway")),
 		mailer:  textv1.NewTextClient(testkit.Calls(t, g, "notification")),
+		pages:   textv1.NewTextClient(testkit.Calls(t, g, "auth")),
 	}
 }
 
@@ -54,6 +69,47 @@ func (w world) as(ctx context.Context, organizationID string, roles ...string) c
 		UserID: "u1", OrganizationID: organizationID, HomeOrganizationID: organizationID,
 		Memberships: []permission.Membership{{OrganizationID: organizationID, Roles: roles}},
 	})
+}
+
+// inInstance is a call of a user who has a role in the whole instance.
+func (w world) inInstance(ctx context.Context, roles ...string) context.Context {
+	return testkit.As(ctx, w.ground, caller.Caller{
+		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1", Memberships: []permission.Membership{{Roles: roles}},
+	})
+}
+
+// event is what a test looks at of one.
+type event struct{ Aggregate, AggregateID, Name, OrganizationID, Actor, Data string }
+
+// events lists those of the service, the oldest first.
+func (w world) events(t *testing.T) []event {
+	t.Helper()
+	rows, err := w.service.DB.Query(t.Context(), `select aggregate, aggregate_id, name, organization_id, actor, data::text as data from events order by position`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[event])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// refused fails unless err is a fault of that id and status, whose fields are these.
+func refused(t *testing.T, err error, want *fault.Fault, fields ...string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.ID != want.ID || f.Code != want.Code {
+		t.Errorf("got %v, want %s", err, want.ID)
+		return
+	}
+	var got []string
+	for _, field := range f.Fields {
+		got = append(got, field.Path)
+	}
+	if !slices.Equal(got, fields) {
+		t.Errorf("%s names %v, want %v", f.ID, got, fields)
+	}
 }
 
 func (w world) exec(t *testing.T, sql string, args ...any) {
@@ -145,17 +201,19 @@ func TestContentLanguage(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	gateway := testkit.Calls(t, w.ground, "gateway")
-	for asked, want := range map[string]string{"ja": "ja", "EN-us": "en", "ko": "fr", "xx-DE": "fr"} {
+	for asked, want := range map[string]string{"ja": "ja", "EN-us": "en", "tlh": "fr", "xx-DE": "fr"} {
 		request, err := proto.Marshal(&textv1.GetMessageTextRequest{Kind: "init", Language: asked})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), textv1.Text_GetMessageText_FullMethodName, request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := answer.Header.Get("Content-Language"); got != want {
-			t.Errorf("%s is answered in %q, want %q", asked, got, want)
+		for _, method := range []string{textv1.Text_GetMessageText_FullMethodName, textv1.Text_GetDefaultMessageText_FullMethodName} {
+			answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), method, request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := answer.Header.Get("Content-Language"); got != want {
+				t.Errorf("%s: %s is answered in %q, want %q", method, asked, got, want)
+			}
 		}
 	}
 }
@@ -172,7 +230,7 @@ func TestRefusals(t *testing.T) {
 		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, "PERMISSION_DENIED", http.StatusForbidden},
 		{"permission first", "nope", "!", nil, "PERMISSION_DENIED", http.StatusForbidden},
 		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, domain.ErrLanguage.ID, http.StatusBadRequest},
-		{"language before kind", "nope", "!", []string{"ORG_OWNER"}, domain.ErrLanguage.ID, http.StatusBadRequest},
+		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
 		{"no kind", "nope", "en", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
 		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND", http.StatusNotFound},
 	} {
@@ -191,7 +249,7 @@ func TestResolveForTheNotifier(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values ('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
-	for preferred, want := range map[string]string{"ja": "ja", "de-LI": "de", "": "fr", "ko": "fr", "not a tag": "fr"} {
+	for preferred, want := range map[string]string{"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr"} {
 		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init", PreferredLanguage: preferred})
 		if err != nil {
 			t.Fatal(err)
@@ -210,9 +268,9 @@ func TestNobodyElseResolves(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
-	if !errors.Is(err, fault.ErrDenied) {
-		t.Errorf("a user: %v", err)
-	}
+	refused(t, err, fault.ErrDenied)
+	_, err = w.pages.ResolveLanguages(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.ResolveLanguagesRequest{})
+	refused(t, err, fault.ErrDenied)
 }
 
 func TestStartWithoutTheDefaultLanguage(t *testing.T) {

@@ -61,7 +61,7 @@ func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
 	for {
 		select {
 		case <-tick.C:
-			if err := db.ForgetTries(ctx, s.Now().Add(-domain.CodeLifetime)); err != nil && ctx.Err() == nil {
+			if err := db.ForgetTries(ctx, s.Now()); err != nil && ctx.Err() == nil {
 				s.Log.WarnContext(ctx, "old guesses at codes stay", "err", err)
 			}
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/services/users"
 	"herald/shared/boot"
@@ -57,15 +58,26 @@ func startWorld(t testing.TB, g boot.Ground) *world {
 		t.Fatal(err)
 	}
 	w.adminToken = strings.TrimSpace(string(token))
-	c, err := w.resolve(w.adminToken, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.admin, w.adminID, w.orgID = w.as(c), c.UserID, c.OrganizationID
+	w.signIn()
 	return w
 }
 
-func (w *world) as(c caller.Caller) context.Context { return testkit.As(w.Context(), w.ground, c) }
+// signIn signs the administrator anew, for the world's present time.
+func (w *world) signIn() {
+	w.Helper()
+	c, err := w.resolve(w.adminToken, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.admin, w.adminID, w.orgID = w.as(c), c.UserID, c.OrganizationID
+}
+
+// as signs a caller for some minutes: no test is about how fast the machine is.
+func (w *world) as(c caller.Caller) context.Context {
+	g := w.ground
+	g.Now = func() time.Time { return w.ground.Now().Add(5 * time.Minute) }
+	return testkit.As(w.Context(), g, c)
+}
 
 // resolve does what the gateway does with a token.
 func (w *world) resolve(token, orgID string) (caller.Caller, error) {
@@ -101,8 +113,8 @@ func (w *world) org(name string) (string, context.Context) {
 	return r.Id, w.as(c)
 }
 
-// login makes a token for a user and answers with the caller it stands for.
-func (w *world) login(ctx context.Context, userID, orgID string) context.Context {
+// caller is who a new token of a user stands for.
+func (w *world) caller(ctx context.Context, userID, orgID string) caller.Caller {
 	w.Helper()
 	r, err := w.gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
 	if err != nil {
@@ -112,7 +124,13 @@ func (w *world) login(ctx context.Context, userID, orgID string) context.Context
 	if err != nil {
 		w.Fatal(err)
 	}
-	return w.as(c)
+	return c
+}
+
+// login makes a token for a user and answers with the caller it stands for.
+func (w *world) login(ctx context.Context, userID, orgID string) context.Context {
+	w.Helper()
+	return w.as(w.caller(ctx, userID, orgID))
 }
 
 // rows counts what a query finds.
@@ -139,7 +157,7 @@ func refused(t testing.TB, err error, id string, parts ...string) {
 	}
 }
 
-// someHash is pbkdf2-sha256 of "password".
+// someHash is a pbkdf2-sha256 hash of a password that nobody types.
 const someHash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
 
 func minimal(name string) *usersv1.ImportHumanUserRequest {

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"herald/shared/boot"
@@ -142,7 +143,7 @@ func TestServiceReadiness(t *testing.T) {
 		t.Errorf("streams: %v", err)
 	}
 	away := s.Conn.StatusChanged(nats.RECONNECTING)
-	bus.Stop(g.Bus.Server)
+	bus.Stop(g.Bus.Server.(*server.Server))
 	<-away
 	if causes := g.Health.Causes(t.Context()); causes["users NATS"] != "not connected" || len(causes) != 1 {
 		t.Errorf("without NATS: %v", causes)

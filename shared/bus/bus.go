@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"herald/shared/secret"
@@ -23,8 +22,9 @@ const (
 // Address is where a server is and who connects.
 type Address struct {
 	URL string
-	// Server is set for a server in the same process; the URL then does not count.
-	Server   *server.Server
+	// Server is set for a server in the same process; the URL then does not count. It is
+	// no *server.Server, so that a program that starts none does not hold its code.
+	Server   nats.InProcessConnProvider
 	User     string
 	Password secret.Text
 }

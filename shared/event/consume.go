@@ -158,7 +158,9 @@ func deliveries(m jetstream.Msg) uint64 {
 }
 
 // patiently tries again while somebody whom the handler needs is away or busy. That
-// is not the event's fault: it counts for nothing, and holds back those behind it.
+// is not the event's fault: it counts for nothing, and holds back those behind it. A
+// time limit that ran out counts: an event that always takes too long would hold them
+// back for ever.
 func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
 	for delay := c.pause; ; delay = min(2*delay, longest) {
 		if err := ctx.Err(); err != nil {
@@ -173,7 +175,7 @@ func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
 }
 
 func passing(code fault.Code) bool {
-	return code == fault.Unavailable || code == fault.Deadline || code == fault.Exhausted
+	return code == fault.Unavailable || code == fault.Exhausted
 }
 
 // handle gives a delivery to its handler. A panic is the event's fault too: the
@@ -184,6 +186,9 @@ func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
+	if c.elsewhere(m) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, handling)
 	defer cancel()
 	d, err := delivery(m.Headers())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
 	"herald/shared/event"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -33,8 +31,13 @@ func newSource(t testing.TB, g boot.Ground) *replica {
 // consumer is a replica of the service text, in a hurry.
 func consumer(t testing.TB, g boot.Ground, handlers ...event.Handler) event.Consumer {
 	t.Helper()
-	_, js := connect(t, g, "text")
-	c := event.Consumer{Service: "text", JS: js, Log: g.Log, Handlers: handlers}
+	return consumerOf(t, "text", g, handlers...)
+}
+
+func consumerOf(t testing.TB, service string, g boot.Ground, handlers ...event.Handler) event.Consumer {
+	t.Helper()
+	_, js := connect(t, g, service)
+	c := event.Consumer{Service: service, JS: js, Log: g.Log, Handlers: handlers}
 	c.Hurry(time.Millisecond, 20*time.Second)
 	return c
 }
@@ -178,7 +181,7 @@ func TestConsumerRepeatsAfterAFault(t *testing.T) {
 // those behind it, which wait longer than JetStream's patience.
 func TestConsumerWaitsForThoseAway(t *testing.T) {
 	t.Parallel()
-	for _, away := range []*fault.Fault{fault.ErrUnavailable, fault.ErrDeadline, fault.ErrOverloaded} {
+	for _, away := range []*fault.Fault{fault.ErrUnavailable, fault.ErrOverloaded} {
 		t.Run(away.ID, func(t *testing.T) {
 			t.Parallel()
 			r := newSource(t, testkit.Ground(t))
@@ -206,75 +209,6 @@ func TestConsumerWaitsForThoseAway(t *testing.T) {
 				t.Errorf("%d were delivered again, %d tries", n, tries.Load())
 			}
 		})
-	}
-}
-
-func TestTenthFaultPutsAside(t *testing.T) {
-	t.Parallel()
-	r := newSource(t, testkit.Ground(t))
-	all := newTally()
-	var tries atomic.Int64
-	var mended atomic.Bool
-	c := consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
-		if d.AggregateID == "bad" && !mended.Load() {
-			tries.Add(1)
-			return errors.New("line\nbreak")
-		}
-		return all.note(ctx, d)
-	}))
-	start(t, c.Run)
-	r.mustCreate("bad", "good")
-	if seen := all.wait(t, 1); seen[0].AggregateID != "good" {
-		t.Fatalf("handled %v", seen)
-	}
-	_, operator := connect(t, r.ground, bus.Operator)
-	var letters []event.Letter
-	r.until("it is put aside", func() bool {
-		var err error
-		if letters, err = event.Letters(t.Context(), operator, 10); err != nil {
-			t.Fatal(err)
-		}
-		return len(letters) > 0
-	})
-	l := letters[0]
-	if l.Service != "text" || l.Subject != "events.users.org.created.org-1" || l.Reason != "line break" || l.ID == "" || tries.Load() != 10 {
-		t.Errorf("after %d tries: %+v", tries.Load(), l)
-	}
-	mended.Store(true)
-	if n, err := event.Redrive(t.Context(), operator, 10); n != 1 || err != nil {
-		t.Fatalf("redrove %d, %v", n, err)
-	}
-	again := all.wait(t, 1)[1]
-	if again.AggregateID != "bad" || again.ID != l.ID {
-		t.Errorf("redriven %+v", again)
-	}
-	for name := range r.stream(3)[2].Headers() {
-		if strings.HasPrefix(name, "Dead-") || strings.HasPrefix(name, "Nats-") && name != "Nats-Msg-Id" {
-			t.Errorf("the redriven event has the header %s", name)
-		}
-	}
-	if letters, err := event.Letters(t.Context(), operator, 10); len(letters) != 0 || err != nil {
-		t.Errorf("still aside: %v, %v", letters, err)
-	}
-}
-
-func TestLettersAreLimited(t *testing.T) {
-	t.Parallel()
-	r := newSource(t, testkit.Ground(t))
-	c := consumer(t, r.ground, onCreated(func(context.Context, event.Delivery) error { return errors.New("no") }))
-	start(t, c.Run)
-	r.mustCreate("a", "b", "c")
-	_, operator := connect(t, r.ground, bus.Operator)
-	count := func(limit int) int {
-		letters, err := event.Letters(t.Context(), operator, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(letters)
-	}
-	r.until("all are put aside", func() bool { return count(10) == 3 })
-	if n := count(2); n != 2 {
-		t.Errorf("%d letters, want 2", n)
 	}
 }
 

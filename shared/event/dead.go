@@ -4,29 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"herald/shared/id"
 )
 
 const (
 	headerReason  = "Dead-Reason"
 	headerService = "Dead-Service"
+	// headerRedriven names the only service that a redriven event is for.
+	headerRedriven = "Redriven-For"
 )
+
+// ErrNoLetter says that there is no dead letter of that number.
+var ErrNoLetter = errors.New("no such dead letter")
 
 // bury puts an event that cannot be handled aside, with the reason, and takes it
 // from the consumer.
 func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error {
+	meta, err := m.Metadata()
+	if err != nil {
+		return fmt.Errorf("put aside: %w", err)
+	}
 	dead := &nats.Msg{Subject: "dead." + c.Service + "." + m.Subject(), Data: m.Data(), Header: nats.Header{}}
 	for name, values := range m.Headers() {
 		dead.Header[name] = values
 	}
-	dead.Header.Set(nats.MsgIdHdr, c.Service+"-"+m.Headers().Get(headerID))
+	// Not the event's id: one that was redriven and failed again is another letter.
+	dead.Header.Set(nats.MsgIdHdr, fmt.Sprintf("%s-%d", c.Service, meta.Sequence.Stream))
 	dead.Header.Set(headerService, c.Service)
-	dead.Header.Set(headerReason, strings.Map(printable, reason.Error()))
+	dead.Header.Set(headerReason, printable(reason.Error()))
 	if _, err := c.JS.PublishMsg(ctx, dead); err != nil {
 		return fmt.Errorf("put aside: %w", err)
 	}
@@ -34,78 +45,104 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 	return m.Ack()
 }
 
-func printable(r rune) rune {
-	if r < ' ' || r == 0x7f {
+// printable is a text that a terminal shows and does not obey: without control
+// characters, line ends and marks that turn the direction of writing.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
 		return ' '
-	}
-	return r
+	}, s)
 }
 
-// Letter is an event that was put aside.
+// Letter is an event that was put aside. Its texts can be shown on a terminal.
 type Letter struct {
-	Sequence uint64 // its place in the stream DEAD
-	ID       string
-	Service  string // whose handler failed
-	Subject  string
-	Reason   string
+	// Sequence is its number among the dead letters; none is given twice.
+	Sequence uint64 `json:"sequence"`
+	// Time is when it was put aside.
+	Time time.Time `json:"time"`
+	// Service is whose handler failed.
+	Service string `json:"service"`
+	Subject string `json:"subject"`
+	EventID string `json:"eventId"`
+	Reason  string `json:"reason"`
+}
+
+func letter(m *jetstream.RawStreamMsg) Letter {
+	return Letter{
+		Sequence: m.Sequence, Time: m.Time.UTC(), Service: printable(m.Header.Get(headerService)), Subject: printable(original(m.Subject)),
+		EventID: printable(m.Header.Get(headerID)), Reason: printable(m.Header.Get(headerReason)),
+	}
 }
 
 // Letters lists the events put aside, oldest first, at most limit.
 func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, error) {
+	stream, err := dead(ctx, js)
+	if err != nil {
+		return nil, err
+	}
 	var found []Letter
-	err := eachDead(ctx, js, limit, func(m *jetstream.RawStreamMsg) error {
-		found = append(found, Letter{m.Sequence, m.Header.Get(headerID), m.Header.Get(headerService), original(m.Subject), m.Header.Get(headerReason)})
-		return nil
-	})
-	return found, err
+	// What is put aside from here on can wait for the next list: this one ends.
+	last := stream.CachedInfo().State.LastSeq
+	for next := uint64(1); next <= last && len(found) < limit; {
+		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject("dead.>")) // the first from there on
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: %w", Dead, err)
+		}
+		found, next = append(found, letter(m)), m.Sequence+1
+	}
+	return found, nil
 }
 
-// Redrive publishes the events put aside once more, at most limit, and forgets them.
-// All consumers of a subject get them; those that had them drop the repeat.
-func Redrive(ctx context.Context, js jetstream.JetStream, limit int) (int, error) {
+// Redrive publishes an event that was put aside once more, for the service that failed
+// it, and forgets the letter. A crash between the two makes a repeat of the event.
+func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Letter, error) {
+	stream, err := dead(ctx, js)
+	if err != nil {
+		return Letter{}, err
+	}
+	m, err := stream.GetMsg(ctx, sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return Letter{}, ErrNoLetter
+	}
+	if err != nil {
+		return Letter{}, fmt.Errorf("redrive %d: %w", sequence, err)
+	}
+	// The event's own Nats-Msg-Id would be dropped as a repeat.
+	again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: nats.Header{
+		nats.MsgIdHdr: {fmt.Sprintf("dead-%d-%d", m.Sequence, m.Time.UnixNano())}, headerRedriven: m.Header[headerService],
+	}}
+	for name, values := range m.Header {
+		if strings.HasPrefix(name, "ce-") || name == headerType {
+			again.Header[name] = values
+		}
+	}
+	if _, err := js.PublishMsg(ctx, again); err != nil {
+		return Letter{}, fmt.Errorf("redrive %d: %w", sequence, err)
+	}
+	if err := stream.DeleteMsg(ctx, sequence); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return Letter{}, fmt.Errorf("redrive %d: forget: %w", sequence, err)
+	}
+	return letter(m), nil
+}
+
+// elsewhere tells that a redriven event is for another service than this one.
+func (c Consumer) elsewhere(m jetstream.Msg) bool {
+	services := m.Headers()[headerRedriven]
+	return len(services) > 0 && !slices.Contains(services, c.Service)
+}
+
+func dead(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	stream, err := js.Stream(ctx, Dead)
 	if err != nil {
-		return 0, fmt.Errorf("redrive: %w", err)
+		return nil, fmt.Errorf("stream %s: %w", Dead, err)
 	}
-	n := 0
-	err = eachDead(ctx, js, limit, func(m *jetstream.RawStreamMsg) error {
-		// The event's own Nats-Msg-Id would be dropped as a repeat.
-		again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: nats.Header{nats.MsgIdHdr: {id.New()}}}
-		for name, values := range m.Header {
-			if strings.HasPrefix(name, "ce-") || name == headerType {
-				again.Header[name] = values
-			}
-		}
-		if _, err := js.PublishMsg(ctx, again); err != nil {
-			return fmt.Errorf("redrive: %w", err)
-		}
-		n++
-		return stream.DeleteMsg(ctx, m.Sequence)
-	})
-	return n, err
+	return stream, nil
 }
 
 // original is the subject of an event that was put aside: dead.<service>.<subject>.
 func original(subject string) string { return strings.SplitN(subject, ".", 3)[2] }
-
-func eachDead(ctx context.Context, js jetstream.JetStream, limit int, visit func(*jetstream.RawStreamMsg) error) error {
-	stream, err := js.Stream(ctx, Dead)
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", Dead, err)
-	}
-	state := stream.CachedInfo().State
-	for seq, seen := max(state.FirstSeq, 1), 0; seq <= state.LastSeq && seen < limit; seq++ {
-		m, err := stream.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("stream %s: %w", Dead, err)
-		}
-		if err := visit(m); err != nil {
-			return err
-		}
-		seen++
-	}
-	return nil
-}

@@ -20,6 +20,10 @@ type Delivery struct {
 	Actor          string
 	Sequence       int64
 	Time           time.Time
+	// Redriven tells that this service put the event aside and now gets it again,
+	// perhaps after newer ones of the aggregate: whoever drops what is older than what
+	// they have must not drop it for that.
+	Redriven bool
 }
 
 // Handler reacts to one kind of event.
@@ -44,7 +48,10 @@ func On[E any, P interface {
 }
 
 func delivery(h nats.Header) (Delivery, error) {
-	d := Delivery{ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor)}
+	d := Delivery{
+		ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor),
+		Redriven: h.Get(headerRedriven) != "",
+	}
 	var err error
 	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {
 		return d, fmt.Errorf("%s: %w", headerSequence, err)

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,4 +190,52 @@ func TestMalformedRequest(t *testing.T) {
 	wants(t, err, "INVALID_ARGUMENT")
 	_, err = conn.Forward(w.as(), "/herald.users.v1.Users/GetUser", []byte("\x0a\xff"))
 	wants(t, err, "PERMISSION_DENIED")
+}
+
+// A header that comes twice is not the gateway's: one reader could check the first and
+// another believe the second.
+func TestTwoCallers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, users{reached: func(m string) { t.Errorf("%s was reached", m) }})
+	good := w.signer().Sign(member("ORG_OWNER"))
+	for _, values := range [][]string{{good, good}, {good, "garbage"}, {"garbage", good}, {"", good}} {
+		wants(t, faultOf(t, w.raw("GetUser", nats.Header{"Herald-Caller": values}, nil)), caller.ErrForged.ID)
+	}
+}
+
+// While it serves a user a service can call as itself, and what else the request
+// carries stays.
+func TestOnOwnBehalf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, users{})
+	conn := w.connect("notification")
+	received := make(chan *nats.Msg, 2)
+	echo := w.connect("text")
+	if _, err := echo.Subscribe("rpc.herald.text.v1.Text.ResolveMessageText", func(m *nats.Msg) { received <- m; _ = m.Respond(nil) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := echo.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(rpc.WithRequestID(w.as("ORG_OWNER"), "r-1"), 10*time.Second)
+	defer cancel()
+	ctx, span := w.g.Traces.Tracer("client").Start(ctx, "request")
+	defer span.End()
+	calls := rpc.NewConn(conn, w.signer(), "notification")
+	for _, ctx := range []context.Context{rpc.OnOwnBehalf(ctx), ctx} {
+		if _, err := calls.Forward(ctx, "/herald.text.v1.Text/ResolveMessageText", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, users := <-received, <-received
+	for m, want := range map[*nats.Msg]caller.Caller{own: {Service: "notification"}, users: member("ORG_OWNER")} {
+		got, err := w.signer().Verify(m.Header.Get("Herald-Caller"))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("called as %+v, %v, want %+v", got, err, want)
+		}
+		limit, err := time.ParseDuration(m.Header.Get("Herald-Timeout"))
+		if err != nil || limit > 10*time.Second || m.Header.Get("Herald-Request-Id") != "r-1" || !strings.Contains(m.Header.Get("Traceparent"), span.SpanContext().TraceID().String()) {
+			t.Errorf("the request's time, id or trace is lost: %v", m.Header)
+		}
+	}
 }

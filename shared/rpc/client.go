@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -32,11 +33,39 @@ type Conn struct {
 	nc      *nats.Conn
 	signer  caller.Signer
 	service string
+	spell   atomic.Pointer[spell]
 }
 
-// NewConn returns the calling end for a service of that name.
+// spell is the time between two losses of the connection. The answers to the requests
+// of one do not come in the next.
+type spell struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// NewConn returns the calling end for a service of that name, for as long as the
+// connection is not closed.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
-	return &Conn{nc, signer, service}
+	c := &Conn{nc: nc, signer: signer, service: service}
+	c.spell.Store(newSpell())
+	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
+	return c
+}
+
+func newSpell() *spell {
+	ctx, end := context.WithCancel(context.Background())
+	return &spell{ctx, end}
+}
+
+// watch ends a spell when the connection drops.
+func (c *Conn) watch(changes chan nats.Status) {
+	defer c.nc.RemoveStatusListener(changes)
+	for status := range changes {
+		c.spell.Swap(newSpell()).end()
+		if status == nats.CLOSED {
+			return
+		}
+	}
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -78,7 +107,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	} else {
 		m.Header.Set(headerCaller, c.signer.Sign(caller.Caller{Service: c.service}))
 	}
-	r, err := c.nc.RequestMsgWithContext(ctx, m)
+	r, err := c.request(ctx, m)
 	if err != nil {
 		return Answer{}, unanswered(err)
 	}
@@ -99,6 +128,18 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 		}
 	}
 	return answer, nil
+}
+
+// request waits for an answer no longer than the connection lasts that would bring it.
+func (c *Conn) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
+	ctx, drop := context.WithCancelCause(ctx)
+	defer drop(nil)
+	defer context.AfterFunc(c.spell.Load(), func() { drop(nats.ErrDisconnected) })()
+	r, err := c.nc.RequestMsgWithContext(ctx, m)
+	if err != nil && context.Cause(ctx) == nats.ErrDisconnected {
+		err = nats.ErrDisconnected
+	}
+	return r, err
 }
 
 // unanswered tells a request that nobody took from one whose outcome is unknown, and

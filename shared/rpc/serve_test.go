@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.opentelemetry.io/otel/trace"
@@ -223,7 +224,7 @@ func TestNobodyAnswers(t *testing.T) {
 			t.Error("it does not say when to try again")
 		}
 		lost := w.conn.StatusChanged(nats.RECONNECTING)
-		bus.Stop(w.g.Bus.Server)
+		bus.Stop(w.g.Bus.Server.(*server.Server))
 		<-lost
 		_, err = conn.Forward(w.as(), "/herald.users.v1.Users/GetMyUser", nil)
 		wants(t, err, "UNAVAILABLE")
@@ -236,6 +237,30 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, err := w.gateway.GetMyUser(ctx, &usersv1.GetMyUserRequest{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who is gone: %v", err)
 	}
+}
+
+// A request under way when NATS goes is told so at once: its answer has no way to come.
+// What it began ends all the same, and the server need not wait to stop.
+func TestNATSGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	w := newWorld(t, users{get: g.pass})
+	answered := make(chan error, 1)
+	go func() {
+		_, err := w.get(w.as("ORG_OWNER"), "")
+		answered <- err
+	}()
+	<-g.entered
+	within(t, 5*time.Second, func() {
+		lost := w.server.Conn.StatusChanged(nats.RECONNECTING)
+		bus.Stop(w.g.Bus.Server.(*server.Server))
+		if f := wants(t, <-answered, "UNAVAILABLE"); f.RetryAfter == 0 {
+			t.Error("it does not say when to try again")
+		}
+		<-lost
+		g.Open()
+		w.server.Drain()
+	})
 }
 
 // gate lets requests in until it is opened.

@@ -171,25 +171,32 @@ func withMessage(ctx context.Context, m *nats.Msg) context.Context {
 // called puts the request's caller into the context, if its signature holds.
 func (s *Server) called(next endpoint.Endpoint) endpoint.Endpoint {
 	return func(ctx context.Context, request any) (any, error) {
-		header := ctx.Value(messageKey{}).(*nats.Msg).Header.Get(headerCaller)
-		c, err := s.Signer.Verify(header)
+		headers := ctx.Value(messageKey{}).(*nats.Msg).Header[headerCaller]
+		if len(headers) != 1 { // of two the wrong one could be believed
+			return nil, caller.ErrForged
+		}
+		c, err := s.Signer.Verify(headers[0])
 		if err != nil {
 			return nil, err
 		}
 		if c.Service == "" {
-			ctx = WithSigned(ctx, header)
+			ctx = WithSigned(ctx, headers[0])
 		}
 		return next(caller.With(ctx, c), request)
 	}
 }
 
-// Drain leaves the queue groups, then waits for the requests under way; where NATS
-// is away it gives up after 10 s.
+// Drain leaves the queue groups, then waits for the requests under way. Where NATS is
+// away there is nobody to leave; where it goes meanwhile, Drain gives up after 10 s.
 func (s *Server) Drain() {
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
 		sub.SetClosedHandler(func(string) { closed <- struct{}{} })
-		if sub.Drain() != nil {
+		leave := sub.Drain
+		if !s.Conn.IsConnected() {
+			leave = sub.Unsubscribe
+		}
+		if leave() != nil {
 			closed <- struct{}{}
 		}
 	}

@@ -191,8 +191,13 @@ func (s *system) startNATS() error {
 	if s.NATSListen == "" {
 		return nil
 	}
-	url := "nats://" + bus.Subscriber + ":" + bus.Password(s.ground.Keys, bus.Subscriber).Reveal() + "@" + s.nats.Addr().String()
-	return writeSecret(s.file("subscriber.url"), url+"\n")
+	return errors.Join(s.writeURL(bus.Subscriber), s.writeURL(bus.Operator))
+}
+
+// writeURL writes where and as whom a NATS user of this machine logs in.
+func (s *system) writeURL(user string) error {
+	u := url.URL{Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user, bus.Password(s.ground.Keys, user).Reveal())}
+	return writeSecret(s.file(user+".url"), u.String()+"\n")
 }
 
 // startInbox takes the mails unless the operator has a mail server.

@@ -3,9 +3,12 @@ package allinone
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"herald/shared/bus"
 	"herald/shared/secret"
 )
 
@@ -32,6 +35,25 @@ func parse(text, source string) (secret.Keys, error) {
 		return secret.Keys{}, fmt.Errorf("%s: %w", source, err)
 	}
 	return keys, nil
+}
+
+// Operator is where the operator logs in to the NATS of the instance whose files are in
+// DataDir.
+func (c Config) Operator() (bus.Address, error) {
+	file := filepath.Join(c.DataDir, bus.Operator+".url")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return bus.Address{}, fmt.Errorf("HERALD_NATS_URL is not set, and no `herald run` with a HERALD_NATS_LISTEN has been started in HERALD_DATA_DIR: %w", err)
+	}
+	if err != nil {
+		return bus.Address{}, err
+	}
+	u, err := url.Parse(strings.TrimSpace(string(text)))
+	if err != nil || u.Host == "" || u.User == nil { // the error would show the password
+		return bus.Address{}, fmt.Errorf("%s is not what `herald run` wrote", file)
+	}
+	password, _ := u.User.Password()
+	return bus.Address{URL: "nats://" + u.Host, User: u.User.Username(), Password: secret.NewText(password)}, nil
 }
 
 // writeSecret puts a text into a file that only its owner reads: whole or not at

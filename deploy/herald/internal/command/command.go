@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +23,18 @@ import (
 	"herald/shared/secret"
 )
 
-// New returns the command line.
-func New() *cobra.Command {
+// Main runs the command line until it is done or told to stop, and exits if it fails.
+func Main(more ...*cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal quits
+	err := root(more).ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "herald:", err)
+		os.Exit(1)
+	}
+}
+
+func root(more []*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "herald",
 		Short: "Herald is an identity platform: organizations, people, applications, and their logins",
@@ -32,14 +44,17 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(run(), gatewayOnly(), settings(), replay(), secrets(), health(), adminPAT())
+	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(), subscriberPassword())
+	root.AddCommand(more...)
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))
 	}
 	return root
 }
 
-func run() *cobra.Command {
+// Run returns the command that runs everything. It is not in every binary: it brings a
+// NATS server and an inbox along, a quarter of the size.
+func Run() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",

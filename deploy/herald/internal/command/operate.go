@@ -12,11 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"herald/deploy/herald/internal/allinone"
-	"herald/deploy/herald/internal/provision"
 	"herald/shared/boot"
 	"herald/shared/event"
 	"herald/shared/postgres"
 )
+
+// Settings lists the settings of all commands.
+func Settings() ([]boot.Setting, error) {
+	var all allinone.Services
+	return boot.Settings(append(all.Configs(), &allinone.Config{}, &single{}, &boot.Observe{})...)
+}
 
 func settings() *cobra.Command {
 	return &cobra.Command{
@@ -24,8 +29,7 @@ func settings() *cobra.Command {
 		Short: "List the settings, their defaults and what they mean",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var all allinone.Services
-			known, err := boot.Settings(append(all.Configs(), &allinone.Config{}, &single{}, &boot.Observe{})...)
+			known, err := Settings()
 			if err != nil {
 				return err
 			}
@@ -47,20 +51,24 @@ func settings() *cobra.Command {
 func replay() *cobra.Command {
 	var from int64
 	c := &cobra.Command{
-		Use:   "replay",
+		Use:   "replay SERVICE",
 		Short: "Publish a service's events again, after the stream was lost",
-		Long:  "Publish the events of the service whose database HERALD_DATABASE_URL names again, from a position on. The running service's relay does the work.",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var own single
-			if err := boot.Load(os.Environ(), &own, &boot.Observe{}); err != nil {
+		Long:  "Publish the events of a service, whose database is at HERALD_DATABASE_URL, again, from a position on. The running service's relay does the work.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			own, keys, err := loadKeys()
+			if err != nil {
+				return err
+			}
+			database, err := postgres.Own(own.Database, keys, args[0])
+			if err != nil {
 				return err
 			}
 			g, err := boot.NewTelemetry(c.Context(), boot.Observe{}, "replay", c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			pool, err := postgres.Open(c.Context(), own.Database, g.Traces)
+			pool, err := postgres.Open(c.Context(), database, g.Traces)
 			if err != nil {
 				return err
 			}
@@ -75,17 +83,6 @@ func replay() *cobra.Command {
 	}
 	c.Flags().Int64Var(&from, "from", 0, "position of the first event")
 	return c
-}
-
-func secrets() *cobra.Command {
-	return &cobra.Command{
-		Use:   "secrets DIR",
-		Short: "Write, once, what the containers of a compose project share",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return provision.Write(args[0], allinone.Names())
-		},
-	}
 }
 
 const healthLimit = 2 * time.Second

@@ -1,16 +1,21 @@
-// Package provision writes, once, the secrets that the containers of a compose
-// project share: the master key, the users of NATS with their permissions, and the
-// roles and databases of Postgres. Everything but the master key is derived from it.
+// Package provision prepares what the containers of a compose project stand on: the
+// secrets that they share, the users of NATS with their permissions, and the folders
+// of containers that are nobody special. It runs at every start, so that an upgrade
+// finds what it needs beside what is kept. Everything but the master key and the
+// password of Postgres's superuser is derived.
 package provision
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"herald/shared/bus"
 	"herald/shared/postgres"
@@ -20,20 +25,26 @@ import (
 // Files are what Write makes, below its directory, by who reads them: services,
 // NATS and Postgres each mount their own folder only.
 const (
-	masterKey  = "keys/master.key"
-	natsUsers  = "nats/users.conf"
-	subscriber = "keys/subscriber.password"
-	adminPass  = "postgres/password"
-	roles      = "postgres/10-roles.sql"
-	firstStart = "first-start"
+	masterKey = "keys/master.key"
+	natsUsers = "nats/users.conf"
+	adminPass = "postgres/password"
+	adminURL  = "postgres/admin.url"
 )
 
-// user is whom the containers of services run as; Dockerfile says the same.
+// user is whom containers run as, but for Postgres; Dockerfile and docker-compose.yml
+// say the same.
 const user = 65532
 
-// Write makes what is missing. The folders are volumes of their own: whoever can
-// read one may read all in it, so that containers need no common user.
-func Write(dir string, services []string) error {
+// folders are written by that user: the first token, streams, mails.
+var folders = []string{"first-start", "streams", "mails"}
+
+// Write makes what is missing, and the users of NATS anew when contracts or keys have
+// changed. The folders are volumes of their own: whoever can read one may read all in
+// it, so that containers need no common user.
+func Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
 	key, err := keep(filepath.Join(dir, masterKey), secret.NewKeyText())
 	if err != nil {
 		return err
@@ -42,46 +53,107 @@ func Write(dir string, services []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", masterKey, err)
 	}
+	password, err := keep(filepath.Join(dir, adminPass), randomPassword()+"\n")
+	if err != nil {
+		return err
+	}
 	users, err := natsConfig(keys)
 	if err != nil {
 		return err
 	}
+	return errors.Join(
+		refresh(filepath.Join(dir, adminURL), superuser(strings.TrimSpace(password))),
+		refresh(filepath.Join(dir, natsUsers), users),
+		giveFolders(dir),
+	)
+}
+
+// Databases gives every service its role and database, also those that a new version
+// has brought. admin is a superuser, or may create databases and roles.
+func Databases(ctx context.Context, admin secret.Text, keys secret.Keys, services []string) error {
+	errs := make([]error, len(services))
+	var all sync.WaitGroup
+	for i, s := range services {
+		all.Go(func() { _, errs[i] = postgres.Provision(ctx, admin, keys, s) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func randomPassword() string {
 	var random [16]byte
 	rand.Read(random[:])
-	for file, text := range map[string]string{
-		natsUsers:  users,
-		subscriber: bus.Password(keys, bus.Subscriber).Reveal() + "\n",
-		adminPass:  hex.EncodeToString(random[:]) + "\n",
-		roles:      roleSQL(keys, services),
-	} {
-		if _, err := keep(filepath.Join(dir, file), text); err != nil {
+	return hex.EncodeToString(random[:])
+}
+
+// superuser is where docker-compose.yml has its Postgres.
+func superuser(password string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", password), Host: "postgres:5432", Path: "/postgres", RawQuery: "sslmode=disable"}
+	return u.String() + "\n"
+}
+
+// giveFolders makes folders for the containers' user. A developer's own run, without
+// root's rights, is that user itself.
+func giveFolders(dir string) error {
+	for _, name := range folders {
+		folder := filepath.Join(dir, name)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+		if os.Geteuid() != 0 {
+			continue
+		}
+		if err := os.Chown(folder, user, user); err != nil {
 			return err
 		}
 	}
-	// The users service writes the first token here.
-	if err := os.MkdirAll(filepath.Join(dir, firstStart), 0o700); err != nil {
-		return err
-	}
-	return os.Chown(filepath.Join(dir, firstStart), user, user)
+	return nil
 }
 
 // keep writes a file unless it is there, and answers with what it holds.
 func keep(file, text string) (string, error) {
 	held, err := os.ReadFile(file)
-	if err == nil {
-		return string(held), nil
+	if errors.Is(err, os.ErrNotExist) {
+		return text, replace(file, text)
 	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return "", err
+	return string(held), err
+}
+
+// refresh writes a file unless it holds that text.
+func refresh(file, text string) error {
+	held, err := os.ReadFile(file)
+	if err == nil && string(held) == text {
+		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	// Renamed when it is whole: a container that was killed leaves no half secret.
-	if err := os.WriteFile(file+".new", []byte(text), 0o444); err != nil {
-		return "", err
+	return replace(file, text)
+}
+
+// replace puts a text into a file, whole or not at all, and on the disk: databases
+// whose master key is lost cannot be read.
+func replace(file, text string) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	return text, os.Rename(file+".new", file)
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // natsConfig is the authorization block of nats-server's configuration.
@@ -115,16 +187,4 @@ func quoted(subjects []string) string {
 		all[i] = fmt.Sprintf("%q", s)
 	}
 	return strings.Join(all, ", ")
-}
-
-// roleSQL runs when Postgres makes its data directory. Names and passwords are ours
-// and need no quoting.
-func roleSQL(keys secret.Keys, services []string) string {
-	var b strings.Builder
-	for _, s := range services {
-		name := postgres.Name(s)
-		fmt.Fprintf(&b, "create role %[1]s login password '%[2]s';\ncreate database %[1]s owner %[1]s template template0 encoding 'UTF8';\nrevoke connect, temporary on database %[1]s from public;\n",
-			name, postgres.Password(keys, s).Reveal())
-	}
-	return b.String()
 }

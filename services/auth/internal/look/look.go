@@ -12,9 +12,11 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"log/slog"
 	"net/http"
+	"time"
 
-	"golang.org/x/text/language"
+	textv1 "herald/shared/gen/herald/text/v1"
 )
 
 var (
@@ -33,28 +35,23 @@ func Body(files fs.FS, names ...string) *template.Template {
 	return template.Must(template.Must(frame.Clone()).ParseFS(files, names...))
 }
 
-// Look writes pages in the languages that their texts exist in.
+// Look writes pages in the languages that their texts exist in and that text allows.
 type Look struct {
-	matcher  language.Matcher
-	tags     []string
-	catalogs map[string]texts
-	policy   string
+	languages *languages
+	catalogs  map[string]texts
+	policy    string
 }
 
-// New reads the texts. It fails for a default language that has none; readers whose
-// browsers ask for no supported language get that one.
-func New(defaultLanguage string) (*Look, error) {
+// New reads the texts of pages. The service text is asked for the languages while pages
+// are written, so it may come later, and go.
+func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look, error) {
 	catalogs, err := readTexts()
-	if err != nil {
-		return nil, err
-	}
-	m, tags, err := matcher(catalogs, defaultLanguage)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(style))
 	return &Look{
-		matcher: m, tags: tags, catalogs: catalogs,
+		languages: newLanguages(catalogs, text, now, log), catalogs: catalogs,
 		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 			base64.StdEncoding.EncodeToString(sum[:])),
 	}, nil
@@ -75,8 +72,8 @@ type Page struct {
 
 // Write answers with a page in the language that the browser asks for.
 func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
-	_, i := language.MatchStrings(l.matcher, r.Header.Get("Accept-Language"))
-	v := view{Page: p, texts: l.catalogs[l.tags[i]], Language: l.tags[i], Style: template.CSS(style)}
+	tag := l.languages.reader(r)
+	v := view{Page: p, texts: l.catalogs[tag], Language: tag, Style: template.CSS(style)}
 	var out bytes.Buffer
 	if err := p.Body.Execute(&out, v); err != nil {
 		panic(err) // a template that asks for a text that is not there; it ends as an internal fault

@@ -25,6 +25,9 @@ func catalogs(t *testing.T) map[string]texts {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	found := catalogs(t)
+	if got := strings.Join(slices.Sorted(maps.Keys(found)), " "); got != "bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh" {
+		t.Errorf("there are pages in %s", got)
+	}
 	want := slices.Sorted(maps.Keys(found["en"]))
 	seen := map[string]string{}
 	for tag, catalog := range found {
@@ -39,7 +42,7 @@ func TestTexts(t *testing.T) {
 				t.Errorf("%s %s: %q", tag, key, text)
 			}
 			if key == "direction" || key == "code" {
-				continue // the same in many languages
+				continue // one word, the same in many languages
 			}
 			if other := seen[key+text]; other != "" {
 				t.Errorf("%s and %s: %s is %q in both", tag, other, key, text)

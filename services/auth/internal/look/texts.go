@@ -4,11 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-
-	"golang.org/x/text/language"
 )
 
 // catalogFiles holds a file per language, named by its tag, with the texts by key.
@@ -38,23 +34,4 @@ func readTexts() (map[string]texts, error) {
 		found[tag] = t
 	}
 	return found, nil
-}
-
-// matcher chooses among the languages of the texts, whose tags it answers with. The
-// default language is the first, on which a matcher falls back.
-func matcher(catalogs map[string]texts, defaultLanguage string) (language.Matcher, []string, error) {
-	tags := slices.Sorted(maps.Keys(catalogs))
-	_, first, confidence := language.NewMatcher(parse(tags)).Match(language.Make(defaultLanguage))
-	if confidence == language.No {
-		return nil, nil, fmt.Errorf("there are no pages in the default language %q, only in %s", defaultLanguage, strings.Join(tags, ", "))
-	}
-	tags[0], tags[first] = tags[first], tags[0]
-	return language.NewMatcher(parse(tags)), tags, nil
-}
-
-func parse(tags []string) (parsed []language.Tag) {
-	for _, tag := range tags {
-		parsed = append(parsed, language.Make(tag))
-	}
-	return parsed
 }

@@ -7,16 +7,20 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/mail"
 	"herald/services/notification/internal/store"
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
 )
 
 // Notifications implements the contract.
 type Notifications struct {
-	notificationv1.UnimplementedNotificationsServer
 	Store store.Store
+	Users usersv1.UsersClient
+	// Mails sends what is asked for here.
+	Mails *mail.Sender
 	// MaxLimit is the largest page of a list.
 	MaxLimit int64
 }

@@ -13,7 +13,7 @@ const (
 	longest  = time.Hour
 	// longestAway holds while no mail can be sent at all: nobody is to wait long once
 	// that is mended, and meanwhile the sender bounds the tries.
-	longestAway = 30 * time.Second
+	longestAway = 15 * time.Second
 )
 
 // Claim is a notification that one notifier has for as long as its lease lasts. The
@@ -36,10 +36,14 @@ type Verdict struct {
 	Pause time.Duration
 	// Reply is what the mail server said, or what went wrong on the way to it.
 	Reply string
+	// Code is the mail server's reply code; 0 without one.
+	Code int
 }
 
 // Hopeless tells that the mail must not be sent again, whatever happens.
-func (c Claim) Hopeless() bool { return c.Unanswered >= maxUncertain }
+func (c Claim) Hopeless() bool {
+	return c.Unanswered >= maxUncertain || c.Kind == Test && c.Fence > 1
+}
 
 // Delivered is for a mail that the server took.
 func (c Claim) Delivered() Verdict { return Verdict{State: Sent, Attempt: Sent} }
@@ -49,7 +53,7 @@ func (c Claim) Refused() Verdict { return Verdict{State: c.end(), Attempt: Faile
 
 // Deferred is for a mail that was not accepted now; away says that none would have been.
 func (c Claim) Deferred(now time.Time, away bool) Verdict {
-	if c.expired(now) {
+	if c.last(now) {
 		return Verdict{State: c.end(), Attempt: Failed}
 	}
 	return Verdict{State: Retrying, Attempt: Retrying, Pause: c.pause(now, away)}
@@ -57,7 +61,7 @@ func (c Claim) Deferred(now time.Time, away bool) Verdict {
 
 // Unheard is for a mail whose final dot got no answer: it is sent once more.
 func (c Claim) Unheard(now time.Time) Verdict {
-	if c.Unanswered+1 >= maxUncertain || c.expired(now) {
+	if c.Unanswered+1 >= maxUncertain || c.last(now) {
 		return Verdict{State: Uncertain, Attempt: Uncertain}
 	}
 	return Verdict{State: Retrying, Attempt: Uncertain, Pause: c.pause(now, false)}
@@ -72,8 +76,13 @@ func (c Claim) Unasked(now time.Time) Verdict {
 // Released is for a mail that its notifier gives back to the others.
 func (c Claim) Released() Verdict { return Verdict{State: Retrying} }
 
-// Ended is for a hopeless mail.
-func (c Claim) Ended() Verdict { return Verdict{State: c.end()} }
+// Ended is for a hopeless mail. A test mail comes here when its notifier died.
+func (c Claim) Ended() Verdict {
+	if c.Unanswered > 0 {
+		return Verdict{State: Uncertain}
+	}
+	return Verdict{State: Failed, Attempt: Failed, Reply: "the notifier ended before it tried the mail"}
+}
 
 // end never says Failed of a mail that may have been delivered.
 func (c Claim) end() State {
@@ -83,7 +92,10 @@ func (c Claim) end() State {
 	return Failed
 }
 
-func (c Claim) expired(now time.Time) bool { return now.Sub(c.CreatedAt) >= patience }
+// last tells that no try may follow.
+func (c Claim) last(now time.Time) bool {
+	return c.Kind == Test || now.Sub(c.CreatedAt) >= patience
+}
 
 // pause grows with the mail's age: the times of the tries form a geometric series.
 func (c Claim) pause(now time.Time, away bool) time.Duration {

@@ -45,13 +45,13 @@ func TestVerdicts(t *testing.T) {
 		{"deferred", 1, young, domain.Retrying, domain.Retrying, 30 * time.Second},
 		{"deferred", 0, old, domain.Failed, domain.Failed, 0},
 		{"deferred", 1, old, domain.Uncertain, domain.Failed, 0},
-		{"away", 0, time.Hour, domain.Retrying, domain.Retrying, 30 * time.Second},
+		{"away", 0, time.Hour, domain.Retrying, domain.Retrying, 15 * time.Second},
 		{"away", 0, old, domain.Failed, domain.Failed, 0},
 		{"unheard", 0, young, domain.Retrying, domain.Uncertain, 30 * time.Second},
 		{"unheard", 1, young, domain.Uncertain, domain.Uncertain, 0},
 		{"unheard", 0, old, domain.Uncertain, domain.Uncertain, 0},
-		{"unasked", 0, young, domain.Retrying, 0, 30 * time.Second},
-		{"unasked", 1, 10 * old, domain.Retrying, 0, 30 * time.Second},
+		{"unasked", 0, young, domain.Retrying, 0, 15 * time.Second},
+		{"unasked", 1, 10 * old, domain.Retrying, 0, 15 * time.Second},
 		{"released", 0, young, domain.Retrying, 0, 0},
 		{"ended", 2, young, domain.Uncertain, 0, 0},
 	} {
@@ -63,6 +63,36 @@ func TestVerdicts(t *testing.T) {
 	for unanswered, hopeless := range []bool{false, false, true, true} {
 		if claim(unanswered).Hopeless() != hopeless {
 			t.Errorf("after %d without an answer: hopeless is %t", unanswered, !hopeless)
+		}
+	}
+}
+
+// A test mail is tried once, whatever comes of it.
+func TestTestMailIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	tried := func(fence int64, unanswered int) domain.Claim {
+		return domain.Claim{Notification: domain.Notification{Kind: domain.Test, CreatedAt: made}, Fence: fence, Unanswered: unanswered}
+	}
+	if c := tried(1, 0); c.Hopeless() || c.Deferred(made, true) != (domain.Verdict{State: domain.Failed, Attempt: domain.Failed}) ||
+		c.Unheard(made) != (domain.Verdict{State: domain.Uncertain, Attempt: domain.Uncertain}) {
+		t.Errorf("%+v, %+v", c.Deferred(made, true), c.Unheard(made))
+	}
+	if c := tried(2, 0); !c.Hopeless() || c.Ended().State != domain.Failed || c.Ended().Attempt != domain.Failed || c.Ended().Reply == "" {
+		t.Errorf("its notifier died before the mark: %+v", c.Ended())
+	}
+	if c := tried(2, 1); !c.Hopeless() || c.Ended() != (domain.Verdict{State: domain.Uncertain}) {
+		t.Errorf("its notifier died after the mark: %+v", c.Ended())
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[domain.State][2]bool{
+		domain.Queued: {true, false}, domain.Sending: {false, false}, domain.Sent: {false, false},
+		domain.Retrying: {true, false}, domain.Failed: {false, true}, domain.Uncertain: {false, true},
+	} {
+		if got := [2]bool{state.Waits(), state.GivenUp()}; got != want {
+			t.Errorf("state %d: waits, given up: %v", state, got)
 		}
 	}
 }

@@ -5,13 +5,30 @@ package domain
 import (
 	"errors"
 	"time"
+
+	"herald/shared/fault"
 )
 
 // ErrLost says that the lease of a mail ran out and another notifier has it.
 var ErrLost = errors.New("another notifier has this mail")
 
-// Init is the kind of the initialize-user mail.
-const Init = "init"
+// Faults of requests for mails.
+var (
+	ErrNotFound    = fault.New(fault.NotFound, "NOTIFICATION_NOT_FOUND", "Notification not found")
+	ErrTest        = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE", "A test mail is sent once; POST /admin/v1/mail/_test sends another one")
+	ErrRecipient   = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, at most 254 characters").On("recipient", "is not an e-mail address")
+	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_MISSING", "The caller has no e-mail address: name one in recipient").On("recipient", "is missing")
+)
+
+// The kinds of mails.
+const (
+	// Init, VerifyEmail and PasswordReset bring a code, which users hands out.
+	Init          = "init"
+	VerifyEmail   = "verifyemail"
+	PasswordReset = "passwordreset"
+	// Test shows whether mails can be sent. It is tried once, and asks users for nothing.
+	Test = "test"
+)
 
 // State is where a notification, or an attempt to deliver it, stands.
 type State int16
@@ -28,9 +45,15 @@ const (
 	Uncertain
 )
 
-// Notification is a mail that an event asked for, and what became of it.
+// Waits tells a mail that is still to be sent from one under way and one that has ended.
+func (s State) Waits() bool { return s == Queued || s == Retrying }
+
+// GivenUp tells a mail that ended without being known to be delivered.
+func (s State) GivenUp() bool { return s == Failed || s == Uncertain }
+
+// Notification is a mail that an event or an administrator asked for, and what became of it.
 type Notification struct {
-	// ID is the event's.
+	// ID is the event's, if there was one.
 	ID        string
 	OrgID     string
 	UserID    string

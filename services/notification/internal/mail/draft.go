@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"strconv"
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/shared/render"
 	"herald/services/notification/internal/send"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/render"
 )
 
 // obsolete is the fault of users for a mail whose code was used or replaced.
@@ -25,17 +23,33 @@ const prepareTime = 10 * time.Second
 // was set up differently since.
 type draft struct {
 	From      string `json:"from"`
+	ReplyTo   string `json:"replyTo,omitempty"`
 	To        string `json:"to"`
 	MessageID string `json:"messageId"`
 	Language  string `json:"language"`
 	render.Rendered
 }
 
-// prepare asks for the code, which is the same each time, and makes the draft, or takes
-// the one that was sent before. The claim learns recipient, language and draft.
-func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
+// prepare makes what is sent. The claim learns recipient, language and draft.
+func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (send.Mail, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
+	if c.Kind == domain.Test {
+		return s.prepareTest(c)
+	}
+	d, code, err := s.prepareCoded(ctx, c)
+	if err != nil {
+		return send.Mail{}, err
+	}
+	if d.Rendered, err = d.Fill(code); err != nil {
+		return send.Mail{}, err
+	}
+	return d.mail(c), nil
+}
+
+// prepareCoded asks for the code, which is the same each time, and makes the draft, or
+// takes the one that was sent before.
+func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
 	m, err := s.Users.PrepareMail(ctx, &usersv1.PrepareMailRequest{NotificationId: c.ID, UserId: c.UserID})
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask users: %w", err)
@@ -50,51 +64,28 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (d draft, code st
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask text: %w", err)
 	}
-	d = draft{From: s.From, To: m.Recipient, MessageID: c.ID + "@" + s.Domain, Language: t.Language}
-	c.Recipient, c.Language = d.To, d.Language
-	if d.Rendered, err = s.message(c, m, t).Render(); err != nil {
+	c.Recipient, c.Language = m.Recipient, t.Language
+	rendered, err := render.Mail{
+		PublicURL: s.PublicURL, Kind: c.Kind, UserID: c.UserID, Reader: m, Text: t.CustomText, Language: t.Language,
+	}.Render()
+	if err != nil {
 		return draft{}, "", err
 	}
-	c.Rendered, err = json.Marshal(d)
+	d, err = s.draft(c, rendered)
 	return d, m.Code, err
 }
 
-func (s *Sender) message(c *domain.Claim, m *usersv1.PrepareMailResponse, t *textv1.ResolveMessageTextResponse) render.Message {
-	text := t.GetCustomText()
-	values := values(c, m)
-	return render.Message{
-		Texts: render.Texts{
-			Title: text.GetTitle(), PreHeader: text.GetPreHeader(), Subject: text.GetSubject(), Greeting: text.GetGreeting(),
-			Text: text.GetText(), ButtonText: text.GetButtonText(), FooterText: text.GetFooterText(),
-		},
-		Language: t.Language,
-		Link: s.PublicURL + "/ui/login/user/init?userID=" + url.QueryEscape(c.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.OrgId) +
-			"&passwordset=" + strconv.FormatBool(m.PasswordSet),
-		Value: func(name string) string { return values[name] },
-	}
+func (s *Sender) draft(c *domain.Claim, r render.Rendered) (d draft, err error) {
+	d = draft{From: s.From, ReplyTo: s.ReplyTo, To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language, Rendered: r}
+	c.Rendered, err = json.Marshal(d)
+	return d, err
 }
 
-// values are the placeholders' (see herald/shared/placeholder). A user has one login name.
-func values(c *domain.Claim, m *usersv1.PrepareMailResponse) map[string]string {
-	const readable = "2006-01-02 15:04 UTC"
-	return map[string]string{
-		"FirstName": m.FirstName, "LastName": m.LastName, "NickName": m.NickName, "DisplayName": m.DisplayName,
-		"UserName": m.UserName, "LoginName": m.UserName, "LoginNames": m.UserName, "PreferredLoginName": m.UserName,
-		"LastEmail": m.Recipient, "VerifiedEmail": m.VerifiedEmail, "LastPhone": m.LastPhone, "VerifiedPhone": m.VerifiedPhone,
-		"UserID": c.UserID, "OrgID": m.OrgId, "OrgName": m.OrgName,
-		"CreationDate": m.CreationDate.AsTime().Format(readable), "ChangeDate": m.ChangeDate.AsTime().Format(readable),
-		"Expiry": m.Expiry.AsTime().Format(readable),
-	}
-}
-
-// mail is what is sent; its date and boundary derive from the notification.
-func (d draft) mail(c *domain.Claim, code string) (send.Mail, error) {
-	filled, err := d.Fill(code)
-	if err != nil {
-		return send.Mail{}, err
-	}
+// mail is a draft whose code was filled in; its date and boundary derive from the
+// notification.
+func (d draft) mail(c *domain.Claim) send.Mail {
 	return send.Mail{
-		MessageID: d.MessageID, From: d.From, To: d.To, Subject: filled.Subject, Text: filled.Text, HTML: filled.HTML,
+		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text, HTML: d.HTML,
 		Language: d.Language, Date: c.CreatedAt, Seed: c.ID,
-	}, nil
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 )
 
@@ -19,7 +20,8 @@ const (
 type loop struct {
 	*Sender
 	work context.Context // the workers'
-	held map[store.Hold]bool
+	// held are the mails under way, with what to close at the end of one that somebody waits for.
+	held map[store.Hold]chan struct{}
 	done chan result
 	gate gate
 }
@@ -28,17 +30,14 @@ type loop struct {
 // when to look again. A worker that finishes makes the loop look earlier.
 func (l *loop) dispatch(ctx context.Context) time.Duration {
 	room := l.gate.room(workers - len(l.held))
-	if room == 0 {
+	if room <= 0 { // less than none where somebody waits for mails
 		return l.Times.Tick
 	}
 	query, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	claims, err := l.Store.Claim(query, room, l.Times.Lease)
 	for _, c := range claims {
-		hold := store.Hold{ID: c.ID, Fence: c.Fence}
-		l.held[hold] = true
-		l.gate.started(hold)
-		go func() { l.done <- l.send(l.work, c) }()
+		l.gate.started(l.start(c, nil))
 	}
 	if err == nil && len(claims) == room {
 		return l.Times.Tick
@@ -52,6 +51,14 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 		next = l.Times.Tick
 	}
 	return max(next, breath)
+}
+
+// start gives a mail a worker of its own, which closes ended, if there is one, through finished.
+func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
+	hold := store.Hold{ID: c.ID, Fence: c.Fence}
+	l.held[hold] = ended
+	go func() { l.done <- l.send(l.work, c) }()
+	return hold
 }
 
 func (l *loop) renew(ctx context.Context) {
@@ -72,10 +79,13 @@ func (l *loop) renew(ctx context.Context) {
 // finished takes a worker's report, and says once when mails begin to wait and when
 // they no longer have to.
 func (l *loop) finished(ctx context.Context, r result) {
+	if ended := l.held[r.hold]; ended != nil {
+		close(ended)
+	}
 	delete(l.held, r.hold)
 	switch l.gate.finished(r, l.Times) {
 	case closed:
-		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.verdict.Reply)
+		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.why)
 	case opened:
 		l.Log.InfoContext(ctx, "mails are sent again")
 	}

@@ -34,6 +34,8 @@ type Times struct {
 	Probe, MaxProbe time.Duration
 	// Grace is how long mails under way may finish at the stop.
 	Grace time.Duration
+	// Trial is how long the relay may take up to the final dot of a mail that somebody waits for.
+	Trial time.Duration
 	// Spread scatters the pauses before the next tries of mails that failed together.
 	Spread func(time.Duration) time.Duration
 }
@@ -41,7 +43,7 @@ type Times struct {
 // UsualTimes are the periods of a running system.
 func UsualTimes() Times {
 	return Times{
-		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second, Grace: 10 * time.Second,
+		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second, Grace: 10 * time.Second, Trial: 15 * time.Second,
 		Spread: func(d time.Duration) time.Duration { return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) },
 	}
 }
@@ -52,8 +54,8 @@ type Sender struct {
 	Users usersv1.UsersClient
 	Text  textv1.TextClient
 	Relay *send.Relay
-	// From is the sender of every mail.
-	From string
+	// From is the sender of every mail, ReplyTo where its answers go; empty for From.
+	From, ReplyTo string
 	// PublicURL begins the links, without a slash at its end; Domain ends the Message-IDs.
 	PublicURL, Domain string
 	Now               func() time.Time
@@ -63,6 +65,8 @@ type Sender struct {
 	Times Times
 	// News holds a signal as soon as something was queued.
 	News chan struct{}
+	// Trials takes the mails that somebody waits for.
+	Trials chan Trial
 }
 
 // NewCounter makes Mails.
@@ -85,7 +89,7 @@ func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
-	l := loop{Sender: s, work: work, held: map[store.Hold]bool{}, done: make(chan result)}
+	l := loop{Sender: s, work: work, held: map[store.Hold]chan struct{}{}, done: make(chan result)}
 	tick := time.NewTicker(s.Times.Tick)
 	defer tick.Stop()
 	next := time.NewTimer(l.dispatch(ctx))
@@ -95,6 +99,8 @@ func (s *Sender) Run(ctx context.Context) {
 		case <-ctx.Done():
 			continue
 		case <-s.News:
+		case t := <-s.Trials:
+			l.start(t.claim, t.ended)
 		case <-next.C:
 		case r := <-l.done:
 			l.finished(ctx, r)

@@ -7,11 +7,22 @@ import (
 	"runtime/debug"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/send"
 	"herald/services/notification/internal/store"
+	"herald/shared/caller"
 	"herald/shared/fault"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/rpc"
+)
+
+// unwanted is the outcome of a mail that users finds obsolete, unmade the reply of one that
+// cannot be made of what users and text say.
+const (
+	unwanted = "obsolete"
+	unmade   = "the mail could not be prepared"
 )
 
 // way is what a try learned about the way to the mailbox.
@@ -28,7 +39,9 @@ type result struct {
 	hold    store.Hold
 	verdict domain.Verdict
 	outcome string
-	way     way
+	// why is the verdict's reply as a log may hold it.
+	why string
+	way way
 	// theirs: another notifier has the mail, or is about to; there is nothing to record.
 	theirs bool
 }
@@ -54,19 +67,25 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 		}
 	}()
 	if c.Hopeless() {
-		return result{verdict: c.Ended(), outcome: send.Uncertain.String()}
+		return result{verdict: c.Ended(), outcome: send.Uncertain.String(), why: "its notifier ended before the mail relay answered"}
 	}
-	d, code, err := s.prepare(ctx, c)
+	mail, err := s.prepare(ctx, c)
 	if err != nil {
 		return s.unprepared(ctx, c, err)
 	}
-	mail, err := d.mail(c, code)
-	if err != nil {
-		return s.unprepared(ctx, c, err)
+	relayed := ctx
+	if c.Kind == domain.Test {
+		var cancel context.CancelFunc
+		relayed, cancel = context.WithTimeout(ctx, s.Times.Trial)
+		defer cancel()
 	}
-	return s.judge(ctx, c, s.Relay.Send(ctx, mail, func(ctx context.Context) error {
+	r = s.judge(ctx, c, s.Relay.Send(relayed, mail, func(ctx context.Context) error {
 		return s.Store.Mark(ctx, *c, s.Now(), s.Times.Lease)
 	}))
+	if relayed.Err() != nil {
+		r.way = unknown
+	}
+	return r
 }
 
 // unprepared is the result of a mail that did not get as far as the relay.
@@ -74,26 +93,26 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	r.outcome = "unprepared"
 	switch f := fault.From(err); {
 	case f.ID == obsolete:
-		r.outcome, r.verdict = "obsolete", c.Refused()
+		r.outcome, r.verdict = unwanted, c.Refused()
 		r.verdict.Reply = "no longer wanted: its code was used or replaced"
 	case ctx.Err() != nil:
 		r.verdict = c.Released()
 	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:
 		r.verdict, r.way = c.Unasked(s.Now()), blocked
-		r.verdict.Reply = err.Error()
+		r.why = err.Error()
 	case f.Code == fault.Deadline: // perhaps for this mail alone
 		r.verdict = c.Unasked(s.Now())
 	default:
 		s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
 		r.verdict = c.Deferred(s.Now(), false)
-		r.verdict.Reply = "the mail could not be prepared"
+		r.verdict.Reply, r.why = unmade, unmade
 	}
 	return r
 }
 
 // judge is the result of a mail that the relay was asked to take.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent send.Result) result {
-	r := result{outcome: sent.Outcome.String(), way: clear}
+	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: clear}
 	switch sent.Outcome {
 	case send.Sent:
 		r.verdict = c.Delivered()
@@ -112,8 +131,19 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent send.Result) r
 			r.way = blocked
 		}
 	}
-	r.verdict.Reply = sent.Reply
+	r.verdict.Reply, r.verdict.Code = sent.Reply, sent.Code
 	return r
+}
+
+// news is the event of a mail that is given up; nil for one that is not, or that nobody
+// wants any more.
+func (r result) news(c domain.Claim) proto.Message {
+	if r.theirs || r.outcome == unwanted || !r.verdict.State.GivenUp() {
+		return nil
+	}
+	return &notificationv1.MailFailed{
+		UserId: c.UserID, Kind: c.Kind, State: notificationv1.NotificationState(r.verdict.State), ReplyCode: int32(r.verdict.Code),
+	}
 }
 
 // recordTime is how long an answer of the relay is kept for a database that is away:
@@ -123,8 +153,13 @@ const recordTime = 30 * time.Second
 func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
+	ctx = caller.With(ctx, caller.Caller{Service: "notification"})
+	news := r.news(c)
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		err := s.Store.Settle(ctx, c, r.verdict, s.Now())
+		err := s.Store.Settle(ctx, c, r.verdict, news)
+		if err == nil && news != nil {
+			s.Log.WarnContext(ctx, "a mail is given up", "notification", c.ID, "kind", c.Kind, "code", r.verdict.Code, "reason", r.why)
+		}
 		if err == nil || errors.Is(err, domain.ErrLost) {
 			return
 		}

@@ -46,9 +46,9 @@ func parseAddress(text string) (string, error) {
 	return local + "@" + domain, nil
 }
 
-// parseSender takes an address for the From of every mail; it may have a display name, as in
-// "Herald <no-reply@example.com>".
-func parseSender(text string) (*netmail.Address, error) {
+// parseMailbox takes an address for the From and Reply-To of every mail; it may have a display
+// name, as in "Herald <no-reply@example.com>".
+func parseMailbox(text string) (*netmail.Address, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, errors.New("the address has control characters")
 	}

@@ -20,8 +20,8 @@ import (
 type Mail struct {
 	// MessageID is written without angle brackets, such as "0193…@id.example.com".
 	MessageID string
-	// From is "name@example.com" or "Display name <name@example.com>", ReplyTo and To an address
-	// alone; ReplyTo may be empty.
+	// From and ReplyTo are "name@example.com" or "Display name <name@example.com>", To is an
+	// address alone; ReplyTo may be empty.
 	From, ReplyTo, To string
 	// Subject is one line. Text and HTML are the two parts, in UTF-8.
 	Subject, Text, HTML string
@@ -42,7 +42,7 @@ type envelope struct {
 
 // build checks every field that becomes a header, so that none can hold a second one.
 func (m Mail) build() (envelope, error) {
-	from, err := parseSender(m.From)
+	from, err := parseMailbox(m.From)
 	if err != nil {
 		return envelope{}, fmt.Errorf("sender: %w", err)
 	}
@@ -58,12 +58,12 @@ func (m Mail) build() (envelope, error) {
 	msg.SetAddrHeaderFromMailAddress(gomail.HeaderTo, &netmail.Address{Address: to})
 	foreign := from.Address + to
 	if m.ReplyTo != "" {
-		replyTo, err := parseAddress(m.ReplyTo)
+		replyTo, err := parseMailbox(m.ReplyTo)
 		if err != nil {
 			return envelope{}, fmt.Errorf("reply address: %w", err)
 		}
-		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, &netmail.Address{Address: replyTo})
-		foreign += replyTo
+		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, replyTo)
+		foreign += replyTo.Address
 	}
 	msg.SetMessageIDWithValue(m.MessageID)
 	msg.SetDateWithValue(m.Date.UTC())

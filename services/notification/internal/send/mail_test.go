@@ -16,7 +16,7 @@ func sample() Mail {
 	return Mail{
 		MessageID: "0193a1b2@id.example.com",
 		From:      "Herald Grüße <no-reply@example.com>",
-		ReplyTo:   "help@example.com",
+		ReplyTo:   "Hilfe für alle <help@example.com>",
 		To:        "ada@example.com",
 		Subject:   "Konto für Ada einrichten",
 		Text:      "Grüße, Ada\n.\n" + strings.Repeat("long ", 300) + "\n\nhttps://id.example.com/?a=1&code=K7MPX4RD\n",
@@ -69,7 +69,7 @@ func TestMailReadsBack(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Message-Id": "<0193a1b2@id.example.com>", "Date": "Fri, 30 Jan 2026 13:05:06 +0000", "To": "<ada@example.com>",
-		"Reply-To": "<help@example.com>", "Auto-Submitted": "auto-generated", "Content-Language": "de", "Mime-Version": "1.0",
+		"Reply-To": "=?utf-8?q?Hilfe_f=C3=BCr_alle?= <help@example.com>", "Auto-Submitted": "auto-generated", "Content-Language": "de", "Mime-Version": "1.0",
 		"From": "=?utf-8?q?Herald_Gr=C3=BC=C3=9Fe?= <no-reply@example.com>",
 	} {
 		if value := got.Header[name]; len(value) != 1 || value[0] != want {
@@ -108,6 +108,7 @@ func TestBuildRefuses(t *testing.T) {
 		"encoded line break":      func(m *Mail) { m.From = "=?utf-8?q?A=0D=0AB?= <a@example.com>" },
 		"no sender":               func(m *Mail) { m.From = "" },
 		"long name":               func(m *Mail) { m.From = strings.Repeat("A", 201) + " <a@example.com>" },
+		"reply with a header":     func(m *Mail) { m.ReplyTo = "A\r\nBcc: b@example.com\r\nX: <a@example.com>" },
 		"reply list":              func(m *Mail) { m.ReplyTo = "a@example.com;b@example.com" },
 		"subject with a header":   func(m *Mail) { m.Subject = "x\r\nBcc: b@example.com" },
 		"subject with a bare LF":  func(m *Mail) { m.Subject = "x\nBcc: b@example.com" },
@@ -125,8 +126,8 @@ func TestBuildRefuses(t *testing.T) {
 			t.Errorf("%s: built\n%s", name, e.data)
 		}
 	}
-	if CheckSender(sample().From) != nil || CheckSender("a@example.com, b@example.com") == nil {
-		t.Error("CheckSender and build disagree")
+	if CheckMailbox(sample().From) != nil || CheckMailbox("a@example.com, b@example.com") == nil {
+		t.Error("CheckMailbox and build disagree")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
@@ -33,69 +34,121 @@ func (o Outcome) String() string {
 	return [...]string{"deferred", "sent", "rejected", "uncertain", "aborted"}[o]
 }
 
-// maxReply bounds Reply, in runes.
-const maxReply = 500
+const (
+	// maxReply bounds Reply, in runes, and maxWords those of the relay in it.
+	maxReply = 500
+	maxWords = 350
+)
 
 // Result is an outcome and why.
 type Result struct {
 	Outcome Outcome
 	// Reply is the relay's answer or a sentence of ours, one line of at most 500 runes.
 	Reply string
+	// Log is what a log may hold of it: not what the relay says once it knows the recipient,
+	// whom it may name.
+	Log string
+	// Code is the relay's last reply code (RFC 5321, section 4.2), 0 without one.
+	Code int
 	// Relay is set with Deferred when no mail can be sent at present: the relay is out of reach or
 	// refuses us, so trying the next mail is pointless until that is mended.
 	Relay bool
 }
 
+// said is a result in words of ours alone.
+func said(outcome Outcome, words string) Result {
+	return Result{Outcome: outcome, Reply: oneLine(words), Log: oneLine(words)}
+}
+
 // failed makes the result of an error at a command of one mail, before the final dot.
 func failed(command string, err error) Result {
 	if reply, is := errors.AsType[*textproto.Error](err); is {
-		return answered(reply)
+		return answered(command, reply)
 	}
-	return Result{Outcome: Deferred, Reply: oneLine(explain(command, err).Error())}
+	return broken(Deferred, command, err)
+}
+
+// broken makes the result of a connection that ended, or on which something was said that is no reply.
+func broken(outcome Outcome, command string, err error) Result {
+	f := explain(command, err)
+	return Result{Outcome: outcome, Reply: oneLine(f.words), Log: f.log, Code: f.code}
 }
 
 // answered makes the result of a refusal, and of a reply out of place.
-func answered(reply *textproto.Error) Result {
-	result := Result{Outcome: Deferred, Reply: oneLine(words(reply))}
+func answered(command string, reply *textproto.Error) Result {
+	result := Result{Outcome: Deferred, Reply: words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code, command), Code: reply.Code}
+	because := func(why string) {
+		f := refusal(why, reply)
+		result.Reply, result.Log = f.words, f.log
+	}
 	switch {
 	case reply.Code == 530, reply.Code == 534, reply.Code == 535, reply.Code == 538:
 		// Log in first, or encrypt (RFC 4954, section 6; RFC 3207, section 4): our settings' fault.
-		result.Reply = oneLine(fmt.Sprintf("the mail relay wants us to log in or to encrypt (%s): check %s", words(reply), setting))
+		because("the mail relay wants us to log in or to encrypt (%s): check " + setting)
 		result.Relay = true
-	case reply.Code/100 == 5:
-		result.Outcome = Rejected
+		return result
+	case reply.Code/100 != 5:
+		return result
+	case command == "MAIL":
+		because("the mail relay refused the sender (%s): check " + senderSetting)
+	case command == "RCPT":
+		because("the mail relay refused the recipient (%s)")
 	}
+	result.Outcome = Rejected
 	return result
 }
 
-// explain says what went wrong without addresses and ports, for whoever may read a user's notifications.
-func explain(command string, err error) error {
-	var certificate *tls.CertificateVerificationError
-	var network net.Error
-	var operation *net.OpError
-	switch reply, replied := errors.AsType[*textproto.Error](err); {
-	case replied:
-		err = errors.New(words(reply))
-	case errors.As(err, &certificate):
-		return fmt.Errorf("the mail relay's certificate is not to be trusted (%w): check %s", err, setting)
-	case errors.As(err, &network) && network.Timeout():
-		return errors.New("the mail relay did not answer in time at " + command)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
-		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return errors.New("the mail relay closed the connection at " + command)
-	case errors.As(err, &operation):
-		err = operation.Err
-	}
-	return fmt.Errorf("the mail relay failed at %s: %w", command, err)
+// failure is an error whose words name no address and no port of ours, for whoever may read a
+// user's notifications.
+type failure struct {
+	words string
+	// log is words without what the relay said.
+	log  string
+	code int
 }
 
-// words is a reply as it was sent; its Error method quotes it.
+func (f failure) Error() string { return f.words }
+
+// refusal says why, which has a place for what the relay said.
+func refusal(why string, reply *textproto.Error) failure {
+	return failure{fmt.Sprintf(why, words(reply)), fmt.Sprintf(why, strconv.Itoa(reply.Code)), reply.Code}
+}
+
+// explain says what went wrong at a command.
+func explain(command string, err error) failure {
+	var certificate *tls.CertificateVerificationError
+	var network net.Error
+	var lookup *net.DNSError
+	var operation *net.OpError
+	ours := func(words string) failure { return failure{words: words, log: words} }
+	switch reply, replied := errors.AsType[*textproto.Error](err); {
+	case replied:
+		return refusal("the mail relay failed at "+command+" (%s)", reply)
+	case errors.As(err, &certificate):
+		return ours("the mail relay's certificate is not to be trusted (" + err.Error() + ")")
+	case errors.As(err, &network) && network.Timeout():
+		return ours("the mail relay did not answer in time at " + command)
+	case errors.As(err, &lookup):
+		return ours("the mail relay's name is not known")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
+		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return ours("the mail relay closed the connection at " + command)
+	case errors.As(err, &operation):
+		return ours("the mail relay failed at " + command + ": " + operation.Err.Error())
+	}
+	why := "the mail relay failed at " + command
+	return failure{words: why + ": " + err.Error(), log: why}
+}
+
+// words is a reply as it was sent, on one line; its Error method quotes it.
 func words(reply *textproto.Error) string {
-	return fmt.Sprintf("%d %s", reply.Code, reply.Msg)
+	return shortened(fmt.Sprintf("%d %s", reply.Code, reply.Msg), maxWords)
 }
 
 // oneLine removes control characters and what exceeds maxReply.
-func oneLine(text string) string {
+func oneLine(text string) string { return shortened(text, maxReply) }
+
+func shortened(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -103,8 +156,8 @@ func oneLine(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxReply {
-		text = string(runes[:maxReply-1]) + "…"
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most-1]) + "…"
 	}
 	return text
 }

@@ -82,8 +82,8 @@ func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	s := smtpd.Start(t, guarded)
 	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))
-	want := Result{Outcome: Deferred, Relay: true,
-		Reply: "the mail relay refused the user name or password (535 5.7.8 wrong user name or password): check HERALD_SMTP_URL"}
+	want := said(Deferred, "the mail relay refused the user name or password (535 5.7.8 wrong user name or password): check HERALD_SMTP_URL")
+	want.Relay, want.Code = true, 535
 	if result != want {
 		t.Errorf("%+v", result)
 	}

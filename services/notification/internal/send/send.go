@@ -28,12 +28,21 @@ const (
 	quitTime  = 2 * time.Second
 )
 
-// setting is what an operator has to look at.
-const setting = "HERALD_SMTP_URL"
+// What an operator has to look at.
+const (
+	setting       = "HERALD_SMTP_URL"
+	senderSetting = "HERALD_MAIL_FROM"
+)
 
-// CheckSender refuses what cannot be a Mail's From.
-func CheckSender(from string) error {
-	_, err := parseSender(from)
+// CheckMailbox refuses what cannot be a Mail's From or ReplyTo.
+func CheckMailbox(text string) error {
+	_, err := parseMailbox(text)
+	return err
+}
+
+// CheckAddress refuses what cannot be a Mail's To.
+func CheckAddress(text string) error {
+	_, err := parseAddress(text)
 	return err
 }
 
@@ -43,7 +52,7 @@ func CheckSender(from string) error {
 func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) error) Result {
 	mail, err := m.build()
 	if err != nil {
-		return Result{Outcome: Rejected, Reply: oneLine(err.Error())}
+		return Result{Outcome: Rejected, Reply: oneLine(err.Error()), Log: "an address or a header of the mail is none"}
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(caller, beforeDot)
@@ -52,11 +61,17 @@ func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) e
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
-		return Result{Outcome: Deferred, Reply: "no connection to the mail relay was free in time"}
+		return said(Deferred, "no connection to the mail relay was free in time")
 	}
 	s, err := r.session(ctx)
 	if err != nil {
-		return Result{Outcome: Deferred, Reply: oneLine(err.Error()), Relay: caller.Err() == nil}
+		// Whatever the relay says before it knows the mail may stand in a log.
+		result := said(Deferred, err.Error()+": check "+setting)
+		if f, is := errors.AsType[failure](err); is {
+			result.Code = f.code
+		}
+		result.Relay = caller.Err() == nil
+		return result
 	}
 	result := s.deliver(ctx, mail, commit)
 	if result.Outcome == Sent {
@@ -71,7 +86,7 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 	release := bind(ctx, s.conn)
 	defer release()
 	if offered, _ := s.client.Extension("SMTPUTF8"); mail.utf8 && !offered {
-		return Result{Outcome: Rejected, Reply: "the mail relay takes no address outside ASCII (it does not offer SMTPUTF8)"}
+		return said(Rejected, "the mail relay takes no address outside ASCII (it does not offer SMTPUTF8)")
 	}
 	s.client.SkipSMTPUTF8(!mail.utf8)
 	if err := s.client.Mail("<" + mail.from + ">"); err != nil {
@@ -91,10 +106,10 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 		return failed("the mail", err)
 	}
 	if err := commit(ctx); err != nil {
-		return Result{Outcome: Aborted, Reply: oneLine(err.Error())}
+		return said(Aborted, err.Error())
 	}
 	if !release() {
-		return Result{Outcome: Deferred, Reply: "the attempt ran out of time before the final dot"}
+		return said(Deferred, "the attempt ran out of time before the final dot")
 	}
 	return s.finish(body)
 }
@@ -102,18 +117,18 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 // finish sends the final dot and reads what became of the mail.
 func (s *session) finish(body io.WriteCloser) Result {
 	if err := s.conn.SetDeadline(time.Now().Add(dotTime)); err != nil {
-		return Result{Outcome: Deferred, Reply: oneLine(explain("the final dot", err).Error())}
+		return broken(Deferred, "the final dot", err)
 	}
 	err := body.Close()
 	reply, replied := errors.AsType[*textproto.Error](err)
 	switch {
 	case err == nil:
 		response := body.(*smtp.DataCloser).ServerResponse()
-		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response))}
+		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250}
 	case replied && reply.Code/100 == 2:
-		return Result{Outcome: Sent, Reply: oneLine(words(reply))}
+		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code}
 	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):
-		return answered(reply)
+		return answered("the final dot", reply)
 	}
-	return Result{Outcome: Uncertain, Reply: oneLine(explain("the final dot", err).Error())}
+	return broken(Uncertain, "the final dot", err)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -82,22 +84,22 @@ func TestReplies(t *testing.T) {
 		relay   bool
 		says    string
 	}{
-		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
+		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL"},
 		{smtpd.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
 		{smtpd.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
 		{smtpd.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
-		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
+		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not now): check HERALD_SMTP_URL"},
 		{smtpd.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
 		{smtpd.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
 		{smtpd.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL"},
 		{smtpd.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
 		{smtpd.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
 		{smtpd.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
-		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "550 5.7.1 not from you"},
+		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not from you): check HERALD_MAIL_FROM"},
 		{smtpd.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
 		{smtpd.MAIL, "251 what?", Deferred, false, "251 what?"},
 		{smtpd.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
-		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false, "550 5.1.1 no such user"},
+		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false, "the mail relay refused the recipient (550 5.1.1 no such user)"},
 		{smtpd.RCPT, "550-5.1.1 no such\r\n550 5.1.1 user", Rejected, false, "550 5.1.1 no such 5.1.1 user"},
 		{smtpd.RCPT, "251 2.1.5 will forward", Sent, false, "250"},
 		{smtpd.RCPT, "hello", Deferred, false, "RCPT"},
@@ -124,11 +126,32 @@ func TestReplies(t *testing.T) {
 			if result.Outcome != test.outcome || result.Relay != test.relay || !strings.Contains(result.Reply, test.says) {
 				t.Errorf("%+v", result)
 			}
+			checkTelling(t, result, test.at, test.reply)
 			if want := test.at == smtpd.Dot || test.outcome == Sent; committed != want {
 				t.Errorf("committed is %t", committed)
 			}
 			accepted(t, s, count(test.outcome == Sent))
 		})
+	}
+}
+
+// checkTelling fails if the code of a reply got lost, if a log would hold what the relay says once
+// it knows the recipient, or if a relay that takes no mail at all does not lead to a setting.
+func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
+	t.Helper()
+	code, text, _ := strings.Cut(reply, " ")
+	if want, err := strconv.Atoi(code); err == nil && result.Outcome != Sent && result.Code != want {
+		t.Errorf("code %d of %q", result.Code, reply)
+	}
+	mail := slices.Contains([]smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}, at)
+	if mail && text != "" && strings.Contains(result.Log, text) {
+		t.Errorf("a log would hold %q", result.Log)
+	}
+	if result.Relay && (!strings.Contains(result.Reply, setting) || !strings.Contains(result.Log, setting)) {
+		t.Errorf("no setting is named in %q", result.Reply)
+	}
+	if result.Outcome != Sent && result.Log == "" {
+		t.Error("nothing is left for a log")
 	}
 }
 
@@ -214,7 +237,7 @@ func TestCommit(t *testing.T) {
 		}
 		return errors.New("another notifier\nhas this mail")
 	})
-	if want := (Result{Outcome: Aborted, Reply: "another notifier has this mail"}); result != want {
+	if want := said(Aborted, "another notifier has this mail"); result != want {
 		t.Errorf("%+v", result)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -279,13 +302,13 @@ func TestAddressesOutsideASCII(t *testing.T) {
 func TestReplyIsOneShortLine(t *testing.T) {
 	t.Parallel()
 	for reply, want := range map[string]string{
-		"550 \x1b[31mno\x00\u0085\xff" + strings.Repeat("漢", 600): "550 [31mno \uFFFD漢漢",
-		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b":  "550 a a a",
+		"550 \x1b[31mno\x00\u0085\xff" + strings.Repeat("漢", 600): "the mail relay refused the recipient (550 [31mno \uFFFD漢漢",
+		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b":  "the mail relay refused the recipient (550 a a a",
 	} {
 		s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.RCPT, Reply: reply})
 		result, _ := attempt(t, newRelay(t, s.URL()))
 		if result.Outcome != Rejected || strings.ContainsFunc(result.Reply, unicode.IsControl) ||
-			utf8.RuneCountInString(result.Reply) != maxReply || !strings.HasPrefix(result.Reply, want) {
+			utf8.RuneCountInString(result.Reply) != maxWords+len("the mail relay refused the recipient ()") || !strings.HasPrefix(result.Reply, want) {
 			t.Errorf("%+v", result)
 		}
 	}
@@ -307,7 +330,19 @@ func TestUnreachableRelay(t *testing.T) {
 	}
 	listener.Close()
 	result, _ := attempt(t, newRelay(t, "smtp://"+listener.Addr().String()))
-	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: connection refused" {
+	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: connection refused: check HERALD_SMTP_URL" {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestUnknownRelay(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, "smtp://nobody.invalid:25")
+	r.dial = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nobody.invalid", Server: "10.0.0.2:53", IsNotFound: true}}
+	}
+	result, _ := attempt(t, r)
+	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay's name is not known: check HERALD_SMTP_URL" {
 		t.Errorf("%+v", result)
 	}
 }

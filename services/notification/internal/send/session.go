@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/textproto"
 	"slices"
@@ -58,7 +57,7 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	offered, _ := client.Extension("STARTTLS")
 	switch {
 	case r.security == required && !offered:
-		return nil, errors.New("the mail relay does not offer STARTTLS: check " + setting)
+		return nil, errors.New("the mail relay does not offer STARTTLS")
 	case offered && (r.security == required || r.security == optional):
 		if err := client.StartTLS(r.tls); err != nil {
 			return nil, explain("STARTTLS", err)
@@ -74,7 +73,7 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 // see the password are off: ours is the first line.
 func (r *Relay) login(client *smtp.Client) error {
 	if _, encrypted := client.TLSConnectionState(); !encrypted && !r.loopback() {
-		return errors.New("the mail relay offers no encryption, and the password is not sent without: check " + setting)
+		return errors.New("the mail relay offers no encryption, and the password is not sent without")
 	}
 	_, offered := client.Extension("AUTH")
 	mechanisms := strings.Fields(offered)
@@ -85,11 +84,11 @@ func (r *Relay) login(client *smtp.Client) error {
 	case slices.Contains(mechanisms, "LOGIN"):
 		auth = smtp.LoginAuth(r.user, r.password.Reveal(), r.host, true)
 	default:
-		return errors.New("the mail relay offers neither AUTH PLAIN nor AUTH LOGIN: check " + setting)
+		return errors.New("the mail relay offers neither AUTH PLAIN nor AUTH LOGIN")
 	}
 	err := client.Auth(auth)
 	if reply, is := errors.AsType[*textproto.Error](err); is && reply.Code/100 == 5 {
-		return fmt.Errorf("the mail relay refused the user name or password (%s): check %s", words(reply), setting)
+		return refusal("the mail relay refused the user name or password (%s)", reply)
 	}
 	if err != nil {
 		return explain("AUTH", err)

@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
 
 	"herald/services/notification/internal/domain"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
@@ -73,27 +76,22 @@ func (s Store) Mark(ctx context.Context, c domain.Claim, at time.Time, lease tim
 	return postgres.Fault(err)
 }
 
-// Settle records how a claim ended; ErrLost where another has the mail by now. What was
-// rendered is forgotten as soon as it will not be sent again.
-func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, at time.Time) error {
+// Settle records how a claim ended, together with the news of it, if it is any; ErrLost
+// where another has the mail by now. What was rendered is forgotten as soon as it will
+// not be sent again.
+func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, news proto.Message) error {
 	var pause *time.Duration
 	if v.State == domain.Retrying {
 		pause = &v.Pause
 	}
-	var id string
-	err := s.DB.QueryRow(ctx, `with mine as (
-			update notifications set state = $3, due_at = now() + $4::interval, language = $5, recipient = $6
-			where id = $1 and fence = $2 and state = $11 returning id
-		), attempt as (
-			insert into attempts (notification_id, number, time, state, reply) select id, $2, $7, $8, $9 from mine where $8::smallint <> 0
-			on conflict (notification_id, number) do update set state = excluded.state, reply = excluded.reply,
-				rendered = case when excluded.state = $10 and $4 is not null then attempts.rendered end
-		), forgotten as (
-			update attempts a set rendered = null from mine where a.notification_id = mine.id and a.number <> $2 and $4 is null
-		)
-		select id from mine`,
-		c.ID, c.Fence, v.State, pause, c.Language, c.Recipient, at, v.Attempt, v.Reply, domain.Uncertain, domain.Sending).Scan(&id)
-	if err == pgx.ErrNoRows {
+	args := []any{c.ID, c.Fence, v.State, pause, c.Language, c.Recipient, s.Now(), v.Attempt, v.Reply}
+	var err error
+	if news == nil {
+		err = s.DB.QueryRow(ctx, "with "+given(1)+settled+" select id from mine", args...).Scan(new(string))
+	} else {
+		_, err = s.Create(ctx, news, event.Save{AggregateID: c.ID, OrganizationID: c.OrgID, If: held, SQL: given(9) + settled, Args: args})
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.ErrLost
 	}
 	if err != nil {
@@ -101,3 +99,32 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, at 
 	}
 	return nil
 }
+
+// given names the parameters of settled, of which the first has that number.
+func given(first int) string {
+	var numbers []any
+	for i := range 9 {
+		numbers = append(numbers, first+i)
+	}
+	return fmt.Sprintf(`given (id, fence, state, pause, language, recipient, time, attempt, reply) as (
+		select $%d::text, $%d::bigint, $%d::smallint, $%d::interval, $%d::text, $%d::text, $%d::timestamptz, $%d::smallint, $%d::text
+	), `, numbers...)
+}
+
+// held locks a claim that no other has taken, before the news of it has a position.
+const held = `exists (select from notifications where id = $9 and fence = $10 and state = 2 for update)`
+
+// settled writes to a claim that no other has taken; state 2 is Sending. What was rendered
+// stays with an Uncertain attempt, 6, that another is to follow.
+const settled = `mine as (
+		update notifications n set state = g.state, due_at = now() + g.pause, language = g.language, recipient = g.recipient
+		from given g where n.id = g.id and n.fence = g.fence and n.state = 2 returning n.id
+	), attempt as (
+		insert into attempts (notification_id, number, time, state, reply)
+		select id, g.fence, g.time, g.attempt, g.reply from mine join given g using (id) where g.attempt <> 0
+		on conflict (notification_id, number) do update set state = excluded.state, reply = excluded.reply,
+			rendered = case when excluded.state = 6 and (select pause from given) is not null then attempts.rendered end
+	), forgotten as (
+		update attempts a set rendered = null from mine join given g using (id)
+		where a.notification_id = g.id and a.number <> g.fence and g.pause is null
+	)`

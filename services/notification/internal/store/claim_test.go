@@ -82,12 +82,12 @@ func TestFence(t *testing.T) {
 	if err := w.Mark(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("mark under an old fence: %v", err)
 	}
-	if err := w.Settle(t.Context(), late, late.Delivered(), made); !errors.Is(err, domain.ErrLost) {
+	if err := w.Settle(t.Context(), late, late.Delivered(), nil); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("settle under an old fence: %v", err)
 	}
 	w.mark(now)
 	w.settle(now, now.Delivered())
-	if err := w.Settle(t.Context(), now, now.Refused(), made); !errors.Is(err, domain.ErrLost) {
+	if err := w.Settle(t.Context(), now, now.Refused(), nil); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("settle twice: %v", err)
 	}
 	if got := w.rows("select id, state, due_at, fence from notifications"); got != "(a,3,,2)" {

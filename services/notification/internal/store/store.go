@@ -6,10 +6,10 @@ package store
 import (
 	"context"
 	"embed"
-
-	"github.com/jackc/pgx/v5/pgxpool"
+	"time"
 
 	"herald/services/notification/internal/domain"
+	"herald/shared/event"
 	"herald/shared/page"
 	"herald/shared/postgres"
 )
@@ -20,7 +20,7 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ DB *pgxpool.Pool }
+type Store struct{ event.Journal }
 
 // Queue adds a notification, which is due at once; one that is known already stays as it is.
 func (s Store) Queue(ctx context.Context, n domain.Notification) error {
@@ -30,7 +30,39 @@ func (s Store) Queue(ctx context.Context, n domain.Notification) error {
 	return postgres.Fault(err)
 }
 
-const listed = `id, org_id, user_id, kind, state, created_at, language, recipient, coalesce((
+// Begin adds a notification that is claimed from its beginning, for the time of a lease.
+func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Duration) (domain.Claim, error) {
+	c := domain.Claim{Notification: n, Fence: 1}
+	c.State = domain.Sending
+	_, err := s.DB.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::interval, $10)`,
+		c.ID, c.OrgID, c.UserID, c.Kind, c.State, c.CreatedAt, c.Language, c.Recipient, lease, c.Fence)
+	return c, postgres.Fault(err)
+}
+
+// Hurry makes a notification to a user due at once, if it waits, and answers with it. A
+// test mail waits for nothing.
+func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
+	n, err := postgres.One[domain.Notification](ctx, s.DB, `with hurried as (
+			update notifications set due_at = now()
+			where org_id = $1 and user_id = $2 and id = $3 and state in ($4, $5) and kind <> $6 returning `+columns+`
+		)
+		select `+columns+` from hurried union all
+		select `+columns+` from notifications where org_id = $1 and user_id = $2 and id = $3 and not exists (select from hurried)`,
+		orgID, userID, id, domain.Queued, domain.Retrying, domain.Test)
+	return n, postgres.Missing(err, domain.ErrNotFound)
+}
+
+// Notification reads a notification to a user.
+func (s Store) Notification(ctx context.Context, orgID, userID, id string) (domain.Listed, error) {
+	n, err := postgres.One[domain.Listed](ctx, s.DB,
+		`select `+listed+` from notifications where org_id = $1 and user_id = $2 and id = $3`, orgID, userID, id)
+	return n, postgres.Missing(err, domain.ErrNotFound)
+}
+
+const columns = `id, org_id, user_id, kind, state, created_at, language, recipient`
+
+const listed = columns + `, coalesce((
 	select jsonb_agg(jsonb_build_object('time', a.time, 'state', a.state, 'reply', a.reply) order by a.number)
 	from attempts a where a.notification_id = notifications.id), '[]') as attempts`
 

@@ -12,6 +12,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
+	"herald/shared/event"
 	"herald/shared/page"
 	"herald/shared/postgres"
 	"herald/shared/testkit"
@@ -36,7 +37,7 @@ func newWorld(t testing.TB) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return world{t, store.Store{DB: db}}
+	return world{t, store.Store{Journal: event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func() {}}}}
 }
 
 func (w world) queue(id string) {
@@ -81,7 +82,7 @@ func (w world) mark(c domain.Claim) {
 
 func (w world) settle(c domain.Claim, v domain.Verdict) {
 	w.Helper()
-	if err := w.Settle(w.Context(), c, v, made); err != nil {
+	if err := w.Settle(w.Context(), c, v, nil); err != nil {
 		w.Fatal(err)
 	}
 }

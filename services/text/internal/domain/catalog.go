@@ -15,24 +15,30 @@ import (
 	"herald/shared/fault"
 )
 
-// ErrLanguage answers for what is no language tag (BCP 47).
-var ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").
-	On("language", "must be a BCP 47 tag such as en or de-CH")
+// Faults of languages that are asked for.
+var (
+	// ErrLanguage answers for what is no language tag (BCP 47).
+	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").
+			On("language", "must be a BCP 47 tag such as en or de-CH")
+	// ErrUnsupported answers for what has to be a supported language and is none.
+	ErrUnsupported = fault.New(fault.Invalid, "LANGUAGE_NOT_SUPPORTED", "The language is not supported")
+)
 
 // files holds a file per language, named by its tag, with the texts by kind.
 //
 //go:embed texts/*.json
 var files embed.FS
 
-// Catalog is the default texts of every language. It never changes after its making.
+// Catalog is the default texts of every language, which makes them the supported ones. It
+// never changes after its making.
 type Catalog struct {
-	texts    map[string]map[string]Texts // by language, then kind
-	fallback string
+	texts map[string]map[string]Texts // by language, then kind
+	// setting is the default language of an instance that chose none.
+	setting string
 }
 
-// NewCatalog reads the default texts. It fails for an instance's default language that
-// has none.
-func NewCatalog(defaultLanguage string) (Catalog, error) {
+// NewCatalog reads the default texts. It fails for a default language that has none.
+func NewCatalog(setting string) (Catalog, error) {
 	entries, err := files.ReadDir("texts")
 	if err != nil {
 		return Catalog{}, fmt.Errorf("default texts: %w", err)
@@ -44,8 +50,8 @@ func NewCatalog(defaultLanguage string) (Catalog, error) {
 			return Catalog{}, err
 		}
 	}
-	if c.fallback, err = c.supported(defaultLanguage); err != nil || c.fallback == "" {
-		return Catalog{}, fmt.Errorf("there are no texts in the default language %q, only in %s", defaultLanguage, strings.Join(c.Languages(), ", "))
+	if c.setting, err = c.Supported(setting); err != nil || c.setting == "" {
+		return Catalog{}, fmt.Errorf("there are no texts in the default language %q, only in %s", setting, c.list())
 	}
 	return c, nil
 }
@@ -66,25 +72,44 @@ func read(name string) (texts map[string]Texts, err error) {
 // Languages lists the tags that default texts exist for, sorted.
 func (c Catalog) Languages() []string { return slices.Sorted(maps.Keys(c.texts)) }
 
-// Language is the supported language for the one that was asked for, or the instance's
-// default language. What is no tag gives the default language with ErrLanguage.
-func (c Catalog) Language(asked string) (string, error) {
-	tag, err := c.supported(asked)
-	if tag == "" {
-		tag = c.fallback
+func (c Catalog) list() string { return strings.Join(c.Languages(), ", ") }
+
+// Supported is the language with texts that serves whoever asks for a tag: itself, or the
+// nearest that is more general. It is empty where there is none; ErrLanguage for what is
+// no tag.
+func (c Catalog) Supported(asked string) (string, error) { return lookup(asked, c.Languages()) }
+
+// Listed is the supported language of exactly this tag, in any case and with "_" for "-";
+// for another, ErrUnsupported names those that are.
+func (c Catalog) Listed(tag string) (string, error) {
+	language, ok := c.listed(tag)
+	if !ok {
+		return "", ErrUnsupported.Say("language: %s", c.mustBeListed()).On("language", c.mustBeListed())
 	}
-	return tag, err
+	return language, nil
 }
 
-// supported looks a tag up as RFC 4647 section 3.4 does: from its end, subtag after
-// subtag is dropped until texts exist. Case does not count, and "_" passes for "-".
-func (c Catalog) supported(asked string) (string, error) {
+func (c Catalog) listed(tag string) (language string, ok bool) {
+	for known := range c.texts {
+		// The lengths differ where a letter outside ASCII folds to one of its letters.
+		if len(known) == len(tag) && strings.EqualFold(known, strings.ReplaceAll(tag, "_", "-")) {
+			return known, true
+		}
+	}
+	return "", false
+}
+
+func (c Catalog) mustBeListed() string { return "must be one of " + c.list() }
+
+// lookup finds a tag among others as RFC 4647 section 3.4 does: from its end, subtag after
+// subtag is dropped until one fits. Case does not count, and "_" passes for "-".
+func lookup(asked string, among []string) (string, error) {
 	parsed, err := language.Parse(asked)
 	if _, unknown := errors.AsType[language.ValueError](err); err != nil && !unknown {
 		return "", ErrLanguage
 	}
 	tag := parsed.String()
-	for tag != "" && c.texts[tag] == nil {
+	for tag != "" && !slices.Contains(among, tag) {
 		tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)]
 	}
 	return tag, nil

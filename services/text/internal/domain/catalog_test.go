@@ -5,27 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"herald/shared/fault"
 )
 
-func TestLanguages(t *testing.T) {
-	t.Parallel()
-	got := catalog(t).Languages()
-	if !slices.IsSorted(got) {
-		t.Errorf("%v is not sorted", got)
-	}
-	for _, tag := range []string{"de", "en", "fr", "ja"} {
-		if !slices.Contains(got, tag) {
-			t.Errorf("no %s in %v", tag, got)
-		}
-	}
-}
+// listed are the languages that specification 4.5 answers with at least.
+var listed = strings.Fields("bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
 
-func TestLanguage(t *testing.T) {
+func TestSupported(t *testing.T) {
 	t.Parallel()
-	c, err := NewCatalog("fr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalog(t)
 	for _, test := range []struct {
 		asked, want string
 		err         error
@@ -39,38 +28,67 @@ func TestLanguage(t *testing.T) {
 		{"de-XQ", "de", nil},
 		{"en-GB-oed", "en", nil},
 		{"ja-JP", "ja", nil},
-		{"ko", "fr", nil},
-		{"xx", "fr", nil},
-		{"xx-DE", "fr", nil},
-		{"und", "fr", nil},
-		{"und-DE", "fr", nil},
-		{"x-private", "fr", nil},
-		{"", "fr", ErrLanguage},
-		{"d", "fr", ErrLanguage},
-		{"german-language", "fr", ErrLanguage},
-		{"de-", "fr", ErrLanguage},
-		{"de--CH", "fr", ErrLanguage},
-		{"-de", "fr", ErrLanguage},
-		{"de CH", "fr", ErrLanguage},
-		{"de\x00", "fr", ErrLanguage},
-		{"../texts/de", "fr", ErrLanguage},
-		{"日本語", "fr", ErrLanguage},
-		{"\xff\xfe", "fr", ErrLanguage},
-		{strings.Repeat("a-", 100), "fr", ErrLanguage},
+		{"tlh", "", nil},
+		{"xx", "", nil},
+		{"xx-DE", "", nil},
+		{"und", "", nil},
+		{"und-DE", "", nil},
+		{"x-private", "", nil},
+		{"", "", ErrLanguage},
+		{"d", "", ErrLanguage},
+		{"german-language", "", ErrLanguage},
+		{"de-", "", ErrLanguage},
+		{"de--CH", "", ErrLanguage},
+		{"-de", "", ErrLanguage},
+		{"de CH", "", ErrLanguage},
+		{"de\x00", "", ErrLanguage},
+		{"../texts/de", "", ErrLanguage},
+		{"日本語", "", ErrLanguage},
+		{"\xff\xfe", "", ErrLanguage},
+		{strings.Repeat("a-", 100), "", ErrLanguage},
 	} {
 		t.Run(test.asked, func(t *testing.T) {
 			t.Parallel()
-			got, err := c.Language(test.asked)
+			got, err := c.Supported(test.asked)
 			if got != test.want || !errors.Is(err, test.err) {
-				t.Errorf("Language(%q) = %q, %v; want %q, %v", test.asked, got, err, test.want, test.err)
+				t.Errorf("Supported(%q) = %q, %v; want %q, %v", test.asked, got, err, test.want, test.err)
 			}
 		})
 	}
 }
 
+func TestListed(t *testing.T) {
+	t.Parallel()
+	c := catalog(t)
+	for _, tag := range []string{"de", "DE", "dE"} {
+		if got, err := c.Listed(tag); got != "de" || err != nil {
+			t.Errorf("Listed(%q) = %q, %v", tag, got, err)
+		}
+	}
+	for _, tag := range []string{"", "de-CH", "de_CH", "tlh", " de", "de\n", "d", "../de", "\xff", "ſv", "m\u212a"} {
+		_, err := c.Listed(tag)
+		f, ok := errors.AsType[*fault.Fault](err)
+		if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 1 || f.Fields[0].Path != "language" || !strings.Contains(f.Fields[0].Reason, "bg, cs, de, ") {
+			t.Errorf("Listed(%q): %v", tag, err)
+		}
+	}
+	got, err := c.AllListed([]string{"FR", "de", "fr", "De"})
+	if err != nil || !slices.Equal(got, []string{"de", "fr"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	_, err = c.AllListed([]string{"de", "xx", "fr", "de-CH"})
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 2 || f.Fields[0].Path != "languages[1]" || f.Fields[1].Path != "languages[3]" || !strings.HasSuffix(f.Message, `, not "xx", "de-CH"`) {
+		t.Errorf("%+v", f)
+	}
+	if len(ErrUnsupported.Fields) != 0 {
+		t.Error("the declared fault has fields now")
+	}
+}
+
 func TestDefaultLanguage(t *testing.T) {
 	t.Parallel()
-	for _, tag := range []string{"", "xx", "ko", "und", "e n"} {
+	for _, tag := range []string{"", "xx", "tlh", "und", "e n"} {
 		if _, err := NewCatalog(tag); err == nil {
 			t.Errorf("%q is taken for the default language", tag)
 		}
@@ -79,7 +97,7 @@ func TestDefaultLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := c.Language("xx"); got != "de" {
+	if got := (Languages{}).Default(c); got != "de" {
 		t.Errorf("de_AT became %q", got)
 	}
 }
@@ -87,28 +105,33 @@ func TestDefaultLanguage(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	c := catalog(t)
-	if _, err := c.Default("init", "en"); err != nil {
-		t.Error(err)
+	for _, kind := range kinds {
+		if _, err := c.Default(kind, "en"); err != nil || CheckKind(kind) != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 	for _, kind := range []string{"", "Init", "init ", "password", "__proto__"} {
-		if _, err := c.Default(kind, "en"); !errors.Is(err, ErrKind) {
+		if _, err := c.Default(kind, "en"); !errors.Is(err, ErrKind) || !errors.Is(CheckKind(kind), ErrKind) {
 			t.Errorf("Default(%q) = %v", kind, err)
 		}
 	}
 }
 
 func FuzzLanguage(f *testing.F) {
-	for _, seed := range []string{"de", "de_CH", "zh-Hant-TW", "i-klingon", "x-a", "en-u-x-y", "sgn-ch-de", "\xff"} {
+	for _, seed := range []string{"de", "de_CH", "zh-Hant-TW", "i-klingon", "x-a", "en-u-x-y", "sgn-ch-de", "\xff", "ſv", "IN"} {
 		f.Add(seed)
 	}
 	c := catalog(f)
 	f.Fuzz(func(t *testing.T, asked string) {
-		got, err := c.Language(asked)
-		if !slices.Contains(c.Languages(), got) {
-			t.Fatalf("Language(%q) = %q", asked, got)
+		got, err := c.Supported(asked)
+		if got != "" && !slices.Contains(c.Languages(), got) {
+			t.Fatalf("Supported(%q) = %q", asked, got)
 		}
 		if err != nil && !errors.Is(err, ErrLanguage) {
-			t.Fatalf("Language(%q): %v", asked, err)
+			t.Fatalf("Supported(%q): %v", asked, err)
+		}
+		if tag, err := c.Listed(asked); err == nil && tag != got {
+			t.Fatalf("%q is listed as %q and supported as %q", asked, tag, got)
 		}
 	})
 }

@@ -5,13 +5,29 @@ package domain
 
 import (
 	"cmp"
+	"slices"
 
 	"herald/shared/fault"
 	"herald/shared/history"
 )
 
-// ErrKind answers for a message that the system does not send.
-var ErrKind = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
+// Faults of messages.
+var (
+	// ErrKind answers for a message that the system does not send.
+	ErrKind           = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
+	ErrCustomNotFound = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND", "The organization has no text of its own for this message in this language")
+)
+
+// kinds are the messages that the system sends.
+var kinds = []string{"init", "verifyemail", "passwordreset"}
+
+// CheckKind answers with ErrKind for a message that the system does not send.
+func CheckKind(kind string) error {
+	if !slices.Contains(kinds, kind) {
+		return ErrKind
+	}
+	return nil
+}
 
 // Texts are the parts of a message in one language, as plain text in which
 // placeholders such as {{.FirstName}} may stand (specification 2.4).
@@ -47,3 +63,25 @@ type Custom struct {
 
 // IsDefault tells whether no part is the organization's own.
 func (c Custom) IsDefault() bool { return c.Texts == Texts{} }
+
+// Write replaces the organization's words and answers with the names of the parts that
+// are different now.
+func (c *Custom) Write(t Texts) (changed []string) {
+	was, is := c.Texts.parts(), t.parts()
+	for i := range was {
+		if *was[i].text != *is[i].text {
+			changed = append(changed, was[i].name)
+		}
+	}
+	c.Texts = t
+	return changed
+}
+
+// Reset takes the organization's words away; ErrCustomNotFound where there are none.
+func (c *Custom) Reset() error {
+	if c.IsDefault() {
+		return ErrCustomNotFound
+	}
+	c.Texts = Texts{}
+	return nil
+}

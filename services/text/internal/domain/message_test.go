@@ -1,7 +1,9 @@
 package domain
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"herald/shared/history"
@@ -28,5 +30,25 @@ func TestOr(t *testing.T) {
 	}
 	if !(Custom{Record: history.Record{Sequence: 7}}).IsDefault() {
 		t.Error("empty texts do not pass for the default")
+	}
+}
+
+func TestWriteAndReset(t *testing.T) {
+	t.Parallel()
+	var c Custom
+	if err := c.Reset(); !errors.Is(err, ErrCustomNotFound) {
+		t.Errorf("nothing to reset: %v", err)
+	}
+	if changed := c.Write(Texts{}); changed != nil {
+		t.Errorf("nothing written changed %v", changed)
+	}
+	if changed := c.Write(Texts{Subject: "s", FooterText: "f"}); !slices.Equal(changed, []string{"subject", "footerText"}) {
+		t.Errorf("changed %v", changed)
+	}
+	if changed := c.Write(Texts{Title: "t", Subject: "s"}); !slices.Equal(changed, []string{"title", "footerText"}) {
+		t.Errorf("changed %v", changed)
+	}
+	if err := c.Reset(); err != nil || !c.IsDefault() {
+		t.Errorf("%v, %+v", err, c)
 	}
 }

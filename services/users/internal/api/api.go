@@ -17,7 +17,6 @@ import (
 
 // Users implements the contract.
 type Users struct {
-	usersv1.UnimplementedUsersServer
 	Store     store.Store
 	Passwords *password.Hasher
 	Codes     domain.Coder
@@ -34,14 +33,15 @@ var _ usersv1.UsersServer = Users{}
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
-// mayActOn refuses callers who lack a permission that the user has, wherever it is:
-// acting on somebody's credentials is acting as them.
+// mayActOn refuses callers who lack a permission that the user of the organization acted
+// on has, wherever it is: acting on somebody's credentials is acting as them. Of users
+// elsewhere it says nothing, so that they look like missing ones.
 func (u Users) mayActOn(ctx context.Context, userID string) error {
 	c := caller.From(ctx)
 	if userID == c.UserID {
 		return nil
 	}
-	members, err := u.Store.Memberships(ctx, userID, c.UserID)
+	members, err := u.Store.Memberships(ctx, c.UserID, c.OrganizationID, userID)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
-	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/history"
 	"herald/shared/id"
@@ -118,7 +117,7 @@ func copyField(to protoreflect.Message, field protoreflect.FieldDescriptor, v pr
 // human turns checked data into a user of the organization acted on, without id,
 // state and code. Of a password it keeps the hash.
 func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUser, error) {
-	if err := domain.CheckEmail(d.Email.Email); err != nil {
+	if err := domain.CheckEmail("email.email", d.Email.Email); err != nil {
 		return store.NewUser{}, err
 	}
 	language, err := domain.Language(d.Profile.PreferredLanguage)
@@ -168,18 +167,6 @@ func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (stri
 	default:
 		return "", nil
 	}
-}
-
-// newPassword checks a password against the policy and hashes it.
-func (u Users) newPassword(ctx context.Context, typed, field string) (string, error) {
-	if err := password.Check(typed); err != nil {
-		return "", refusal(err, field)
-	}
-	hash, err := u.Passwords.Hash(ctx, typed)
-	if errors.Is(err, password.ErrBusy) {
-		return "", fault.ErrOverloaded
-	}
-	return hash.Encoded(), err
 }
 
 // digestFields lists what was imported, by JSON path. A password and a hash are both

@@ -27,10 +27,16 @@ func (u Users) AddPersonalAccessToken(ctx context.Context, r *usersv1.AddPersona
 // AddMyPersonalAccessToken makes a token for a caller who has just logged in.
 func (u Users) AddMyPersonalAccessToken(ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	c := caller.From(ctx)
-	if u.Now().Sub(c.AuthenticatedAt) > domain.FreshLogin {
+	if !u.justLoggedIn(c) {
 		return nil, domain.ErrFreshLogin
 	}
 	return u.addToken(ctx, c.HomeOrganizationID, c.UserID, r.ExpirationDate)
+}
+
+// justLoggedIn tells whether a caller may change its own credentials; a token that no
+// login is behind may not.
+func (u Users) justLoggedIn(c caller.Caller) bool {
+	return u.Now().Sub(c.AuthenticatedAt) <= domain.FreshLogin
 }
 
 func (u Users) addToken(ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp) (*usersv1.AddPersonalAccessTokenResponse, error) {

@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
@@ -36,7 +34,7 @@ func (u Users) settle(n *store.NewUser) usersv1.InitMail {
 	if !n.Settle() {
 		return usersv1.InitMail_INIT_MAIL_NOT_NEEDED
 	}
-	n.Code = u.newCode(n.ID)
+	n.Code = u.newCode(domain.KindInit, n.ID)
 	return usersv1.InitMail_INIT_MAIL_QUEUED
 }
 
@@ -104,34 +102,6 @@ func filterUsers(search *page.Search, q *usersv1.UserFilter) {
 	if f := q.TypeQuery; f != nil {
 		search.Where("type = ?", f.Type)
 	}
-}
-
-// ResendInitialization sends the initialize-user mail again, to another address
-// where one is given.
-func (u Users) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
-	if r.Email != "" {
-		if err := domain.CheckEmail(r.Email); err != nil {
-			return nil, domain.ErrEmail.Say("email: one address such as mini@example.com, at most 254 characters")
-		}
-	}
-	if err := u.mayActOn(ctx, r.UserId); err != nil {
-		return nil, err
-	}
-	found, err := u.Store.ChangeUser(ctx, orgID(ctx), r.UserId, u.newCode(r.UserId), func(found *domain.User) (proto.Message, error) {
-		if found.State != domain.UserInitial {
-			return nil, domain.ErrUserNotInitial
-		}
-		requested := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
-		if r.Email != "" && r.Email != found.Email {
-			found.Email, found.EmailVerified = r.Email, false
-			requested.Changed = []string{"email.email"}
-		}
-		return requested, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.ResendInitializationResponse{Details: page.Changed(found.Record, found.OrgID)}, nil
 }
 
 func user(u domain.User) *usersv1.User {

@@ -4,6 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,12 +14,59 @@ import (
 	"herald/shared/secret"
 )
 
-// Purposes of mailed codes.
-const PurposeInit = "init"
+// Kind is what a mailed code is for. The mail that carries it, its texts and its
+// notification have the same kind; the tables call it the purpose.
+type Kind string
+
+// The kinds of mailed codes.
+const (
+	KindInit          Kind = "init"
+	KindVerifyEmail   Kind = "verifyemail"
+	KindPasswordReset Kind = "passwordreset"
+)
+
+// rules is the table of who waits for which mail. A password is never reset by a mail
+// to an address that nobody has verified: that would give the account away.
+var rules = map[Kind]rule{
+	KindInit:          {lifetime: 72 * time.Hour, state: UserInitial, verified: []bool{false, true}},
+	KindVerifyEmail:   {lifetime: 72 * time.Hour, state: UserActive, verified: []bool{false}},
+	KindPasswordReset: {lifetime: time.Hour, state: UserActive, verified: []bool{true}},
+}
+
+type rule struct {
+	lifetime time.Duration
+	state    UserState
+	verified []bool
+}
+
+// Kinds lists the kinds, sorted.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(rules)) }
+
+// ParseKind reads the name of a kind; false where there is none of that name.
+func ParseKind(name string) (Kind, bool) {
+	_, known := rules[Kind(name)]
+	return Kind(name), known
+}
+
+// Lifetime is how long a code counts, from its first sending.
+func (k Kind) Lifetime() time.Duration { return rules[k].lifetime }
+
+// State is the state of users who wait for such a mail.
+func (k Kind) State() UserState { return rules[k].state }
+
+// Verified lists whether the e-mail of such users is verified.
+func (k Kind) Verified() []bool { return slices.Clone(rules[k].verified) }
+
+// LongestLifetime is that of the codes that count the longest.
+func LongestLifetime() time.Duration {
+	longest := time.Duration(0)
+	for _, r := range rules {
+		longest = max(longest, r.lifetime)
+	}
+	return longest
+}
 
 const (
-	// CodeLifetime counts from the first sending.
-	CodeLifetime = 72 * time.Hour
 	// CodeTries is how many wrong codes end a code.
 	CodeTries = 10
 	// CodePause is how soon a reader can ask for another mail.
@@ -51,11 +100,11 @@ func Nonce() []byte {
 	return nonce
 }
 
-// Code is the same each time for a purpose, user and nonce: about 40 bits.
-func (c Coder) Code(purpose, userID string, nonce []byte) string {
+// Code is the same each time for a kind, user and nonce: about 40 bits.
+func (c Coder) Code(kind Kind, userID string, nonce []byte) string {
 	var b strings.Builder
 	for round := 0; ; round++ {
-		for _, x := range secret.MAC(c.code, purpose, userID, string(nonce), strconv.Itoa(round)) {
+		for _, x := range secret.MAC(c.code, string(kind), userID, string(nonce), strconv.Itoa(round)) {
 			// 248 is the largest multiple of 31 in a byte: beyond it lies bias.
 			if x < 248 {
 				b.WriteByte(codeAlphabet[int(x)%len(codeAlphabet)])
@@ -68,13 +117,13 @@ func (c Coder) Code(purpose, userID string, nonce []byte) string {
 }
 
 // MAC is what is stored of a code.
-func (c Coder) MAC(purpose, userID, code string) []byte {
-	return secret.MAC(c.check, purpose, userID, code)
+func (c Coder) MAC(kind Kind, userID, code string) []byte {
+	return secret.MAC(c.check, string(kind), userID, code)
 }
 
 // Right compares a typed code with a stored MAC; spaces, hyphens and case do not count.
-func (c Coder) Right(purpose, userID, typed string, mac []byte) bool {
-	return len(mac) == sha256.Size && hmac.Equal(mac, c.MAC(purpose, userID, normalize(typed)))
+func (c Coder) Right(kind Kind, userID, typed string, mac []byte) bool {
+	return len(mac) == sha256.Size && hmac.Equal(mac, c.MAC(kind, userID, normalize(typed)))
 }
 
 func normalize(code string) string {

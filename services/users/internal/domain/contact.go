@@ -12,7 +12,7 @@ import (
 
 // Faults of what reaches a person.
 var (
-	ErrEmail    = fault.New(fault.Invalid, "EMAIL_INVALID", "email.email: one address such as mini@example.com, at most 254 characters").On("email.email", "is not an e-mail address")
+	ErrEmail    = fault.New(fault.Invalid, "EMAIL_INVALID", "An e-mail address is one address such as mini@example.com, at most 254 characters")
 	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage: a language tag such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
 )
 
@@ -20,11 +20,12 @@ var (
 const maxEmail = 254
 
 // CheckEmail tells whether a text is one address and nothing else: no display name,
-// no comment, no second recipient (RFC 5322, addr-spec).
-func CheckEmail(s string) error {
+// no comment, no second recipient (RFC 5322, addr-spec). Field is the path of the
+// field it came in.
+func CheckEmail(field, s string) error {
 	parsed, err := mail.ParseAddress(s)
 	if err != nil || parsed.Address != s || len(s) > maxEmail || strings.ContainsAny(s, "\",;:<>[]()\\ \t\r\n") {
-		return ErrEmail
+		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).On(field, "is not an e-mail address")
 	}
 	return nil
 }

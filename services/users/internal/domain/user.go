@@ -34,7 +34,10 @@ var (
 	ErrUserNotFound   = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
 	ErrUserNameTaken  = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
 	ErrUserIDTaken    = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
+	ErrUserNotHuman   = fault.New(fault.Precondition, "USER_NOT_HUMAN", "The user is a machine: it has no e-mail and no password")
 	ErrUserNotInitial = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
+	ErrUserInitial    = fault.New(fault.Precondition, "USER_INITIAL", "The user is not initialized yet: POST /management/v1/users/{user_id}/_resend_initialization sends that mail again")
+	ErrUserNotActive  = fault.New(fault.Precondition, "USER_NOT_ACTIVE", "The user is not active")
 	ErrUserID         = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
 )
 
@@ -91,11 +94,32 @@ func (u *User) Settle() (needsMail bool) {
 	return false
 }
 
+// Awaits tells whether the user is one to whom a mail of a kind goes; the fault says
+// why not.
+func (u User) Awaits(k Kind) error {
+	switch {
+	case u.Type != Human:
+		return ErrUserNotHuman
+	case u.State == k.State() && slices.Contains(k.Verified(), u.EmailVerified):
+		return nil
+	case k == KindInit:
+		return ErrUserNotInitial
+	case u.State == UserInitial:
+		return ErrUserInitial
+	case u.State != UserActive:
+		return ErrUserNotActive
+	case u.EmailVerified:
+		return ErrEmailVerified
+	default:
+		return ErrEmailNotVerified
+	}
+}
+
 // Initialize lets a user in who proved to read the mail: the e-mail is verified.
 // hash is the new password's, or empty where one is set already.
 func (u *User) Initialize(hash string) (changed []string, err error) {
-	if u.State != UserInitial {
-		return nil, ErrUserNotInitial
+	if err := u.Awaits(KindInit); err != nil {
+		return nil, err
 	}
 	changed = []string{"state"}
 	if hash != "" {
@@ -108,6 +132,16 @@ func (u *User) Initialize(hash string) (changed []string, err error) {
 	}
 	u.State = UserActive
 	return changed, nil
+}
+
+// settled lets a waiting user in who has got all that the mail was to ask for; false
+// where that is not so.
+func (u *User) settled() bool {
+	if u.State != UserInitial || !u.EmailVerified || u.PasswordHash == "" {
+		return false
+	}
+	u.State = UserActive
+	return true
 }
 
 // reserved would be read as a part of a path.

@@ -20,9 +20,11 @@ const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at,
 const otherOwners = `select from members m join users u on u.id = m.user_id join organizations o on o.id = u.org_id
 	where m.org_id = '' and 'IAM_OWNER' = any (m.roles) and u.state = 1 and o.state = 1`
 
-// Memberships reads all places in which users have roles.
-func (s Store) Memberships(ctx context.Context, userIDs ...string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.DB, `select `+memberColumns+` from members where user_id = any ($1)`, userIDs)
+// Memberships reads all places in which a caller, and a user of an organization, have
+// roles. A user of another organization has none here.
+func (s Store) Memberships(ctx context.Context, callerID, orgID, userID string) ([]domain.Member, error) {
+	return postgres.All[domain.Member](ctx, s.DB, `select `+memberColumns+` from members
+		where user_id = $1 or user_id = (select id from users where org_id = $2 and id = $3)`, callerID, orgID, userID)
 }
 
 // CreateMember writes a member. The user may belong to any organization.

@@ -71,7 +71,7 @@ func newUser(u NewUser) event.Save {
 		save.Also(`code as (
 			insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
 			select created.id, ?, ?, ?, ?, time from event, created
-		)`, u.Code.Purpose, u.Code.NotificationID, u.Code.Nonce, u.Code.MAC)
+		)`, u.Code.Kind, u.Code.NotificationID, u.Code.Nonce, u.Code.MAC)
 	}
 	if u.OTP != nil {
 		save.Also(`factor as (insert into otp_factors (user_id, secret, state) select id, ?, ? from created)`, u.OTP, domain.FactorReady)
@@ -107,20 +107,36 @@ func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) 
 	return f, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// ChangeUser locks a user of an organization and saves what change makes of its
-// e-mail; a new code goes with it where there is one.
-func (s Store) ChangeUser(ctx context.Context, orgID, id string, code *NewCode, change func(*domain.User) (proto.Message, error)) (domain.User, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.User]{
+// UserChange is what happens to a user, and to the codes that the user was sent.
+type UserChange struct {
+	Event proto.Message // nil where nothing happens
+	Code  *NewCode      // to be mailed; nil for none
+	Ended []domain.Kind // whose codes count no more; never that of Code
+}
+
+// ChangeUser locks a user of an organization and saves what change makes of it, and
+// the codes that go with that.
+func (s Store) ChangeUser(ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error)) (domain.User, UserChange, error) {
+	var made UserChange
+	u, err := event.Change(ctx, s.Journal, event.Object[domain.User]{
 		Lock:     `select ` + userColumns + ` from users where org_id = $1 and id = $2 for update`,
 		NotFound: domain.ErrUserNotFound,
 		Save: func(u domain.User) event.Save {
 			save := saveUser(u)
-			if code != nil {
-				code.save(&save, u.ID)
+			if len(made.Ended) > 0 {
+				endCodes(&save, u.ID, made.Ended)
+			}
+			if made.Code != nil {
+				made.Code.save(&save, u.ID)
 			}
 			return save
 		},
-	}, []any{orgID, id}, change)
+	}, []any{orgID, id}, func(u *domain.User) (proto.Message, error) {
+		var err error
+		made, err = change(u)
+		return made.Event, err
+	})
+	return u, made, err
 }
 
 // saveUser writes what changes of a user after its creation.

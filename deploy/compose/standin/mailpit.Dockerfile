@@ -1,0 +1,4 @@
+# A stand-in for axllent/mailpit.
+FROM scratch
+COPY files /
+ENTRYPOINT ["/mailpit"]

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/provision"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/secret"
+)
+
+func secrets() *cobra.Command {
+	return &cobra.Command{
+		Use:   "secrets DIR",
+		Short: "Write what the containers of a compose project share; secrets that are there are kept",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return provision.Write(args[0])
+		},
+	}
+}
+
+func databases() *cobra.Command {
+	return &cobra.Command{
+		Use:   "databases",
+		Short: "Make the role and the database of every service that has none yet",
+		Long:  "Make the role and the database of every service that has none yet, on the server at HERALD_DATABASE_URL, as a role that may do so.",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			own, keys, err := loadKeys()
+			if err != nil {
+				return err
+			}
+			return provision.Databases(c.Context(), own.Database, keys, allinone.Names())
+		},
+	}
+}
+
+func subscriberPassword() *cobra.Command {
+	return &cobra.Command{
+		Use:   "subscriber-password",
+		Short: "Print the password of the NATS user " + bus.Subscriber + ", who may watch events and nothing else",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, keys, err := loadKeys()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), bus.Password(keys, bus.Subscriber).Reveal())
+			return err
+		},
+	}
+}
+
+// loadKeys reads the settings of a container, which knows those of all services.
+func loadKeys() (single, secret.Keys, error) {
+	var own single
+	var services allinone.Services
+	if err := boot.Load(os.Environ(), append(services.Configs(), &own, &boot.Observe{})...); err != nil {
+		return single{}, secret.Keys{}, err
+	}
+	keys, err := secret.ParseKeys(own.MasterKey.Reveal())
+	if err != nil {
+		return single{}, secret.Keys{}, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
+	}
+	return own, keys, nil
+}

@@ -1,0 +1,150 @@
+// Package contract writes down what the running system offers, for people and programs
+// that use it: the API (OpenAPI), the events (AsyncAPI), the ids of errors and the
+// settings. Everything is read from where the system itself reads it, so that the
+// documents cannot say anything else.
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/rpc"
+)
+
+// Contract is what the protos say, with their comments.
+type Contract struct {
+	// Operations are the REST paths, by path and verb.
+	Operations []Operation
+	// Services are those that have operations, by name.
+	Services []protoreflect.ServiceDescriptor
+	// Events are the messages that are published, by their channel's name.
+	Events []Event
+	// Protos are the names of the files, such as herald/users/v1/users.proto, but for
+	// those that every compiler has.
+	Protos []string
+
+	files *protoregistry.Files
+}
+
+// Operation is one REST path of a method.
+type Operation struct {
+	rpc.Method
+	Verb string
+	// Path is the template with JSON names: /management/v1/users/{userId}.
+	Path string
+	// Bound are the request's fields that the path holds.
+	Bound []string
+	// Body tells that the request's other fields stand in the body, not in the query.
+	Body bool
+	// ID is unique among all operations: Users_GetUser.
+	ID string
+}
+
+// Event is a message with its place on the bus.
+type Event struct {
+	Message                  protoreflect.MessageDescriptor
+	Service, Aggregate, Name string
+}
+
+// Channel is the event's subject without the organization: users.human.imported.
+func (e Event) Channel() string { return e.Service + "." + e.Aggregate + "." + e.Name }
+
+// Type is the type attribute of its CloudEvents.
+func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
+
+// Read reads an image that buf built, with comments.
+func Read(image []byte) (*Contract, error) {
+	var set descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(image, &set); err != nil {
+		return nil, fmt.Errorf("image: %w", err)
+	}
+	files, err := protodesc.NewFiles(&set)
+	if err != nil {
+		return nil, fmt.Errorf("image: %w", err)
+	}
+	c := Contract{files: files}
+	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		if !strings.HasPrefix(f.Path(), "google/protobuf/") {
+			c.Protos = append(c.Protos, f.Path())
+		}
+		if strings.HasPrefix(f.Path(), "herald/") {
+			err = c.add(f)
+		}
+		return err == nil
+	})
+	slices.SortFunc(c.Operations, func(a, b Operation) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Verb, b.Verb))
+	})
+	slices.SortFunc(c.Services, func(a, b protoreflect.ServiceDescriptor) int { return cmp.Compare(a.FullName(), b.FullName()) })
+	slices.SortFunc(c.Events, func(a, b Event) int { return strings.Compare(a.Channel(), b.Channel()) })
+	slices.Sort(c.Protos)
+	return &c, err
+}
+
+func (c *Contract) add(f protoreflect.FileDescriptor) error {
+	for i := range f.Messages().Len() {
+		m := f.Messages().Get(i)
+		if e, _ := proto.GetExtension(m.Options(), heraldv1.E_Event).(*heraldv1.Event); e != nil {
+			c.Events = append(c.Events, Event{m, strings.Split(string(m.FullName()), ".")[1], e.Aggregate, e.Name})
+		}
+	}
+	for i := range f.Services().Len() {
+		methods, err := rpc.Methods(f.Services().Get(i))
+		if err != nil {
+			return err
+		}
+		before := len(c.Operations)
+		for _, m := range methods {
+			for n, rule := range m.Rules {
+				c.Operations = append(c.Operations, operation(m, n, rule))
+			}
+		}
+		if len(c.Operations) > before {
+			c.Services = append(c.Services, f.Services().Get(i))
+		}
+	}
+	return nil
+}
+
+func operation(m rpc.Method, n int, rule *annotations.HttpRule) Operation {
+	verb, path, body := rpc.Route(rule)
+	o := Operation{Method: m, Verb: verb, Path: path, Body: body == "*", Bound: rpc.PathFields(path)}
+	for _, name := range o.Bound {
+		f := m.Input().Fields().ByName(protoreflect.Name(name))
+		o.Path = strings.Replace(o.Path, "{"+name+"}", "{"+f.JSONName()+"}", 1)
+	}
+	o.ID = string(m.Parent().Name()) + "_" + string(m.Name())
+	if n > 0 {
+		o.ID += fmt.Sprint(n + 1)
+	}
+	return o
+}
+
+// Comments of the protos name sections of a text that readers do not have.
+var reference = regexp.MustCompile(` \(specification [0-9.]+\)`)
+
+// comment is what our contracts say about d, in one line.
+func comment(d protoreflect.Descriptor) string {
+	if !strings.HasPrefix(d.ParentFile().Path(), "herald/") {
+		return ""
+	}
+	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
+	return reference.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+}
+
+// summary is a comment's first sentence without its full stop, and the rest.
+func summary(comment string) (first, rest string) {
+	first, rest, _ = strings.Cut(comment, ". ")
+	return strings.TrimSuffix(first, "."), rest
+}

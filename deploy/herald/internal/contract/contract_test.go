@@ -1,0 +1,240 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	_ "herald/shared/gen/herald/auth/v1"
+	_ "herald/shared/gen/herald/notification/v1"
+	_ "herald/shared/gen/herald/text/v1"
+	_ "herald/shared/gen/herald/users/v1"
+)
+
+// image is what buf would build of the contracts that are linked in, without comments.
+func image(t *testing.T) []byte {
+	t.Helper()
+	var set descriptorpb.FileDescriptorSet
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
+		return true
+	})
+	data, err := proto.Marshal(&set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func documents(t *testing.T) map[string]any {
+	t.Helper()
+	c, err := Read(image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]any{}
+	for name, make := range map[string]func() ([]byte, error){"api": c.OpenAPI, "events": c.AsyncAPI} {
+		first, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := make(); err != nil || !bytes.Equal(first, again) {
+			t.Errorf("%s differs the second time: %v", name, err)
+		}
+		var v any
+		if err := json.Unmarshal(first, &v); err != nil {
+			t.Fatal(err)
+		}
+		made[name] = v
+	}
+	return made
+}
+
+// at follows names and answers with the value as JSON; nothing where there is none.
+func at(v any, path string) string {
+	for name := range strings.SplitSeq(path, " ") {
+		switch inner := v.(type) {
+		case map[string]any:
+			v = inner[name]
+		case []any:
+			v = inner[int(name[0]-'0')]
+		default:
+			return ""
+		}
+	}
+	if v == nil {
+		return ""
+	}
+	text, err := marshal(v, "")
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+const (
+	schema   = "api components schemas "
+	imported = "api paths /management/v1/users/human/_import post "
+	listed   = "api paths /management/v1/users/{userId}/notifications get "
+	text     = "api paths /management/v1/text/message/{kind}/{language} put "
+)
+
+// What the contracts say is in the documents, in their words.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	made := documents(t)
+	for path, want := range map[string]string{
+		imported + "operationId":       `"Users_ImportHumanUser"`,
+		imported + "x-permission":      `"user.import"`,
+		imported + "security":          `[{"bearer":["openid","urn:service:iam:org:project:id:service:aud"]}]`,
+		imported + "tags":              `["Users"]`,
+		imported + "responses 409":     `{"$ref":"#/components/responses/Exists"}`,
+		imported + "responses default": `{"$ref":"#/components/responses/Failed"}`,
+		imported + "requestBody content application/grpc-web+proto schema": `{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`,
+		imported + "requestBody content application/grpc schema":           `{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`,
+		imported + "parameters":                                                                      `[{"$ref":"#/components/parameters/Organization"}]`,
+		listed + "parameters 0":                                                                      `{"in":"path","name":"userId","required":true,"schema":{"type":"string"}}`,
+		listed + "parameters 2":                                                                      `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string","integer"]}}`,
+		listed + "requestBody":                                                                       "",
+		listed + "responses 409":                                                                     "",
+		text + "requestBody content application/json schema":                                         `{"$ref":"#/components/schemas/text.SetMessageTextBody"}`,
+		schema + "text.SetMessageTextBody properties kind":                                           "",
+		schema + "text.SetMessageTextBody properties title":                                          `{"description":"At most 2000 bytes.","type":"string"}`,
+		"api paths /management/v1/users/_is_unique get parameters 0 required":                        "true",
+		"api paths /auth/v1/users/me get security":                                                   `[{"bearer":["openid"]}]`,
+		"api paths /auth/v1/users/me/pats/_search post security":                                     `[{"bearer":["openid"]}]`,
+		"api paths /management/v1/users/human post requestBody required":                             "true",
+		"api paths /management/v1/orgs/me/_deactivate post requestBody required":                     "false",
+		schema + "users.Profile required":                                                            `["firstName","lastName"]`,
+		schema + "users.Profile properties firstName":                                                `{"description":"White space around it is dropped.","maxLength":200,"minLength":1,"pattern":"^\\P{Cc}*$","type":"string"}`,
+		schema + "users.CreateHumanUserRequest required":                                             `["userName","profile","email"]`,
+		schema + "users.Phone required":                                                              `["phone"]`,
+		schema + "users.Metadata properties value":                                                   `{"contentEncoding":"base64","description":"At most 65536 bytes.","type":"string"}`,
+		schema + "users.HashedPassword properties value format":                                      `"password"`,
+		schema + "users.HashedPassword properties value writeOnly":                                   "true",
+		schema + "users.AddPersonalAccessTokenResponse properties token":                             `{"type":"string"}`,
+		schema + "users.UserState enum 4":                                                            `"USER_STATE_INITIAL"`,
+		schema + "users.UserStateQuery":                                                              `{"properties":{"state":{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`,
+		schema + "users.AddMemberRequest properties roles":                                           `{"items":{"type":"string"},"maxItems":20,"minItems":1,"type":"array","uniqueItems":true}`,
+		schema + "users.User required":                                                               `["id","state","userName","loginNames","preferredLoginName"]`,
+		schema + "ObjectDetails properties sequence":                                                 `{"format":"uint64","type":"string"}`,
+		schema + "ObjectDetails properties creationDate":                                             `{"format":"date-time","type":"string"}`,
+		schema + "users.ImportHumanUserRequest properties dataOrgs":                                  `{}`,
+		schema + "users.ResolveTokenRequest":                                                         "",
+		schema + "ErrorDetail allOf 0 properties @type":                                              `{"const":"type.googleapis.com/herald.v1.ErrorDetail"}`,
+		"api paths /herald.users.v1.Users/ResolveToken":                                              "",
+		"events channels users.human.imported address":                                               `"events.users.human.imported.{orgId}"`,
+		"events components messages users.human.imported name":                                       `"herald.users.human.imported.v1"`,
+		"events components messages users.human.imported payload":                                    `{"$ref":"#/components/schemas/users.HumanImported"}`,
+		"events components messages users.human.imported headers allOf 1 properties ce-source const": `"/herald/users"`,
+		"events components schemas users.HumanImported required":                                     "",
+		"events operations publish.users.human.imported action":                                      `"send"`,
+	} {
+		if got := at(made, path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
+// Every reference leads somewhere, and every operation has an id of its own.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	for name, document := range documents(t) {
+		ids := map[string]bool{}
+		var walk func(v any)
+		walk = func(v any) {
+			switch v := v.(type) {
+			case []any:
+				for _, inner := range v {
+					walk(inner)
+				}
+			case map[string]any:
+				if to, ok := v["$ref"].(string); ok && at(document, strings.ReplaceAll(strings.TrimPrefix(to, "#/"), "/", " ")) == "" {
+					t.Errorf("%s: nothing is at %s", name, to)
+				}
+				if id, ok := v["operationId"].(string); ok {
+					if ids[id] {
+						t.Errorf("%s is there twice", id)
+					}
+					ids[id] = true
+				}
+				for _, inner := range v {
+					walk(inner)
+				}
+			}
+		}
+		walk(document)
+		if name == "api" && len(ids) < 50 {
+			t.Errorf("only %d operations", len(ids))
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	for comment, want := range map[string][2]string{
+		"":                                  {"", ""},
+		"Reads a user.":                     {"Reads a user", ""},
+		"Ends it. For good. Twice is fine.": {"Ends it", "For good. Twice is fine."},
+		"Reads www.example.com":             {"Reads www.example.com", ""},
+	} {
+		if first, rest := summary(comment); first != want[0] || rest != want[1] {
+			t.Errorf("%q: %q and %q", comment, first, rest)
+		}
+	}
+}
+
+// Faults are read as they are declared, and mistakes in them are found.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const head = "package users\n\nimport (\n\t\"net/http\"\n\n\t\"herald/services/users/internal/other\"\n\t\"herald/shared/fault\"\n)\n\n"
+	for declared, want := range map[string]string{
+		`var ErrA = fault.New(fault.NotFound, "A_ONE", "Gone")`:                                              "404 A_ONE Gone users",
+		`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").On("x", "y").Say("z")`:                        "400 BIG Too big users",
+		`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").WithStatus(http.StatusRequestEntityTooLarge)`: "413 BIG Too big users",
+		`var ErrA = fault.New(fault.Invalid, string(other.Short), "Short")`:                                  "400 TOO_SHORT Short users",
+		"const id = \"HERE\"\nvar ErrA = fault.New(fault.Exists, id, `Raw`)":                                 "409 HERE Raw users",
+		`func f(c fault.Code) error { return fault.New(c, "FROM_ELSEWHERE", "x") }`:                          "",
+		`var ErrA = fault.New(fault.NotFound, "a_one", "Gone")`:                                              "not upper snake",
+		`var ErrA, ErrB = fault.New(fault.NotFound, "A", "Gone"), fault.New(fault.NotFound, "A", "Gone")`:    "declared twice",
+		`var ErrA = fault.New(fault.NotFound, other.Long, "Gone")`:                                           "not written in constants",
+		`var ErrA = fault.New(fault.Unheard, "A", "Gone")`:                                                   "not written in constants",
+		`var ErrA = fault.New(fault.NotFound, "A", http.MethodGet)`:                                          "not written in constants",
+		`var ErrA = fault.New(fault.NotFound, "A", "Gone").WithStatus(http.StatusGone2)`:                     "not one of net/http's",
+	} {
+		root := t.TempDir()
+		for name, source := range map[string]string{
+			"services/users/users.go":                head + declared,
+			"services/users/internal/other/other.go": "package other\n\ntype kind string\n\nconst Short kind = \"TOO_SHORT\"\n",
+			"services/users/users_test.go":           head + `var ErrTest = fault.New(fault.NotFound, "IN_A_TEST", "x")`,
+		} {
+			file := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := Faults(root)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if len(found) == 1 {
+			b, _ := json.Marshal(found[0].HTTPStatus())
+			got = strings.Join([]string{string(b), found[0].ID, found[0].Message, found[0].Owner}, " ")
+		}
+		if got != want && (err == nil || want == "" || !strings.Contains(got, want)) {
+			t.Errorf("%s\ngives %q, want %q", declared, got, want)
+		}
+	}
+}

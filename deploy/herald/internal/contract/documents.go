@@ -1,0 +1,83 @@
+package contract
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"strings"
+	texttemplate "text/template"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+
+	"herald/shared/boot"
+	"herald/shared/fault"
+)
+
+// site is the pages' templates and their style.
+//
+//go:embed site
+var site embed.FS
+
+// shown is what the pages tell.
+type shown struct {
+	*Contract
+	Faults   []Fault
+	Settings []boot.Setting
+}
+
+// Documents makes all files below docs that nobody writes, by name: from buf's image of
+// the protos, from the faults in the Go files below root, and from the settings.
+func Documents(image []byte, root string, settings []boot.Setting) (map[string][]byte, error) {
+	c, err := Read(image)
+	if err != nil {
+		return nil, err
+	}
+	faults, err := Faults(root)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]byte{}
+	if all["openapi.json"], err = c.OpenAPI(); err != nil {
+		return nil, err
+	}
+	if all["asyncapi.json"], err = c.AsyncAPI(); err != nil {
+		return nil, err
+	}
+	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
+		return nil, err
+	}
+	return all, shown{c, faults, settings}.write(all)
+}
+
+// write adds the pages, and what is read on paper or in the repository.
+func (s shown) write(all map[string][]byte) error {
+	pages, err := template.New("").Funcs(template.FuncMap(functions)).ParseFS(site, "site/*.html")
+	if err != nil {
+		return err
+	}
+	texts, err := texttemplate.New("").Funcs(functions).ParseFS(site, "site/*.md")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"index.html", "api.html", "events.html", "errors.html", "settings.html", "protos.html"} {
+		var b bytes.Buffer
+		if err := pages.ExecuteTemplate(&b, name, s); err != nil {
+			return err
+		}
+		all["site/"+name] = b.Bytes()
+	}
+	for _, name := range []string{"errors.md", "settings.md"} {
+		var b bytes.Buffer
+		if err := texts.ExecuteTemplate(&b, name, s); err != nil {
+			return err
+		}
+		all[name] = b.Bytes()
+	}
+	return nil
+}
+
+var functions = texttemplate.FuncMap{
+	"ours": func(proto string) bool { return strings.HasPrefix(proto, "herald/") },
+	"cell": strings.NewReplacer("|", `\|`, "<", "&lt;").Replace,
+	"code": func(c fault.Code) string { return code.Code(c).String() },
+}

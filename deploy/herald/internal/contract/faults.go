@@ -1,0 +1,236 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"herald/shared/fault"
+)
+
+// Fault is an error that callers can get.
+type Fault struct {
+	*fault.Fault
+	// Owner is the service that declares it, gateway, or shared for any of them.
+	Owner string
+}
+
+// Source is a Go file of the program itself.
+type Source struct {
+	*ast.File
+	// Dir is its folder below the root: services/users/internal/domain.
+	Dir string
+}
+
+// Sources parses the program's own Go files below a folder, generated ones and tests
+// aside, in the order of their names.
+func Sources(root string) ([]Source, error) {
+	var all []Source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (d.Name() == "gen" || d.Name() == "tools" || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		all = append(all, Source{file, filepath.ToSlash(dir)})
+		return err
+	})
+	return all, err
+}
+
+var upperSnake = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
+
+// Faults lists what is declared by fault.New below a folder, by id. Ids are unique, and
+// in upper snake.
+func Faults(root string) ([]Fault, error) {
+	sources, err := Sources(root)
+	if err != nil {
+		return nil, err
+	}
+	constants := constantsOf(sources)
+	var found []Fault
+	var mistakes []error
+	for _, s := range sources {
+		s.eachNew(func(call *ast.CallExpr, status string) {
+			f, err := s.fault(call, constants, status)
+			if err == nil && slices.ContainsFunc(found, func(other Fault) bool { return other.ID == f.ID }) {
+				err = errors.New("the id is declared twice")
+			}
+			if err != nil {
+				mistakes = append(mistakes, fmt.Errorf("%s: fault %s: %w", s.Dir, f.ID, err))
+			}
+			found = append(found, f)
+		})
+	}
+	slices.SortFunc(found, func(a, b Fault) int { return strings.Compare(a.ID, b.ID) })
+	return found, errors.Join(mistakes...)
+}
+
+// eachNew visits the fault.New of the file's own variables, which are those that callers
+// get, with the name of the status that they are given.
+func (s Source) eachNew(visit func(call *ast.CallExpr, status string)) {
+	for _, d := range s.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		statuses := statusesOf(g)
+		ast.Inspect(g, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 3 && isNew(call.Fun, s.Name.Name) {
+				visit(call, statuses[call])
+			}
+			return true
+		})
+	}
+}
+
+// isNew tells fault.New, which its own package writes New.
+func isNew(fun ast.Expr, pkg string) bool {
+	switch f := fun.(type) {
+	case *ast.SelectorExpr:
+		x, ok := f.X.(*ast.Ident)
+		return ok && x.Name == "fault" && f.Sel.Name == "New"
+	case *ast.Ident:
+		return pkg == "fault" && f.Name == "New"
+	}
+	return false
+}
+
+var codes = map[string]fault.Code{
+	"Invalid": fault.Invalid, "Deadline": fault.Deadline, "NotFound": fault.NotFound, "Exists": fault.Exists,
+	"Denied": fault.Denied, "Exhausted": fault.Exhausted, "Precondition": fault.Precondition,
+	"Unimplemented": fault.Unimplemented, "Internal": fault.Internal, "Unavailable": fault.Unavailable,
+	"Unauthenticated": fault.Unauthenticated,
+}
+
+// fault reads the arguments of one fault.New.
+func (s Source) fault(call *ast.CallExpr, constants map[string]string, status string) (Fault, error) {
+	id, known := s.text(call.Args[1], constants)
+	message, said := s.text(call.Args[2], constants)
+	name := call.Args[0]
+	if x, ok := name.(*ast.SelectorExpr); ok {
+		name = x.Sel
+	}
+	code, ok := name.(*ast.Ident)
+	f := Fault{fault.New(0, id, message), s.owner()}
+	switch {
+	case !known || !said || !ok || codes[code.Name] == 0:
+		return f, errors.New("is not written in constants")
+	case !upperSnake.MatchString(id):
+		return f, errors.New("the id is not upper snake")
+	}
+	f.Fault.Code = codes[code.Name]
+	if status != "" {
+		number := numberOf(status)
+		if number == 0 {
+			return f, fmt.Errorf("the status %s is not one of net/http's", status)
+		}
+		f.Fault = f.WithStatus(number)
+	}
+	return f, nil
+}
+
+func (s Source) owner() string {
+	parts := strings.Split(s.Dir, "/")
+	if parts[0] == "services" && len(parts) > 1 {
+		return parts[1]
+	}
+	return parts[0]
+}
+
+// text is the value of a literal or of a constant of ours, converted or not.
+func (s Source) text(e ast.Expr, constants map[string]string) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.CallExpr:
+		if to, ok := e.Fun.(*ast.Ident); ok && to.Name == "string" && len(e.Args) == 1 {
+			return s.text(e.Args[0], constants)
+		}
+	case *ast.SelectorExpr:
+		pkg, _ := e.X.(*ast.Ident)
+		for _, i := range s.Imports {
+			path, _ := strconv.Unquote(i.Path.Value)
+			if pkg != nil && strings.HasSuffix(path, "/"+pkg.Name) {
+				text, ok := constants[strings.TrimPrefix(path, "herald/")+"."+e.Sel.Name]
+				return text, ok
+			}
+		}
+	case *ast.Ident:
+		text, ok := constants[s.Dir+"."+e.Name]
+		return text, ok
+	}
+	return "", false
+}
+
+// constantsOf are the texts of constants, by folder and name.
+func constantsOf(sources []Source) map[string]string {
+	all := map[string]string{}
+	for _, s := range sources {
+		for _, d := range s.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range g.Specs {
+				v := spec.(*ast.ValueSpec)
+				for i, value := range v.Values {
+					if text, ok := s.text(value, nil); ok {
+						all[s.Dir+"."+v.Names[i].Name] = text
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// statusesOf are the names of the statuses that fault.New(…).WithStatus(http.…) gives.
+func statusesOf(d *ast.GenDecl) map[*ast.CallExpr]string {
+	all := map[*ast.CallExpr]string{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		outer, ok := n.(*ast.CallExpr)
+		if !ok || len(outer.Args) != 1 {
+			return true
+		}
+		method, ok := outer.Fun.(*ast.SelectorExpr)
+		if !ok || method.Sel.Name != "WithStatus" {
+			return true
+		}
+		inner, isCall := method.X.(*ast.CallExpr)
+		status, isName := outer.Args[0].(*ast.SelectorExpr)
+		if isCall && isName {
+			all[inner] = status.Sel.Name
+		}
+		return true
+	})
+	return all
+}
+
+// numberOf is the number of one of net/http's names, which are made of the texts.
+func numberOf(status string) int {
+	for n := http.StatusBadRequest; n < 600; n++ {
+		if text := http.StatusText(n); text != "" && "Status"+strings.ReplaceAll(text, " ", "") == status {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,288 @@
+package contract
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"herald/gateway/authn"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+)
+
+//go:embed text/openapi.md
+var openAPIText string
+
+// OpenAPI describes the REST API.
+func (c *Contract) OpenAPI() ([]byte, error) {
+	var in []protoreflect.MessageDescriptor
+	for _, o := range c.Operations {
+		in = append(in, o.Input())
+	}
+	asked := reachable(in)
+	s := &schemas{
+		made:  map[string]object{},
+		asked: func(m protoreflect.MessageDescriptor) bool { return asked[m.FullName()] },
+	}
+	s.required = func(f protoreflect.FieldDescriptor) bool {
+		if s.asked(f.ContainingMessage()) {
+			return demanded(f)
+		}
+		return !f.HasPresence() // answers are written with their default values
+	}
+	paths := s.paths(c.Operations)
+	failure, err := s.failure(c.files)
+	if err != nil {
+		return nil, err
+	}
+	var tags []object
+	for _, d := range c.Services {
+		tags = append(tags, object{{"name", string(d.Name())}, {"description", comment(d)}})
+	}
+	return marshal(object{
+		{"openapi", "3.1.0"},
+		{"info", object{
+			{"title", "Herald"}, {"version", "v1"}, {"description", openAPIText},
+			{"license", object{{"name", "Apache 2.0"}, {"identifier", "Apache-2.0"}}},
+		}},
+		{"servers", []object{{{"url", "/"}}}},
+		{"tags", tags},
+		{"paths", paths},
+		{"components", object{
+			{"securitySchemes", object{{"bearer", object{
+				{"type", "http"}, {"scheme", "bearer"},
+				{"description", "A personal access token, or an access token with the scopes that the operation names."},
+			}}}},
+			{"parameters", object{{"Organization", organization}}},
+			{"responses", failures(failure)},
+			{"schemas", s.components()},
+		}},
+	}, "  ")
+}
+
+func (s *schemas) paths(operations []Operation) object {
+	var paths object
+	for _, o := range operations {
+		if len(paths) == 0 || paths[len(paths)-1].name != o.Path {
+			paths = paths.with(o.Path, object{})
+		}
+		at := &paths[len(paths)-1]
+		at.value = at.value.(object).with(strings.ToLower(o.Verb), s.operation(o))
+	}
+	return paths
+}
+
+func (s *schemas) operation(o Operation) object {
+	short, rest := summary(comment(o))
+	entry := object{
+		{"operationId", o.ID}, {"tags", []string{string(o.Parent().Name())}},
+		{"summary", short}, {"description", sentences(rest, who(o), "Over gRPC: `"+o.Procedure()+"`.")},
+	}
+	if o.Access.Permission != "" {
+		entry = entry.with("x-permission", o.Access.Permission)
+	}
+	entry = entry.with("security", security(o))
+	if all := s.parameters(o); len(all) > 0 {
+		entry = entry.with("parameters", all)
+	}
+	if o.Body {
+		entry = entry.with("requestBody", s.body(o))
+	}
+	return entry.with("responses", s.responses(o))
+}
+
+// who says who may call.
+func who(o Operation) string {
+	switch a := o.Access; {
+	case a.Public:
+		return "No token is needed."
+	case a.Permission == "":
+		return "Any valid token will do."
+	case a.Project != "":
+		return "Needs the permission `" + a.Permission + "` in the organization acted on or on the project: " + holders(a.Permission) + "."
+	default:
+		return "Needs the permission `" + a.Permission + "` in the organization acted on: " + holders(a.Permission) + "."
+	}
+}
+
+// holders names the roles that have a permission.
+func holders(name string) string {
+	var found []string
+	for _, scope := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
+		for _, r := range permission.Roles(scope) {
+			if slices.Contains(r.Permissions, name) {
+				found = append(found, r.Name)
+			}
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+func security(o Operation) []object {
+	if o.Access.Public {
+		return []object{}
+	}
+	verb, path, _ := rpc.Route(o.Rules[0])
+	return []object{{{"bearer", authn.Needs(verb, path).Scopes}}}
+}
+
+var organization = object{
+	{"name", "x-service-orgid"}, {"in", "header"}, {"schema", object{{"type", "string"}}},
+	{"description", "The organization acted on; the caller's own where it is absent. Under `/auth/v1` and `/admin/v1` it changes nothing, but is checked."},
+}
+
+// parameters are those of the path, those of the query and the organization.
+func (s *schemas) parameters(o Operation) []object {
+	var all []object
+	for _, name := range o.Bound {
+		f := o.Input().Fields().ByName(protoreflect.Name(name))
+		all = append(all, s.parameter(f, f.JSONName(), "path").with("required", true))
+	}
+	if !o.Body {
+		all = append(all, s.query(o.Input(), o.Bound, "")...)
+	}
+	if !o.Access.Public {
+		all = append(all, object{{"$ref", "#/components/parameters/Organization"}})
+	}
+	return all
+}
+
+// query lists the fields that a URL can hold: single values, also those of messages in
+// the request.
+func (s *schemas) query(m protoreflect.MessageDescriptor, without []string, prefix string) []object {
+	var all []object
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		if f.IsList() || f.IsMap() || slices.Contains(without, string(f.Name())) {
+			continue
+		}
+		name := prefix + f.JSONName()
+		if inner := f.Message(); inner != nil && inner.ParentFile().Package() != "google.protobuf" {
+			if strings.Count(name, ".") < 3 { // a message may hold itself
+				all = append(all, s.query(inner, nil, name+".")...)
+			}
+			continue
+		}
+		p := s.parameter(f, name, "query")
+		if prefix == "" && demanded(f) {
+			p = p.with("required", true)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (s *schemas) parameter(f protoreflect.FieldDescriptor, name, in string) object {
+	schema := s.field(f)
+	p := object{{"name", name}, {"in", in}}
+	if i := slices.IndexFunc(schema, func(m member) bool { return m.name == "description" }); i >= 0 {
+		p = p.with("description", schema[i].value)
+		schema = slices.Delete(schema, i, i+1)
+	}
+	return p.with("schema", schema)
+}
+
+// body is the request without what stands in the path.
+func (s *schemas) body(o Operation) object {
+	var schema object
+	if len(o.Bound) == 0 {
+		schema = s.ref(o.Input())
+	} else {
+		name := o.Owner() + "." + string(o.Name()) + "Body"
+		s.made[name] = s.message(o.Input(), o.Bound)
+		schema = refer(name)
+	}
+	required := false
+	for i := range o.Input().Fields().Len() {
+		f := o.Input().Fields().Get(i)
+		required = required || s.required(f) && !slices.Contains(o.Bound, string(f.Name()))
+	}
+	var content object
+	for _, media := range []string{"application/json", "application/grpc", "application/grpc-web+proto"} {
+		content = content.with(media, object{{"schema", schema}})
+	}
+	return object{{"required", required}, {"content", content}}
+}
+
+// failureResponses are the refusals that callers can do something about.
+var failureResponses = []struct{ status, name, text string }{
+	{"400", "Invalid", "The request is malformed, a field breaks a rule, or the object is in the wrong state. `details` names each faulty field."},
+	{"401", "Unauthenticated", "The token is missing, malformed, expired, revoked, or its user is not active."},
+	{"403", "Denied", "The caller lacks the permission in the organization acted on, or the token a scope. `details` names the permission and the organization."},
+	{"404", "NotFound", "There is no such object in the organization acted on."},
+	{"409", "Exists", "The id or the name is taken, or what is asked for exists already."},
+	{"429", "Exhausted", "Too many requests or tries; `Retry-After` says when to come back, where that is known."},
+	{"503", "Unavailable", "A part of the system is away and nothing was written; try again after `Retry-After`."},
+	{"default", "Failed", "Any other refusal: 413 and 415 for a body that is too large or of another media type, 431 for headers that are too large, 500 for a fault of ours, 504 for an answer that took too long, after which the outcome is unknown."},
+}
+
+func failures(schema object) object {
+	retry := object{{"Retry-After", object{{"description", "Seconds to wait."}, {"schema", object{{"type", "integer"}}}}}}
+	challenge := object{{"WWW-Authenticate", object{{"description", "What the token lacks (RFC 6750, section 3)."}, {"schema", object{{"type", "string"}}}}}}
+	headers := map[string]object{"401": challenge, "403": challenge, "429": retry, "503": retry}
+	var all object
+	for _, f := range failureResponses {
+		r := object{{"description", f.text}}
+		if h, ok := headers[f.status]; ok {
+			r = r.with("headers", h)
+		}
+		all = all.with(f.name, r.with("content", object{{"application/json", object{{"schema", schema}}}}))
+	}
+	return all
+}
+
+func (s *schemas) responses(o Operation) object {
+	all := object{{"200", object{
+		{"description", "Done."},
+		{"content", object{{"application/json", object{{"schema", s.ref(o.Output())}}}}},
+	}}}
+	for _, f := range failureResponses {
+		open := o.Access.Public && (f.status == "401" || f.status == "403")
+		reads := o.Verb == "GET" || o.Verb == "DELETE" || strings.HasSuffix(o.Path, "/_search")
+		if open || reads && f.status == "409" {
+			continue
+		}
+		all = all.with(f.status, object{{"$ref", "#/components/responses/" + f.name}})
+	}
+	return all
+}
+
+// failureDetails are the messages that stand in the details of an error.
+var failureDetails = []protoreflect.FullName{"herald.v1.ErrorDetail", "google.rpc.BadRequest", "google.rpc.RetryInfo"}
+
+// failure makes the schema of the error body, whose default values are left out.
+func (s *schemas) failure(files *protoregistry.Files) (object, error) {
+	loose := &schemas{made: s.made, asked: s.asked, required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" }}
+	var details []object
+	var mapping object
+	for _, name := range failureDetails {
+		d, err := files.FindDescriptorByName(name)
+		if err != nil {
+			return nil, err
+		}
+		url := "type.googleapis.com/" + string(name)
+		typed := object{{"type", "object"}, {"required", []string{"@type"}}, {"properties", object{{"@type", object{{"const", url}}}}}}
+		s.made[nameOf(d)] = object{{"allOf", []object{typed, loose.message(d.(protoreflect.MessageDescriptor), nil)}}}
+		details = append(details, refer(nameOf(d)))
+		mapping = mapping.with(url, "#/components/schemas/"+nameOf(d))
+	}
+	s.made["Error"] = object{
+		{"type", "object"}, {"required", []string{"code", "message", "details"}},
+		{"properties", object{
+			{"code", object{{"type", "integer"}, {"format", "int32"}, {"description", "The gRPC status code."}}},
+			{"message", object{{"type", "string"}, {"description", "For people; may change."}}},
+			{"details", object{
+				{"type", "array"}, {"description", "The first one has the error's `id`; others may follow."},
+				{"items", object{{"oneOf", details}, {"discriminator", object{{"propertyName", "@type"}, {"mapping", mapping}}}}},
+			}},
+		}},
+		{"examples", []object{{
+			{"code", 5}, {"message", "User not found"},
+			{"details", []object{{{"@type", "type.googleapis.com/herald.v1.ErrorDetail"}, {"id", "USER_NOT_FOUND"}, {"message", "User not found"}}}},
+		}}},
+	}
+	return refer("Error"), nil
+}

@@ -1,0 +1,3 @@
+module herald/docs
+
+go 1.26.0

@@ -1,0 +1,131 @@
+// Command subscriber prints the life of a user, or of everybody, as it happens: one line
+// for each event that Herald publishes on NATS.
+//
+//	go run ./examples/subscriber $(cat .data/subscriber.url) [user id]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const usage = "usage: subscriber nats://subscriber:password@host:port [user id]"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "subscriber:", err)
+		os.Exit(1)
+	}
+}
+
+// run listens until ctx ends. Events go to out, what happens to the connection to notes.
+func run(ctx context.Context, args []string, out, notes io.Writer) error {
+	if len(args) < 1 || len(args) > 2 {
+		return errors.New(usage)
+	}
+	// What url.Parse says would repeat the password.
+	address, err := url.Parse(args[0])
+	if err != nil || address.Scheme != "nats" && address.Scheme != "tls" || address.Host == "" {
+		return errors.New("this is no address of a NATS server\n" + usage)
+	}
+	user := ""
+	if len(args) == 2 {
+		user = args[1]
+	}
+	nc, err := nats.Connect(address.String(),
+		nats.Name("herald-example-subscriber"),
+		nats.MaxReconnects(-1),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				fmt.Fprintln(notes, "disconnected; reconnecting")
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { fmt.Fprintln(notes, "connected again; events of the meantime were missed") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { fmt.Fprintln(notes, "NATS:", err) }),
+	)
+	if err != nil {
+		return explain(err)
+	}
+	defer nc.Close()
+	events := make(chan *nats.Msg, 1024)
+	if _, err := nc.ChanSubscribe("events.>", events); err != nil {
+		return err
+	}
+	if err := nc.Flush(); err != nil { // the subscription has reached the server
+		return explain(err)
+	}
+	fmt.Fprintln(notes, "connected; waiting for events")
+	for {
+		select {
+		case m := <-events:
+			if user == "" || concerns(m, user) {
+				fmt.Fprintln(out, line(m))
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// concerns tells whether an event is about a user: its object, or one that names the user.
+func concerns(m *nats.Msg, user string) bool {
+	if m.Header.Get("ce-subject") == user {
+		return true
+	}
+	var payload struct{ UserID string }
+	return json.Unmarshal(m.Data, &payload) == nil && payload.UserID == user
+}
+
+// line is an event for a person: when, what, on which subject, about whom, by whom, and
+// the rest. Nothing in it moves the terminal's cursor.
+func line(m *nats.Msg) string {
+	when := m.Header.Get("ce-time")
+	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {
+		when = t.Local().Format("15:04:05.000")
+	}
+	words := []string{when, m.Header.Get("ce-type"), m.Subject, m.Header.Get("ce-subject"), "by", m.Header.Get("ce-actor"), string(m.Data)}
+	for i, w := range words {
+		words[i] = visible(w)
+	}
+	return strings.Join(words, "  ")
+}
+
+// visible writes what is not printable as Go would.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// explain says what to do about a connection that cannot be made.
+func explain(err error) error {
+	var network *net.OpError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return errors.New("the server refuses these credentials: take the URL from .data/subscriber.url, which a new start may have written anew")
+	case errors.Is(err, nats.ErrNoServers), errors.As(err, &network):
+		return fmt.Errorf("nobody listens at this address; is `make run` running? Its port may have changed since: read .data/subscriber.url again (%w)", err)
+	}
+	return err
+}

@@ -1,0 +1,211 @@
+package gateway_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"herald/shared/rpc"
+)
+
+// link finds what a page loads, or leads to.
+var link = regexp.MustCompile(`(?:href|src|spec-url)="([^"]*)"`)
+
+// Everything that the reference leads to is there, for everybody, and is its own.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	seen := map[string]bool{}
+	for next := []string{"/docs", "/openapi.json", "/asyncapi.json"}; len(next) > 0; next = next[1:] {
+		path, _, _ := strings.Cut(next[0], "#")
+		if path == "" || seen[path] {
+			continue
+		}
+		seen[path] = true
+		got := w.do(t, "GET", path, "").ok(t)
+		h := got.Header
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; ") || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Cache-Control") != "no-cache" || h.Get("X-Request-Id") == "" || h.Get("Etag") == "" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+			continue
+		}
+		for _, l := range link.FindAllStringSubmatch(string(got.body), -1) {
+			if !strings.HasPrefix(l[1], "data:image/") && !strings.HasPrefix(l[1], "#") && (!strings.HasPrefix(l[1], "/") || strings.HasPrefix(l[1], "//")) {
+				t.Errorf("%s leads to %s", path, l[1])
+			} else if l[1][0] == '/' {
+				next = append(next, l[1])
+			}
+		}
+		if strings.Contains(string(got.body), "<script>") || strings.Contains(string(got.body), "style=") {
+			t.Errorf("%s holds scripts or styles", path)
+		}
+	}
+	for _, path := range []string{"/docs/api", "/docs/events", "/docs/errors", "/docs/settings", "/docs/protos.zip", "/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto"} {
+		if !seen[path] {
+			t.Errorf("nothing leads to %s", path)
+		}
+	}
+	for path, kind := range map[string]string{
+		"/docs/": "text/html; charset=utf-8", "/docs/protos/herald/v1/options.proto": "text/plain; charset=utf-8",
+		"/docs/viewer/LICENSE": "text/plain; charset=utf-8", "/openapi.json": "application/json", "/docs/style.css": "text/css; charset=utf-8",
+	} {
+		if got := w.do(t, "GET", path, "").ok(t); got.Header.Get("Content-Type") != kind {
+			t.Errorf("%s is %s", path, got.Header.Get("Content-Type"))
+		}
+	}
+}
+
+func TestReferenceIsForReading(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
+		for _, path := range []string{"/openapi.json", "/docs", "/docs/api"} {
+			got := w.do(t, method, path, "{}")
+			if e := got.refused(t, 405, "VERB_NOT_ALLOWED"); e.Code != 12 || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+				t.Errorf("%s %s: %+v %v", method, path, e, got.Header)
+			}
+		}
+	}
+	for _, path := range []string{"/docs/nothing", "/docs/api/", "/docs/protos/", "/docs/protos/herald", "/docs/site/index.html", "/docs/viewer/redoc.js.gz"} {
+		got := w.do(t, "GET", path, "")
+		if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(got.body), "Not Found") {
+			t.Errorf("%s: %d %v %s", path, got.StatusCode, got.Header, got.body)
+		}
+	}
+	for _, path := range []string{"/docs/../openapi.json", "/docs//api", "/docs/%2e%2e/openapi.json"} {
+		if got := w.raw(t, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); got.StatusCode != 404 {
+			t.Errorf("%s: %d", path, got.StatusCode)
+		}
+	}
+	w.do(t, "GET", "/docsx", "").refused(t, 404, "NOT_FOUND")
+	get, head := w.do(t, "GET", "/openapi.json", "", "Accept-Encoding", "identity").ok(t), w.do(t, "HEAD", "/openapi.json", "", "Accept-Encoding", "identity").ok(t)
+	if head.ContentLength != int64(len(get.body)) || len(head.body) != 0 || head.Header.Get("Etag") != get.Header.Get("Etag") {
+		t.Errorf("HEAD: %v", head.Header)
+	}
+	if got := w.do(t, "GET", "/openapi.json", "", "Origin", "https://app.example"); got.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Error("a script could not read the description")
+	}
+	metrics := httptest.NewRecorder()
+	promhttp.HandlerFor(w.Metrics, promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest("GET", "/", nil))
+	for _, line := range []string{`route="/openapi.json",status="200"`, `route="/docs/",status="404"`, `route="/docs/",status="405"`} {
+		if !strings.Contains(metrics.Body.String(), line) {
+			t.Errorf("no metric has %s", line)
+		}
+	}
+	if strings.Contains(metrics.Body.String(), "/docs/nothing") {
+		t.Error("what people type is in the metrics")
+	}
+}
+
+// A reload costs no body; who reads gzip gets it, who does not gets the same bytes plain.
+func TestReferenceIsCached(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, path := range []string{"/docs", "/openapi.json", "/docs/viewer/redoc.js", "/docs/protos.zip"} {
+		plain := w.do(t, "GET", path, "", "Accept-Encoding", "br, gzip;q=0").ok(t)
+		tag := plain.Header.Get("Etag")
+		if plain.Header.Get("Content-Encoding") != "" || plain.ContentLength != int64(len(plain.body)) {
+			t.Errorf("%s: %v", path, plain.Header)
+		}
+		for _, known := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"), "*"} {
+			got := w.do(t, "GET", path, "", "If-None-Match", known)
+			if got.StatusCode != 304 || len(got.body) != 0 || got.Header.Get("Etag") != tag {
+				t.Errorf("%s with %s: %d", path, known, got.StatusCode)
+			}
+		}
+		w.do(t, "GET", path, "", "If-None-Match", `"other"`).ok(t)
+		if strings.HasSuffix(path, ".zip") {
+			continue
+		}
+		zipped := w.do(t, "GET", path, "", "Accept-Encoding", "br, GZIP;q=0.5").ok(t)
+		r, err := gzip.NewReader(bytes.NewReader(zipped.body))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if data, err := io.ReadAll(r); err != nil || !bytes.Equal(data, plain.body) || len(zipped.body) >= len(data) ||
+			zipped.Header.Get("Vary") != "Accept-Encoding" || zipped.Header.Get("Etag") != tag {
+			t.Errorf("%s: %v %v", path, err, zipped.Header)
+		}
+	}
+}
+
+// The archive has every contract, whole, with what it imports.
+func TestProtosAreWhole(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	data := w.do(t, "GET", "/docs/protos.zip", "").ok(t).body
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[f.Name] = string(text)
+		if alone := w.do(t, "GET", "/docs/protos/"+f.Name, "").ok(t); string(alone.body) != string(text) {
+			t.Errorf("%s differs in the archive", f.Name)
+		}
+	}
+	imports := regexp.MustCompile(`(?m)^import "([^"]+)";`)
+	for name, text := range files {
+		for _, i := range imports.FindAllStringSubmatch(text, -1) {
+			if _, there := files[i[1]]; !there && !strings.HasPrefix(i[1], "google/protobuf/") {
+				t.Errorf("%s imports %s, which is not there", name, i[1])
+			}
+		}
+	}
+	if !strings.Contains(files["herald/users/v1/users.proto"], "rpc ImportHumanUser(") || files["google/LICENSE"] == "" {
+		t.Error("something is missing")
+	}
+}
+
+// The gateway answers wherever the description says, and describes all that it answers.
+func TestDescriptionIsWhatIsServed(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	var api struct {
+		Paths map[string]map[string]struct{ Security []any }
+	}
+	if err := json.Unmarshal(w.do(t, "GET", "/openapi.json", "").ok(t).body, &api); err != nil {
+		t.Fatal(err)
+	}
+	described := 0
+	for path, verbs := range api.Paths {
+		path = regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x")
+		for verb, o := range verbs {
+			described++
+			if got := w.do(t, strings.ToUpper(verb), path, ""); len(o.Security) > 0 && got.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s %s: %d %s", verb, path, got.StatusCode, got.body)
+			}
+		}
+	}
+	methods, err := rpc.Contracts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := 0
+	for _, m := range methods {
+		served += len(m.Rules)
+	}
+	if served != described {
+		t.Errorf("%d operations are served, %d described: run `make generate`", served, described)
+	}
+}

@@ -1,0 +1,124 @@
+package documents
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"strings"
+
+	"herald/docs"
+	"herald/shared/proto"
+)
+
+// small files are not worth compressing.
+const small = 1 << 10
+
+// content is a document's bytes: plain, compressed or both. The tag is a weak one, for it
+// stands for either.
+type content struct {
+	plain, zipped []byte
+	tag           string
+}
+
+func newContent(data []byte) (content, error) {
+	c := content{plain: data, tag: tagOf(data)}
+	if len(data) < small {
+		return c, nil
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	if err == nil {
+		err = w.Close()
+	}
+	c.zipped = b.Bytes()
+	return c, err
+}
+
+func tagOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// file loads one of docs, which may lie there compressed.
+func file(name string) func() (content, error) {
+	return func() (content, error) {
+		data, err := docs.Files.ReadFile(name)
+		if err != nil {
+			return content{}, err
+		}
+		if strings.HasSuffix(name, ".gz") {
+			return content{zipped: data, tag: tagOf(data)}, nil
+		}
+		return newContent(data)
+	}
+}
+
+// contract loads one proto.
+func contract(name string) func() (content, error) {
+	return func() (content, error) {
+		data, err := proto.Files.ReadFile(name)
+		if err != nil {
+			return content{}, err
+		}
+		return newContent(data)
+	}
+}
+
+// protos lists the contracts, what they import, and its licences.
+func protos() ([]string, error) {
+	var names []string
+	err := fs.WalkDir(proto.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// archive makes one file of all protos: the same bytes each time.
+func archive() (content, error) {
+	names, err := protos()
+	if err != nil {
+		return content{}, err
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range names {
+		data, err := proto.Files.ReadFile(name)
+		if err != nil {
+			return content{}, err
+		}
+		w, err := z.Create(name) // without a time
+		if err != nil {
+			return content{}, err
+		}
+		if _, err := w.Write(data); err != nil {
+			return content{}, err
+		}
+	}
+	err = z.Close()
+	return content{plain: b.Bytes(), tag: tagOf(b.Bytes())}, err
+}
+
+// body is what to send to somebody who reads gzip, or does not, and whether it is
+// compressed.
+func (c content) body(gzipped bool) (data []byte, zipped bool, err error) {
+	switch {
+	case gzipped && c.zipped != nil:
+		return c.zipped, true, nil
+	case c.plain != nil:
+		return c.plain, false, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(c.zipped))
+	if err != nil {
+		return nil, false, err
+	}
+	data, err = io.ReadAll(r)
+	return data, false, err
+}

@@ -1,0 +1,135 @@
+// Package documents answers with the reference of the API, the events, the errors and the
+// settings, and with the contracts themselves. All of it is part of the program: pages
+// load nothing from other hosts, and are told so (Content Security Policy).
+package documents
+
+import (
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Document is one file at one path.
+type Document struct {
+	mediaType, policy string
+	content           func() (content, error)
+}
+
+// Library holds the documents by their paths.
+type Library map[string]*Document
+
+// Policies of the pages: none runs scripts but those with the viewer, which brings its own
+// font and adds its rules to a style element that is empty, and so has a known hash.
+const (
+	closed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	plain  = closed + "; style-src 'self'; img-src data:"
+	viewer = closed + "; script-src 'self'; connect-src 'self'; font-src data:; img-src data:; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+)
+
+// New lists the documents. Each is read and compressed when it is first asked for.
+func New() (Library, error) {
+	l := Library{}
+	for at, p := range map[string]struct{ file, policy string }{
+		"/openapi.json":         {"openapi.json", closed},
+		"/asyncapi.json":        {"asyncapi.json", closed},
+		"/docs":                 {"site/index.html", plain},
+		"/docs/":                {"site/index.html", plain},
+		"/docs/api":             {"site/api.html", viewer},
+		"/docs/events":          {"site/events.html", viewer},
+		"/docs/errors":          {"site/errors.html", plain},
+		"/docs/settings":        {"site/settings.html", plain},
+		"/docs/protos":          {"site/protos.html", plain},
+		"/docs/style.css":       {"site/style.css", closed},
+		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
+		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
+	} {
+		l.add(at, p.policy, file(p.file))
+	}
+	l.add("/docs/protos.zip", closed, archive)
+	names, err := protos()
+	for _, name := range names {
+		l.add("/docs/protos/"+name, closed, contract(name))
+	}
+	return l, err
+}
+
+func (l Library) add(at, policy string, load func() (content, error)) {
+	t, known := mediaTypes[path.Ext(at)]
+	switch {
+	case known:
+	case policy == closed:
+		t = "text/plain; charset=utf-8"
+	default:
+		t = "text/html; charset=utf-8"
+	}
+	l[at] = &Document{mediaType: t, policy: policy, content: sync.OnceValues(load)}
+}
+
+var mediaTypes = map[string]string{
+	".json": "application/json", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".zip": "application/zip",
+}
+
+// Owns tells whether a path is the library's, also where it has no document.
+func Owns(path string) bool {
+	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
+}
+
+// Serve answers a GET or HEAD with the document, or tells that the sender has it already.
+func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
+	c, err := d.content()
+	if err != nil {
+		return err
+	}
+	body, zipped, err := c.body(takesGzip(r.Header.Values("Accept-Encoding")))
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", d.policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache") // kept, and asked for each time whether it is still the same
+	h.Set("Etag", c.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if holds(r.Header.Values("If-None-Match"), c.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Type", d.mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body) // the sender has gone
+	return nil
+}
+
+// holds tells whether a sender has what a tag stands for (RFC 9110, section 13.1.2).
+func holds(lists []string, tag string) bool {
+	for _, list := range lists {
+		for one := range strings.SplitSeq(list, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takesGzip tells whether a sender reads gzip (RFC 9110, section 12.5.3).
+func takesGzip(lists []string) bool {
+	for _, list := range lists {
+		for one := range strings.SplitSeq(list, ",") {
+			name, weight, _ := strings.Cut(one, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			_, q, given := strings.Cut(weight, "=")
+			value, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+			return !given || err == nil && value > 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package mailed
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"herald/services/auth/internal/look"
+	"herald/shared/fault"
+)
+
+// Faults of users that have a page of their own, by their stable ids.
+const (
+	codeInvalid      = "CODE_INVALID"
+	codeExpired      = "CODE_EXPIRED"
+	codeLocked       = "CODE_LOCKED"
+	passwordRequired = "PASSWORD_REQUIRED"
+	passwordPrefix   = "PASSWORD_"
+)
+
+// wrong is a field that has to be filled in anew.
+type wrong struct {
+	Field string
+	// Key is the text that says why, Otherwise what is said where there is none.
+	Key, Otherwise string
+}
+
+type form struct {
+	link
+	Path, ResendPath string
+	// Password says that the form asks for one.
+	Password bool
+	Wrong    wrong
+	// Focus is the field to begin with.
+	Focus string
+	// Stale offers a new mail besides.
+	Stale bool
+}
+
+// form keeps what was typed, but for passwords.
+func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
+	if faulty.Field == "password" {
+		r.PasswordSet = false // whatever the link says, one is missing
+	}
+	f := form{
+		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid,
+	}
+	name := r.kind.form
+	if !f.Password {
+		name = r.confirm
+	}
+	switch {
+	case f.Focus != "":
+	case f.Code == "":
+		f.Focus = "code"
+	case f.Password:
+		f.Focus = "password"
+	}
+	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != ""})
+}
+
+// offerMail says why the code is of no use any more.
+func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
+	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()}})
+}
+
+// refused answers for a fault with the page that says what to do about it.
+func (p Pages) refused(w http.ResponseWriter, r request, err error) {
+	f := fault.From(err)
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	switch {
+	case f.ID == codeInvalid:
+		p.form(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
+	case f.ID == codeExpired:
+		p.offerMail(w, r, f.HTTPStatus(), "expired")
+	case f.ID == codeLocked:
+		p.offerMail(w, r, f.HTTPStatus(), "locked")
+	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.kind.form != "":
+		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
+	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
+		p.Look.Notice(w, r.Request, f.HTTPStatus(), "away", r.address(r.path()))
+	default:
+		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.name, "err", err)
+		p.Look.Notice(w, r.Request, http.StatusInternalServerError, "failed", r.address(r.path()))
+	}
+}

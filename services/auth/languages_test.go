@@ -1,0 +1,91 @@
+package auth
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	h, _, _ := world(t)
+	for asked, want := range map[string]string{
+		"": "en", "de": "de", "de-CH,fr;q=0.9": "de", "th, fr;q=0.5": "fr", "ja-JP": "ja", "JA": "ja", "th": "en", "*": "en", "fr;q=0, de;q=0.1": "de",
+		"pt-BR,pt;q=0.9,en;q=0.8": "pt", "zh-CN": "zh", "zh-Hant-TW": "zh", "in": "id", "uk,ru;q=0.5": "uk", "en-GB-oxendict": "en", "de_AT": "de",
+		"be": "en", "az, kk;q=0.9": "en", "af, nl;q=0.1": "nl", "sr, mk;q=0.9": "mk", // never a relative that was not asked for
+		"not a language": "en", ";;;,,,": "en", strings.Repeat("a-", 7000): "en", strings.Repeat("de,", 5000): "de",
+	} {
+		checkLanguage(t, h, asked, want)
+	}
+	for _, tag := range supported {
+		checkLanguage(t, h, tag, tag)
+	}
+}
+
+func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
+	t.Helper()
+	w := call(t, h, initialize.link(), nil, "Accept-Language", asked)
+	page := element(parse(t, w.Body.String()), "html", "lang", want)
+	if w.Code != 200 || page == nil || w.Header().Get("Content-Language") != want {
+		t.Errorf("%.40q is answered with %d in %q, want %s", asked, w.Code, w.Header().Get("Content-Language"), want)
+		return
+	}
+	if direction, _ := attribute(page, "dir"); direction != "ltr" {
+		t.Errorf("%s goes %q", want, direction)
+	}
+}
+
+// Readers who list their languages in several headers are read as if it were one.
+func TestLanguagesInTwoHeaders(t *testing.T) {
+	t.Parallel()
+	h, _, _ := world(t)
+	r := httptest.NewRequest("GET", initialize.link(), nil)
+	r.Header["Accept-Language"] = []string{"th", "de"}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Language"); got != "de" {
+		t.Errorf("answered in %q", got)
+	}
+}
+
+// Pages follow what text says, on each replica, and work while it is away.
+func TestLanguagesAreWhatTextSays(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	later := func(d time.Duration) { ahead.Add(int64(d)) }
+	g := testkit.Ground(t)
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
+	h := open(t, g, public)
+
+	checkLanguage(t, h, "ja", "ja") // before text was ever there
+	checkLanguage(t, h, "th", "en")
+
+	x := &text{standard: "de", allowed: []string{"de", "fr"}}
+	stop := serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	later(2 * time.Second)
+	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
+		checkLanguage(t, h, asked, want)
+	}
+
+	x.choose("uk", "uk")
+	later(2 * time.Second)
+	checkLanguage(t, h, "ru", "uk")
+
+	x.choose("tlh", "tlh", "cs") // languages that only a newer text has
+	later(2 * time.Second)
+	checkLanguage(t, h, "cs", "cs")
+	checkLanguage(t, h, "tlh", "en")
+
+	stop()
+	later(time.Minute)
+	checkLanguage(t, h, "cs", "cs")
+	checkLanguage(t, h, "ja", "en")
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/send"
+	"herald/shared/caller"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+)
+
+const (
+	// testTime is how long a caller waits for what becomes of a test mail, at most.
+	testTime = 20 * time.Second
+	// readTime is left of the caller's own time to read and carry it.
+	readTime = 2 * time.Second
+)
+
+// SendTestMail tries one mail at once and answers with what became of it: after testTime
+// that it is still under way.
+func (n Notifications) SendTestMail(ctx context.Context, r *notificationv1.SendTestMailRequest) (*notificationv1.SendTestMailResponse, error) {
+	recipient, err := n.recipient(ctx, r.Recipient)
+	if err != nil {
+		return nil, err
+	}
+	c := caller.From(ctx)
+	test := domain.Notification{ID: id.New(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test, CreatedAt: n.Store.Now(), Recipient: recipient}
+	if err := n.try(ctx, test); err != nil {
+		return nil, err
+	}
+	tried, err := n.Store.Notification(ctx, test.OrgID, test.UserID, test.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &notificationv1.SendTestMailResponse{Notification: notification(tried)}, nil
+}
+
+func (n Notifications) try(ctx context.Context, test domain.Notification) error {
+	end := time.Now().Add(testTime)
+	if callers, ok := ctx.Deadline(); ok && callers.Add(-readTime).Before(end) {
+		end = callers.Add(-readTime)
+	}
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	return n.Mails.Try(ctx, test)
+}
+
+// recipient is the address that was asked for, or else the caller's own.
+func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
+	if asked != "" {
+		if send.CheckAddress(asked) != nil {
+			return "", domain.ErrRecipient
+		}
+		return asked, nil
+	}
+	me, err := n.Users.GetMyUser(ctx, &usersv1.GetMyUserRequest{})
+	if err != nil {
+		return "", err
+	}
+	own := me.GetUser().GetHuman().GetEmail().GetEmail()
+	if own == "" {
+		return "", domain.ErrNoRecipient
+	}
+	return own, nil
+}

@@ -1,0 +1,128 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+)
+
+// A mail that is claimed from its beginning is nobody else's before its lease runs out.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n := domain.Notification{ID: "a", OrgID: "o1", UserID: "u1", Kind: domain.Test, CreatedAt: made, Language: "en", Recipient: "ada@example.com"}
+	c, err := w.Begin(t.Context(), n, time.Minute)
+	if err != nil || c.State != domain.Sending || c.Fence != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if claims := w.claim(5, time.Minute); len(claims) != 0 {
+		t.Errorf("claimed by another: %+v", claims)
+	}
+	w.exec("update notifications set due_at = now()")
+	if again := w.one(time.Minute); again.Fence != 2 || again.Recipient != n.Recipient || again.Kind != domain.Test {
+		t.Errorf("after the lease: %+v", again)
+	}
+}
+
+func TestHurry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for id, row := range map[string]struct {
+		state domain.State
+		kind  string
+		due   any
+	}{
+		"queued": {domain.Queued, domain.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying, domain.VerifyEmail, made.Add(1000 * time.Hour)},
+		"sending": {domain.Sending, domain.Init, made.Add(1000 * time.Hour)}, "sent": {domain.Sent, domain.Init, nil},
+		"failed": {domain.Failed, domain.PasswordReset, nil}, "test": {domain.Retrying, domain.Test, made.Add(1000 * time.Hour)},
+	} {
+		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1', 'u1', $2, $3, $4, $5)`, id, row.kind, row.state, made, row.due)
+		n, err := w.Hurry(t.Context(), "o1", "u1", id)
+		if err != nil || n.ID != id || n.Kind != row.kind || n.State != row.state || n.OrgID != "o1" || n.UserID != "u1" {
+			t.Errorf("%s: %+v, %v", id, n, err)
+		}
+		for _, other := range [][3]string{{"o2", "u1", id}, {"o1", "u2", id}, {"", "", id}, {"o1", "u1", id + "x"}} {
+			if _, err := w.Hurry(t.Context(), other[0], other[1], other[2]); !errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("%v: %v", other, err)
+			}
+			if _, err := w.Notification(t.Context(), other[0], other[1], other[2]); !errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("%v is read: %v", other, err)
+			}
+		}
+	}
+	if got := w.rows("select id from notifications where due_at <= now() order by id"); got != "(queued)\n(retrying)" {
+		t.Errorf("due are %s", got)
+	}
+}
+
+// The news of a mail that is given up is written with its end, or not at all.
+func TestSettleWithNews(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	late := w.one(0)
+	c := w.one(time.Minute)
+	news := &notificationv1.MailFailed{UserId: "u1"}
+	if err := w.Settle(t.Context(), late, late.Refused(), news); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("under an old fence: %v", err)
+	}
+	if got := w.rows("select id from events"); got != "" {
+		t.Errorf("what did not happen is news: %s", got)
+	}
+	c.Rendered = []byte(`{"text": "first"}`)
+	w.mark(c)
+	v := c.Refused()
+	v.Reply = "550 no"
+	for _, want := range []error{nil, domain.ErrLost} {
+		if err := w.Settle(t.Context(), c, v, news); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if got := w.rows("select aggregate_id, name, organization_id, data from events"); got != `(a,failed,o1,"{""userId"": ""u1""}")` {
+		t.Errorf("events %s", got)
+	}
+	if got := w.rows("select count(*) from outbox"); got != "(1)" {
+		t.Errorf("%s wait in the outbox", got)
+	}
+	if got := w.rows(attempts); got != `(2,5,"550 no",)` {
+		t.Errorf("attempts %s", got)
+	}
+	if got := w.rows("select state, due_at from notifications"); got != "(5,)" {
+		t.Errorf("the mail ended as %s", got)
+	}
+}
+
+// While another notifier takes a mail over, its end by the first is not news.
+func TestNewsOfOneThatIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	tx, err := w.DB.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), "update notifications set fence = fence + 1"); err != nil {
+		t.Fatal(err)
+	}
+	settled := make(chan error)
+	go func() { settled <- w.Settle(t.Context(), c, c.Refused(), &notificationv1.MailFailed{UserId: "u1"}) }()
+	for waits := false; !waits; { // until it waits for the row
+		if err := w.DB.QueryRow(t.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-settled; !errors.Is(err, domain.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	if got := w.rows("select id from events"); got != "" {
+		t.Errorf("what did not happen is news: %s", got)
+	}
+}

@@ -1,0 +1,200 @@
+package notification
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/mail"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/secret"
+	"herald/shared/testkit/smtpd"
+)
+
+// What a notifier in a process of its own is told by its environment.
+const (
+	victimKeys     = "NOTIFIER_KEYS"
+	victimBus      = "NOTIFIER_BUS"
+	victimDatabase = "NOTIFIER_DATABASE"
+	victimRelay    = "NOTIFIER_RELAY"
+)
+
+// lively are the times of notifiers that die all the time.
+func lively(x *mail.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Millisecond }
+
+// victim is the whole program of a notifier that is going to be killed. It says when it
+// has begun, and ends by itself only with its parent's end of the pipe.
+func victim() error {
+	keys, err := secret.ParseKeys(os.Getenv(victimKeys))
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	telemetry, err := boot.NewTelemetry(ctx, boot.Observe{}, "test", os.Stderr)
+	if err != nil {
+		return err
+	}
+	ground := boot.Ground{
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: &url.URL{Scheme: "https", Host: "login.example.com"},
+		Bus: bus.Address{URL: os.Getenv(victimBus)}, Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
+	}
+	service, err := ground.Open(ctx, "notification", secret.NewText(os.Getenv(victimDatabase)), Migrations)
+	if err != nil {
+		return err
+	}
+	c := Config{SMTP: secret.NewText(os.Getenv(victimRelay)), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
+	sender, err := newSender(service, c)
+	if err != nil {
+		return err
+	}
+	sender.Times = quick()
+	lively(&sender.Times)
+	if err := start(service, c, sender); err != nil {
+		return err
+	}
+	fmt.Println("begins")
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); stop() }()
+	service.Run(ctx)
+	return nil
+}
+
+// each is how many mails are queued for each notifier that is killed.
+const each = 12
+
+// kill runs a notifier until the relay has come to a moment a few more times than now,
+// and kills it there.
+func (w *world) kill(keys, busURL string, at smtpd.Verb) {
+	w.Helper()
+	c := exec.CommandContext(w.Context(), os.Args[0])
+	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.database.Reveal(), victimRelay + "=" + w.relay.URL()}
+	var said bytes.Buffer
+	c.Stderr = &said
+	leash, err := c.StdinPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer leash.Close()
+	out, err := c.StdoutPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("begins"))); err != nil {
+		w.Errorf("a notifier did not begin: %v\n%s", err, said.String())
+	}
+	count := w.relay.Count(at) + 1 + rand.IntN(each)
+	w.queue(each, 0)
+	if err := w.relay.Reached(w.Context(), at, count); err != nil {
+		w.Errorf("no mail came to %s: %v", at, err)
+	}
+	if err := c.Process.Kill(); err != nil {
+		w.Error(err)
+	}
+	_ = c.Wait() // says that it was killed
+}
+
+// Killed a hundred times under way, at every moment of a session, notifiers deliver every
+// mail, and none twice but for the one repeat of a mail that nobody answered for. A mail
+// at whose final dot two notifiers died is given up, and said to be uncertain.
+func TestKilledUnderWay(t *testing.T) {
+	t.Parallel()
+	keys := secret.NewKeyText()
+	w := newWorld(t, setup{keys: keys, times: lively, unwatched: true})
+	busURL := w.ground.Bus.URL
+	const kills, lanes = 100, 4
+	began := time.Now()
+	var killing sync.WaitGroup
+	for lane := range lanes {
+		killing.Go(func() {
+			for i := range kills / lanes {
+				w.kill(keys, busURL, []smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}[(lane+i)%4])
+			}
+		})
+	}
+	killing.Wait()
+	if t.Failed() {
+		return
+	}
+	killed := time.Since(began)
+	w.run(w.service)
+	w.watch()
+	w.drained()
+	found := w.deliveredOnce()
+	t.Logf("%d kills in %s; %d mails, all dealt with after %s: %d came twice; %d given up as uncertain, %d of them never came",
+		kills, killed.Round(time.Millisecond), kills*each, time.Since(began).Round(time.Millisecond), found.repeats, found.uncertain, found.lost)
+	if n := w.count("events where name = 'failed'"); n != found.uncertain {
+		t.Errorf("%d mails are given up, %d events say so", found.uncertain, n)
+	}
+}
+
+// drained waits until no mail is left, in steps like relayed.
+func (w *world) drained() {
+	w.Helper()
+	const due = "notifications where due_at is not null"
+	for left := w.count(due); left > 0; left = w.count(due) {
+		w.until("(select count(*) <= $1 from "+due+")", max(0, left-50))
+	}
+}
+
+// found counts the mails that came twice, those of which two notifiers died, and those of
+// these that never came.
+type found struct{ repeats, uncertain, lost int }
+
+// deliveredOnce holds what is promised of each mail.
+func (w *world) deliveredOnce() (f found) {
+	w.Helper()
+	came := map[string][]smtpd.Delivery{}
+	got, err := w.relay.Wait(w.Context(), 0)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, d := range got {
+		id, _, _ := strings.Cut(strings.TrimPrefix(d.MessageID, "<"), "@")
+		came[id] = append(came[id], d)
+	}
+	type ended struct {
+		ID                string
+		State, Unanswered int
+	}
+	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state, count(a) filter (where a.state = 6) as unanswered
+		from notifications n left join attempts a on a.notification_id = n.id group by n.id`)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, n := range rows {
+		mails := came[n.ID]
+		delete(came, n.ID)
+		switch {
+		case n.State == 6 && n.Unanswered == 2 && len(mails) <= 2:
+			f.uncertain++
+			f.lost += 1 - min(1, len(mails))
+		case n.State != 3 || len(mails) == 0 || len(mails) > 1+n.Unanswered || n.Unanswered > 1:
+			w.Errorf("%s came %d times, has %d attempts without an answer and state %d", n.ID, len(mails), n.Unanswered, n.State)
+		}
+		for _, again := range mails[min(1, len(mails)):] {
+			f.repeats++
+			if !bytes.Equal(again.Data, mails[0].Data) {
+				w.Errorf("%s came first as\n%s\nthen as\n%s", n.ID, mails[0].Data, again.Data)
+			}
+		}
+	}
+	if len(came) > 0 {
+		w.Errorf("%d mails came that nobody asked for", len(came))
+	}
+	return f
+}

@@ -1,0 +1,53 @@
+package notification
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Each kind of mail has its own texts and leads to its own page.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	for i, test := range []struct {
+		event               proto.Message
+		kind, subject, link string
+	}{
+		{&usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com", "/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanPasswordResetRequested{Mail: "passwordreset"}, "passwordreset", "Passwort von ada.l", "/ui/login/password/reset?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanEmailChanged{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com", "/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanEmailChanged{Mail: "init"}, "init", "Konto für Ada Lovelace", "/ui/login/user/init?userID=ada&code=%s&orgID=o1&passwordset=false"},
+	} {
+		id := w.people.happen("ada", test.event)
+		n := w.settled(id)
+		m := w.parse(w.accepted(i + 1)[i])
+		if n.Kind != test.kind || story(n) != "SENT: SENT" || m.Subject != test.subject {
+			t.Errorf("%v: %v, %q", test.event, n, m.Subject)
+		}
+		link := "https://login.example.com" + strings.Replace(test.link, "%s", code(id), 1)
+		if !strings.Contains(m.Text, "\n"+link+"\n") {
+			t.Errorf("%v: the text part\n%s\nlacks\n%s", test.event, m.Text, link)
+		}
+	}
+}
+
+// Events without a mail, and with one that there is not: no event brings a test mail.
+func TestOtherEvents(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	for _, e := range []proto.Message{
+		&usersv1.HumanEmailChanged{}, &usersv1.HumanEmailVerificationRequested{}, &usersv1.HumanPasswordResetRequested{},
+		&usersv1.HumanEmailVerified{}, &usersv1.HumanPasswordChanged{},
+	} {
+		w.people.happen("ada", e)
+	}
+	w.people.happen("eve", &usersv1.HumanEmailChanged{Mail: "test"})
+	w.settled(w.people.ask("ada"))
+	if n := w.count("notifications"); n != 1 {
+		t.Errorf("%d mails:\n%s", n, w.dump("notifications"))
+	}
+}

@@ -1,0 +1,157 @@
+package notification
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/mail"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/fault"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+	"herald/shared/testkit/smtpd"
+)
+
+func (w *world) resend(orgID, role, userID, id string) (string, error) {
+	w.Helper()
+	r, err := w.gateway.ResendNotification(w.as(w.Context(), orgID, role), &notificationv1.ResendNotificationRequest{UserId: userID, NotificationId: id})
+	return r.GetNotificationId(), err
+}
+
+func (w *world) refused(err error, id string, code fault.Code) {
+	w.Helper()
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.ID != id || f.Code != code {
+		w.Errorf("got %v, want %s", err, id)
+	}
+}
+
+// After its end a mail is asked for anew, as the one who calls, and the new one is listed
+// before its event has come, which finds it there.
+func TestResendAnew(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}}})
+			fresh := id.New()
+			w.people.renew = func(ctx context.Context, asked, userID string) (string, error) {
+				if c := caller.From(ctx); asked != kind || userID != "ada" || c.UserID != "boss" || c.OrganizationID != "o1" || c.Service != "" {
+					t.Errorf("%s for %s is asked for by %+v", asked, userID, c)
+				}
+				return fresh, nil
+			}
+			old := w.people.happen("ada", &usersv1.HumanEmailChanged{Mail: kind})
+			if n := w.settled(old); story(n) != "FAILED: FAILED" {
+				t.Fatalf("%v", n)
+			}
+			got, err := w.resend("o1", "ORG_OWNER", "ada", old)
+			if err != nil || got != fresh {
+				t.Fatalf("%s, %v", got, err)
+			}
+			if list := w.list(t.Context()); len(list) != 2 || list[0].Id != fresh || list[0].Kind != kind {
+				t.Errorf("listed at once: %v", list)
+			}
+			if n := w.settled(fresh); story(n) != "SENT: SENT" {
+				t.Errorf("%v", n)
+			}
+			save := event.Save{AggregateID: "ada", OrganizationID: "o1", EventID: fresh, SQL: "nothing as (select $9)", Args: []any{""}}
+			if _, err := w.people.service.Journal.Create(t.Context(), &usersv1.HumanEmailChanged{Mail: kind}, save); err != nil {
+				t.Fatal(err)
+			}
+			w.settled(w.people.ask("ada"))
+			w.accepted(2)
+		})
+	}
+}
+
+func TestResendRefused(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	sent := w.people.happen("ada", &usersv1.HumanPasswordResetRequested{Mail: "passwordreset"})
+	w.settled(sent)
+	for _, r := range []struct{ org, user, id string }{{"o2", "ada", sent}, {"o1", "bob", sent}, {"o1", "ada", id.New()}} {
+		_, err := w.resend(r.org, "ORG_OWNER", r.user, r.id)
+		w.refused(err, "NOTIFICATION_NOT_FOUND", fault.NotFound)
+	}
+	_, err := w.resend("o1", "ORG_OWNER_VIEWER", "ada", sent)
+	w.refused(err, "PERMISSION_DENIED", fault.Denied)
+	// The one who may write users, but not their credentials, is refused by users itself.
+	_, err = w.resend("o1", "ORG_USER_MANAGER", "ada", sent)
+	w.refused(err, "PERMISSION_DENIED", fault.Denied)
+	if f := fault.From(err); f.Permission != "user.credential.write" || f.Organization != "o1" {
+		t.Errorf("%+v", f)
+	}
+	w.people.renew = func(context.Context, string, string) (string, error) {
+		return "", fault.New(fault.Precondition, "USER_NOT_INITIAL", "done").On("userId", "is done")
+	}
+	_, err = w.resend("o1", "ORG_OWNER", "ada", sent)
+	w.refused(err, "USER_NOT_INITIAL", fault.Precondition)
+	if f := fault.From(err); len(f.Fields) != 1 {
+		t.Errorf("%+v", f)
+	}
+	if n := w.count("notifications"); n != 1 {
+		t.Errorf("%d mails", n)
+	}
+}
+
+// A mail that waits an hour for its next try is sent now; one under way is left alone.
+func TestResendWaiting(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{
+		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}},
+		times:  func(x *mail.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
+	})
+	waiting := w.people.ask("ada")
+	w.until("exists (select from notifications where state = 4)")
+	if got, err := w.resend("o1", "ORG_USER_MANAGER", "ada", waiting); err != nil || got != waiting {
+		t.Fatalf("%s, %v", got, err)
+	}
+	if n := w.settled(waiting); story(n) != "RETRYING SENT: SENT" {
+		t.Errorf("%v", n)
+	}
+	held, release := w.people.block()
+	sending := w.people.ask("ada")
+	<-held
+	if got, err := w.resend("o1", "ORG_USER_MANAGER", "ada", sending); err != nil || got != sending {
+		t.Errorf("%s, %v", got, err)
+	}
+	release()
+	if n := w.settled(sending); story(n) != "SENT: SENT" || w.count("notifications where fence > 2") != 0 {
+		t.Errorf("%v", n)
+	}
+	w.accepted(2)
+}
+
+// Fifty ask at once for a mail that waits: it is sent once.
+func TestResendAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: time.Now()}
+	if err := w.store().Queue(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	var done atomic.Int64
+	all := make(chan struct{})
+	const calls = 50
+	for range calls {
+		go func() {
+			if _, err := w.store().Hurry(t.Context(), "o1", "ada", n.ID); err != nil {
+				t.Error(err)
+			}
+			if done.Add(1) == calls {
+				close(all)
+			}
+		}()
+	}
+	w.run(w.service)
+	w.settled(n.ID)
+	<-all
+	w.settled(n.ID)
+	w.accepted(1)
+}

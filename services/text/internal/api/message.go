@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	"herald/shared/caller"
+	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/history"
+	"herald/shared/page"
+)
+
+// GetMessageText names the language that it used in the header content-language, since
+// the one asked for may have no texts.
+func (t Text) GetMessageText(ctx context.Context, r *textv1.GetMessageTextRequest) (*textv1.GetMessageTextResponse, error) {
+	k, err := t.asked(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.sent(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return &textv1.GetMessageTextResponse{CustomText: text}, nil
+}
+
+// GetDefaultMessageText finds a language as GetMessageText does, and answers as that does
+// for an organization that wrote nothing.
+func (t Text) GetDefaultMessageText(ctx context.Context, r *textv1.GetMessageTextRequest) (*textv1.GetMessageTextResponse, error) {
+	k, err := t.asked(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	standard, err := t.Catalog.Default(k.Kind, k.Language)
+	if err != nil {
+		return nil, err
+	}
+	beginning, err := t.Store.Beginning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text := customText(standard, beginning, k)
+	text.IsDefault = true
+	return &textv1.GetMessageTextResponse{CustomText: text}, nil
+}
+
+// SetMessageText replaces the organization's own text.
+func (t Text) SetMessageText(ctx context.Context, r *textv1.SetMessageTextRequest) (*textv1.SetMessageTextResponse, error) {
+	k, err := t.written(ctx, r.Kind, r.Language)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := texts(r).Accept()
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.Store.SetCustom(ctx, k, func(c *domain.Custom) (proto.Message, error) {
+		changed := c.Write(texts)
+		if len(changed) == 0 {
+			return nil, nil
+		}
+		return &textv1.MessageTextChanged{Kind: k.Kind, Language: k.Language, Changed: changed}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &textv1.SetMessageTextResponse{Details: page.Changed(c.Record, k.OrganizationID)}, nil
+}
+
+// ResetMessageText removes the organization's own text.
+func (t Text) ResetMessageText(ctx context.Context, r *textv1.ResetMessageTextRequest) (*textv1.ResetMessageTextResponse, error) {
+	k, err := t.written(ctx, r.Kind, r.Language)
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.Store.ResetCustom(ctx, k, func(c *domain.Custom) (proto.Message, error) {
+		return &textv1.MessageTextReset{Kind: k.Kind, Language: k.Language}, c.Reset()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &textv1.ResetMessageTextResponse{Details: page.Changed(c.Record, k.OrganizationID)}, nil
+}
+
+// ResolveMessageText takes any preferred language: what is none gives way to the
+// instance's default.
+func (t Text) ResolveMessageText(ctx context.Context, r *textv1.ResolveMessageTextRequest) (*textv1.ResolveMessageTextResponse, error) {
+	if err := domain.CheckKind(r.Kind); err != nil {
+		return nil, err
+	}
+	l, err := t.Store.Languages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := store.Key{OrganizationID: r.OrgId, Kind: r.Kind, Language: l.For(t.Catalog, r.PreferredLanguage)}
+	text, err := t.sent(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return &textv1.ResolveMessageTextResponse{CustomText: text, Language: k.Language}, nil
+}
+
+// asked finds the texts of a request that takes any language, and says in the header
+// content-language which one it found: the nearest that is supported, else the default.
+func (t Text) asked(ctx context.Context, r *textv1.GetMessageTextRequest) (k store.Key, err error) {
+	if err := domain.CheckKind(r.Kind); err != nil {
+		return k, err
+	}
+	language, err := t.Catalog.Supported(r.Language)
+	if err != nil {
+		return k, err
+	}
+	if language == "" {
+		l, err := t.Store.Languages(ctx)
+		if err != nil {
+			return k, err
+		}
+		language = l.Default(t.Catalog)
+	}
+	k = store.Key{OrganizationID: caller.From(ctx).OrganizationID, Kind: r.Kind, Language: language}
+	return k, grpc.SetHeader(ctx, metadata.Pairs("content-language", language))
+}
+
+// written finds the texts of a request that is about one supported language.
+func (t Text) written(ctx context.Context, kind, language string) (k store.Key, err error) {
+	if err := domain.CheckKind(kind); err != nil {
+		return k, err
+	}
+	tag, err := t.Catalog.Listed(language)
+	return store.Key{OrganizationID: caller.From(ctx).OrganizationID, Kind: kind, Language: tag}, err
+}
+
+// sent is a text as its organization sends it.
+func (t Text) sent(ctx context.Context, k store.Key) (*textv1.CustomText, error) {
+	standard, err := t.Catalog.Default(k.Kind, k.Language)
+	if err != nil {
+		return nil, err
+	}
+	custom, err := t.Store.Custom(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	text := customText(custom.Or(standard), custom.Record, k)
+	text.IsDefault = custom.IsDefault()
+	return text, nil
+}
+
+func customText(t domain.Texts, r history.Record, k store.Key) *textv1.CustomText {
+	return &textv1.CustomText{
+		Details: page.Details(r, k.OrganizationID),
+		Title:   t.Title, PreHeader: t.PreHeader, Subject: t.Subject, Greeting: t.Greeting,
+		Text: t.Text, ButtonText: t.ButtonText, FooterText: t.FooterText,
+	}
+}
+
+func texts(r *textv1.SetMessageTextRequest) domain.Texts {
+	return domain.Texts{
+		Title: r.Title, PreHeader: r.PreHeader, Subject: r.Subject, Greeting: r.Greeting,
+		Text: r.Text, ButtonText: r.ButtonText, FooterText: r.FooterText,
+	}
+}

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/history"
+	"herald/shared/render"
+)
+
+// sampleID is a user who does not exist, so the link of a preview opens a page that knows
+// no code of theirs.
+const sampleID = "sample-user"
+
+// sample is what users says about the reader of a preview. It is always the same, so that
+// equal texts have equal previews.
+func sample() *usersv1.PrepareMailResponse {
+	made := time.Date(2026, time.January, 5, 9, 30, 0, 0, time.UTC)
+	return &usersv1.PrepareMailResponse{
+		Code: "K7MPX4RD", Expiry: timestamppb.New(made.Add(72 * time.Hour)), Recipient: "ada.lovelace@example.com",
+		FirstName: "Ada", LastName: "Lovelace", NickName: "Ada", DisplayName: "Ada Lovelace", UserName: "ada.lovelace",
+		VerifiedEmail: "ada@example.com", LastPhone: "+41791234567", VerifiedPhone: "+41791234567",
+		OrgId: "sample-organization", OrgName: "Example Ltd", CreationDate: timestamppb.New(made), ChangeDate: timestamppb.New(made),
+	}
+}
+
+// PreviewMessageText renders the mail as the notifier would for a sample reader, with the
+// default text where none is given.
+func (t Text) PreviewMessageText(ctx context.Context, r *textv1.SetMessageTextRequest) (*textv1.PreviewMessageTextResponse, error) {
+	k, err := t.written(ctx, r.Kind, r.Language)
+	if err != nil {
+		return nil, err
+	}
+	own, err := texts(r).Accept()
+	if err != nil {
+		return nil, err
+	}
+	standard, err := t.Catalog.Default(k.Kind, k.Language)
+	if err != nil {
+		return nil, err
+	}
+	reader := sample()
+	rendered, err := render.Mail{
+		PublicURL: t.PublicURL, Kind: k.Kind, UserID: sampleID, Reader: reader, Language: k.Language,
+		Text: customText(own.Or(standard), history.Record{}, k),
+	}.Render()
+	if err != nil {
+		return nil, err
+	}
+	if rendered, err = rendered.Fill(reader.Code); err != nil {
+		return nil, err
+	}
+	return &textv1.PreviewMessageTextResponse{Subject: rendered.Subject, Text: rendered.Text, Html: rendered.HTML}, nil
+}

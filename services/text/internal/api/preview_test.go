@@ -1,0 +1,63 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/history"
+	"herald/shared/render"
+)
+
+// What is accepted can be sent, to the reader with the longest names too.
+func TestAcceptedCanBeSent(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("𠮷", 200)
+	long := &usersv1.PrepareMailResponse{
+		FirstName: name, LastName: name, NickName: name, DisplayName: name + " " + name, UserName: name, OrgName: name,
+		Recipient: name, VerifiedEmail: name, OrgId: name, Expiry: timestamppb.Now(),
+	}
+	fill := func(text string, size int) string { return text + strings.Repeat("x", size-len(text)) }
+	own := domain.Texts{
+		Title: fill("", 2000), PreHeader: fill("", 2000), Subject: fill("", 2000), Greeting: fill("", 4000),
+		Text: fill("", 40000), ButtonText: fill("", 4000), FooterText: fill("", 8000),
+	}
+	if _, err := own.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; ; n++ { // as many placeholders as are accepted
+		more := own
+		more.Text = fill(strings.Repeat("{{.DisplayName}}", n), 40000)
+		if _, err := more.Accept(); err != nil {
+			break
+		}
+		own = more
+	}
+	c, err := domain.NewCatalog("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range c.Languages() {
+		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+			standard, err := c.Default(kind, language)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defaults := own
+			defaults.Title, defaults.PreHeader, defaults.Subject, defaults.Greeting, defaults.ButtonText, defaults.FooterText = "", "", "", "", "", ""
+			for _, texts := range []domain.Texts{own, defaults} {
+				_, err := render.Mail{
+					PublicURL: "https://id.example.com", Kind: kind, UserID: name, Reader: long, Language: language,
+					Text: customText(texts.Or(standard), history.Record{}, store.Key{}),
+				}.Render()
+				if err != nil {
+					t.Errorf("%s %s: %v", language, kind, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/shared/fault"
+	"herald/shared/placeholder"
+)
+
+// ErrText answers for texts that cannot be sent as they are written; its fields are the
+// faulty parts.
+var ErrText = fault.New(fault.Invalid, "MESSAGE_TEXT_INVALID", "The text cannot be sent")
+
+// maxPlaceholders bounds the placeholders of one message. Filled in with the longest
+// values of a user, it stays well below what can be rendered as one mail.
+const maxPlaceholders = 100
+
+// part is one text of a message, with the rules that differ from part to part.
+type part struct {
+	// name is the field's in the contract's JSON.
+	name string
+	text *string
+	// lines: it may have line breaks and tabs.
+	lines bool
+	// outside: it is seen without opening the mail, on locked screens and in the logs of
+	// relays, so it must not tell the code.
+	outside bool
+}
+
+func (t *Texts) parts() []part {
+	return []part{
+		{name: "title", text: &t.Title},
+		{name: "preHeader", text: &t.PreHeader, outside: true},
+		{name: "subject", text: &t.Subject, outside: true},
+		{name: "greeting", text: &t.Greeting},
+		{name: "text", text: &t.Text, lines: true},
+		{name: "buttonText", text: &t.ButtonText},
+		{name: "footerText", text: &t.FooterText, lines: true},
+	}
+}
+
+// Accept answers with the texts as they are kept: as they were typed, but for line breaks,
+// which are all "\n". What cannot be sent so is refused with ErrText, which names every
+// faulty part. An empty part is the default's and always right.
+func (t Texts) Accept() (Texts, error) {
+	f, total := ErrText, 0
+	var said []string
+	for _, p := range t.parts() {
+		if p.lines {
+			*p.text = strings.ReplaceAll(*p.text, "\r\n", "\n")
+		}
+		used := placeholders(*p.text)
+		before := total
+		total += len(used)
+		reason := p.fault(used)
+		if reason == "" && before <= maxPlaceholders && total > maxPlaceholders {
+			reason = fmt.Sprintf("is one placeholder too many: a message may have %d", maxPlaceholders)
+		}
+		if reason != "" {
+			f = f.On(p.name, reason)
+			said = append(said, p.name+": "+reason)
+		}
+	}
+	if len(said) > 0 {
+		return Texts{}, f.Say("%s", strings.Join(said, "; "))
+	}
+	return t, nil
+}
+
+// placeholders lists the names of those in a text.
+func placeholders(text string) (names []string) {
+	placeholder.Expand(text, func(name string) string {
+		names = append(names, name)
+		return ""
+	})
+	return names
+}
+
+// fault says what is wrong with a part in which these placeholders are used.
+func (p part) fault(used []string) string {
+	text := *p.text
+	at := strings.IndexFunc(text, p.refuses)
+	switch {
+	case text == "":
+		return ""
+	case !utf8.ValidString(text):
+		return "is not valid UTF-8"
+	case !strings.ContainsFunc(text, visible):
+		return "shows nothing; leave it empty for the default text"
+	case at >= 0:
+		refused, _ := utf8.DecodeRuneInString(text[at:])
+		return fmt.Sprintf("must not hold the character %U", refused)
+	case p.outside && slices.Contains(used, "Code"):
+		return "must not hold {{.Code}}: it is seen without opening the mail"
+	}
+	if err := placeholder.Check(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// refuses tells whether a character has no place in the part: controls, among them those
+// that end a header; what Unicode breaks lines with; and what turns the direction of all
+// the text that follows.
+func (p part) refuses(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return !p.lines
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) ||
+		'\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }

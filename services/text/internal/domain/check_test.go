@@ -1,0 +1,186 @@
+package domain
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/shared/fault"
+	"herald/shared/placeholder"
+)
+
+// put answers with texts that have nothing but one part.
+func put(name, text string) (t Texts) {
+	for _, p := range t.parts() {
+		if p.name == name {
+			*p.text = text
+		}
+	}
+	return t
+}
+
+func names() (all []string) {
+	for _, p := range (&Texts{}).parts() {
+		all = append(all, p.name)
+	}
+	return all
+}
+
+// Each part is held to the rules of its own, and keeps what was typed.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	all, lines := names(), []string{"text", "footerText"}
+	inside := []string{"title", "greeting", "text", "buttonText", "footerText"}
+	for _, test := range []struct {
+		name, text string
+		good       []string // the parts that may say it
+		reason     string   // why the others may not
+	}{
+		{"empty", "", all, ""},
+		{"plain", "Hello", all, ""},
+		{"white space around", "  Hello ", all, ""},
+		{"other scripts", "こんにちは Здравствуйте 👩‍🚀", all, ""},
+		{"markup", `<b>"a" & 'b'</b>`, all, ""},
+		{"placeholders", "{{.FirstName}} {{ .OrgName }}", all, ""},
+		{"single braces", "{.Code} }{", all, ""},
+		{"longest in the contract", strings.Repeat("x", 40000), all, ""},
+		{"the code", "it is {{.Code}}", inside, "must not hold {{.Code}}"},
+		{"the code with spaces", "{{  .Code }}", inside, "must not hold {{.Code}}"},
+		{"LF", "a\nb", lines, "must not hold the character U+000A"},
+		{"header", "a\r\nBcc: b@example.com", lines, "must not hold the character U+000D"},
+		{"tab", "a\tb", lines, "must not hold the character U+0009"},
+		{"CR", "a\rb", nil, "must not hold the character U+000D"},
+		{"NUL", "a\x00b", nil, "must not hold the character U+0000"},
+		{"escape", "a\x1b[31m", nil, "must not hold the character U+001B"},
+		{"the code's mark", "a\x1a", nil, "must not hold the character U+001A"},
+		{"DEL", "a\x7f", nil, "must not hold the character U+007F"},
+		{"NEL", "a\u0085b", nil, "must not hold the character U+0085"},
+		{"line separator", "a\u2028b", nil, "must not hold the character U+2028"},
+		{"paragraph separator", "a\u2029b", nil, "must not hold the character U+2029"},
+		{"direction", "a\u202eb", nil, "must not hold the character U+202E"},
+		{"isolate", "a\u2066b", nil, "must not hold the character U+2066"},
+		{"not UTF-8", "a\xff", nil, "is not valid UTF-8"},
+		{"blank", "   ", nil, "shows nothing"},
+		{"blank wide", "\u3000\u00a0", nil, "shows nothing"},
+		{"invisible", "\u200b\ufeff", nil, "shows nothing"},
+		{"unknown placeholder", "{{.Password}}", nil, `"{{.Password}}" is not a placeholder`},
+		{"unknown after known", "{{.OrgName}} {{.OrgNam}}", nil, `"{{.OrgNam}}" is not a placeholder`},
+		{"dot", "{{.}}", nil, `"{{.}}" is not a placeholder`},
+		{"printf", `{{printf "%s" .Code}}`, nil, "is not a placeholder"},
+		{"range", "{{range .}}{{end}}", nil, `"{{range .}}" is not a placeholder`},
+		{"call", "{{call .Code}}", nil, `"{{call .Code}}" is not a placeholder`},
+		{"unclosed", "{{.FirstName", nil, `"{{.FirstName" is not a placeholder`},
+		{"closing only", "a }} b", nil, `"}}" is not a placeholder`},
+		{"as many placeholders as may be", strings.Repeat("{{.OrgID}}", maxPlaceholders), all, ""},
+		{"one more", strings.Repeat("{{.OrgID}}", maxPlaceholders+1), nil, "is one placeholder too many"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range all {
+				got, err := put(name, test.text).Accept()
+				f, refused := errors.AsType[*fault.Fault](err)
+				if slices.Contains(test.good, name) {
+					if kept := strings.ReplaceAll(test.text, "\r\n", "\n"); refused || got != put(name, kept) {
+						t.Errorf("%s: %+v, %v", name, got, err)
+					}
+					continue
+				}
+				if !refused || f.ID != ErrText.ID || len(f.Fields) != 1 || f.Fields[0].Path != name ||
+					!strings.Contains(f.Fields[0].Reason, test.reason) || f.Message != name+": "+f.Fields[0].Reason {
+					t.Errorf("%s: %+v", name, f)
+				}
+			}
+		})
+	}
+}
+
+func TestAcceptNamesAllFaults(t *testing.T) {
+	t.Parallel()
+	_, err := Texts{"{{.A}}", "a\nb", "{{.Code}}", "fine", "\x00", " ", "{{.B}}"}.Accept()
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, field := range f.Fields {
+		paths = append(paths, field.Path)
+		if !strings.Contains(f.Message, field.Path+": "+field.Reason) {
+			t.Errorf("%q does not say what is wrong with %s", f.Message, field.Path)
+		}
+	}
+	if want := []string{"title", "preHeader", "subject", "text", "buttonText", "footerText"}; !slices.Equal(paths, want) {
+		t.Errorf("named %v, want %v", paths, want)
+	}
+	half := strings.Repeat("{{.OrgID}}", maxPlaceholders/2+1)
+	if _, err = (Texts{Title: half, Greeting: half, Text: half}).Accept(); err == nil {
+		t.Fatal("placeholders are counted part by part")
+	} else if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "greeting" {
+		t.Errorf("%+v", f)
+	}
+	if len(ErrText.Fields) != 0 {
+		t.Error("the declared fault has fields now")
+	}
+}
+
+// A quadratic check of a million braces takes minutes, a linear one far less than a second.
+func TestAcceptMillionBraces(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"{", "{{", "}}", "{{.", "{{.Code}}", "{{ ", "a\r\n", "\u200b"} {
+		began := time.Now()
+		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(); err == nil && unit != "{" && unit != "a\r\n" {
+			t.Errorf("a million of %q are accepted", unit)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("a million of %q took %v", unit, took)
+		}
+	}
+}
+
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{"", "Hello {{.FirstName}}", "{{ .Code }}", "a\r\nb", "\r\r\n", "{{.Nope}}", "\u202e", "\xff", " ", "}}{{", "{{range .}}"} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, one, other string) {
+		in := Texts{one, other, one, other, one, other, other}
+		got, err := in.Accept()
+		if err != nil {
+			if f := fault.From(err); f.ID != ErrText.ID || len(f.Fields) == 0 || !utf8.ValidString(f.Message) {
+				t.Fatalf("%+v", f)
+			}
+			return
+		}
+		if again, err := got.Accept(); err != nil || again != got {
+			t.Fatalf("%+v accepted became %+v, %v", got, again, err)
+		}
+		for _, p := range got.parts() {
+			checkAccepted(t, p)
+		}
+	})
+}
+
+// checkAccepted says again, in other words, what may be sent.
+func checkAccepted(t *testing.T, p part) {
+	t.Helper()
+	text := *p.text
+	if text != "" && strings.TrimSpace(text) == "" {
+		t.Fatalf("%s is blank", p.name)
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) && !(p.lines && (r == '\n' || r == '\t')) || strings.ContainsRune("\u2028\u2029\u202e\u2069", r) {
+			t.Fatalf("%s holds %U", p.name, r)
+		}
+	}
+	filled := placeholder.Expand(text, func(name string) string {
+		if name == "Code" && (p.name == "subject" || p.name == "preHeader") {
+			t.Fatalf("%s tells the code", p.name)
+		}
+		return ""
+	})
+	if placeholder.Check(text) != nil || !utf8.ValidString(filled) {
+		t.Fatalf("%s: %q", p.name, text)
+	}
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/shared/event"
+	"herald/shared/history"
+	"herald/shared/postgres"
+)
+
+// Key names a message's texts: whose they are, what the message is about, and the
+// supported language that they are written in.
+type Key struct{ OrganizationID, Kind, Language string }
+
+const customColumns = `title, pre_header, subject, greeting, text, button_text, footer_text, sequence, created_at, changed_at`
+
+// Beginning is the record of what nobody has changed since the service's history began.
+func (s Store) Beginning(ctx context.Context) (history.Record, error) {
+	r, err := postgres.One[history.Record](ctx, s.DB, `select 0::bigint as sequence, time as created_at, time as changed_at from first_start`)
+	if err != nil {
+		return history.Record{}, fmt.Errorf("read the first start: %w", postgres.Fault(err))
+	}
+	return r, nil
+}
+
+// Custom answers with an organization's own texts. Where there are none, the record says
+// when the service's history began.
+func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
+	c, err := postgres.One[domain.Custom](ctx, s.DB, `select
+		coalesce(c.sequence, 0) as sequence, coalesce(c.created_at, f.time) as created_at, coalesce(c.changed_at, f.time) as changed_at,
+		coalesce(c.title, '') as title, coalesce(c.pre_header, '') as pre_header, coalesce(c.subject, '') as subject,
+		coalesce(c.greeting, '') as greeting, coalesce(c.text, '') as text, coalesce(c.button_text, '') as button_text,
+		coalesce(c.footer_text, '') as footer_text
+		from first_start f left join custom_texts c on c.org_id = $1 and c.kind = $2 and c.language = $3`,
+		k.OrganizationID, k.Kind, k.Language)
+	if err != nil {
+		return domain.Custom{}, fmt.Errorf("read custom texts: %w", postgres.Fault(err))
+	}
+	return c, nil
+}
+
+// SetCustom locks an organization's own texts, or the place of those that it has not
+// written yet, and saves what change makes of them.
+func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
+	return event.Change(ctx, s.Journal, event.Object[domain.Custom]{
+		// The row is made here, so that the event's position is taken under its lock;
+		// without a change it goes with the transaction.
+		Lock: `insert into custom_texts as c (org_id, kind, language, sequence, created_at, changed_at)
+			select $1, $2, $3, 0, time, time from first_start
+			on conflict (org_id, kind, language) do update set org_id = c.org_id returning ` + customColumns,
+		Save: func(c domain.Custom) event.Save {
+			return event.Save{
+				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
+				SQL: `custom as (
+					update custom_texts set title = $12, pre_header = $13, subject = $14, greeting = $15, text = $16, button_text = $17,
+						footer_text = $18, sequence = position, created_at = case sequence when 0 then time else created_at end, changed_at = time
+					from event where org_id = $9 and kind = $10 and language = $11
+				)`,
+				Args: []any{k.OrganizationID, k.Kind, k.Language, c.Title, c.PreHeader, c.Subject, c.Greeting, c.Text, c.ButtonText, c.FooterText},
+			}
+		},
+	}, []any{k.OrganizationID, k.Kind, k.Language}, change)
+}
+
+// ResetCustom locks an organization's own texts and removes them.
+func (s Store) ResetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
+	return event.Change(ctx, s.Journal, event.Object[domain.Custom]{
+		Lock:     `select ` + customColumns + ` from custom_texts where org_id = $1 and kind = $2 and language = $3 for update`,
+		NotFound: domain.ErrCustomNotFound,
+		Save: func(domain.Custom) event.Save {
+			return event.Save{
+				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
+				SQL:  `removed as (delete from custom_texts using event where org_id = $9 and kind = $10 and language = $11)`,
+				Args: []any{k.OrganizationID, k.Kind, k.Language},
+			}
+		},
+	}, []any{k.OrganizationID, k.Kind, k.Language}, change)
+}
+
+// aggregate is the id of the texts in events.
+func (k Key) aggregate() string { return k.OrganizationID + "/" + k.Kind + "/" + k.Language }

@@ -1,0 +1,325 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/shared/fault"
+	textv1 "herald/shared/gen/herald/text/v1"
+)
+
+func (w world) set(t *testing.T, organizationID string, r *textv1.SetMessageTextRequest) *textv1.SetMessageTextResponse {
+	t.Helper()
+	got, err := w.gateway.SetMessageText(w.as(t.Context(), organizationID, "ORG_SETTINGS_MANAGER"), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// An organization writes its own text, changes it and takes it back.
+func TestOwnText(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	owner := w.as(t.Context(), "o1", "ORG_OWNER")
+	standard := w.read(t, "o1", "de")
+	own := &textv1.SetMessageTextRequest{Kind: "init", Language: "DE", Subject: " Servus, {{.FirstName}} ", Text: "eins\r\nzwei\tdrei\n"}
+	first := w.set(t, "o1", own)
+	got := w.read(t, "o1", "de")
+	if d := first.Details; d.Sequence == 0 || d.CreationDate != nil || d.ResourceOwner != "o1" || got.Details.Sequence != d.Sequence ||
+		!proto.Equal(got.Details.ChangeDate, d.ChangeDate) || !proto.Equal(got.Details.CreationDate, d.ChangeDate) {
+		t.Errorf("written %v, read %v", d, got.Details)
+	}
+	want := proto.CloneOf(standard)
+	want.Subject, want.Text, want.IsDefault, want.Details = own.Subject, "eins\nzwei\tdrei\n", false, got.Details
+	if !proto.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	if again := w.set(t, "o1", own); !proto.Equal(again, first) {
+		t.Errorf("the same again answered %v, want %v", again, first)
+	}
+
+	// PUT replaces: what is not sent is the default's again.
+	second := w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: own.Subject, ButtonText: "Los"})
+	got = w.read(t, "o1", "de")
+	if got.Text != standard.Text || got.ButtonText != "Los" || got.Details.Sequence != second.Details.Sequence || second.Details.Sequence <= first.Details.Sequence ||
+		!proto.Equal(got.Details.CreationDate, first.Details.ChangeDate) || !proto.Equal(got.Details.ChangeDate, second.Details.ChangeDate) {
+		t.Errorf("replaced by %v, read %v", second, got)
+	}
+
+	reset, err := w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+	if err != nil || reset.Details.Sequence <= second.Details.Sequence || reset.Details.ResourceOwner != "o1" {
+		t.Errorf("%v, %v", reset, err)
+	}
+	if got := w.read(t, "o1", "de"); !proto.Equal(got, standard) {
+		t.Errorf("after the reset %v, want %v", got, standard)
+	}
+	_, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+	refused(t, err, domain.ErrCustomNotFound)
+
+	events := w.events(t)
+	about := event{Aggregate: "message", AggregateID: "o1/init/de", OrganizationID: "o1", Actor: "u1"}
+	for i, want := range []struct{ name, data string }{
+		{"changed", `{"kind": "init", "changed": ["subject", "text"], "language": "de"}`},
+		{"changed", `{"kind": "init", "changed": ["text", "buttonText"], "language": "de"}`},
+		{"reset", `{"kind": "init", "language": "de"}`},
+	} {
+		about.Name, about.Data = want.name, want.data
+		if len(events) != 3 || events[i] != about {
+			t.Fatalf("event %d of %+v\nwant %+v", i, events, about)
+		}
+	}
+}
+
+// Texts without words are the default ones, whether or not there were others before.
+func TestEmptyText(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	standard := w.read(t, "o1", "en")
+	empty := &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}
+	if got := w.set(t, "o1", empty); got.Details.Sequence != 0 || !got.Details.ChangeDate.AsTime().Equal(w.firstStart(t)) || len(w.events(t)) != 0 {
+		t.Errorf("nothing instead of nothing: %v, %v", got, w.events(t))
+	}
+	if got := w.read(t, "o1", "en"); !proto.Equal(got, standard) {
+		t.Errorf("got %v, want %v", got, standard)
+	}
+	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: "Mine"})
+	last := w.set(t, "o1", empty)
+	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Title != standard.Title || got.Details.Sequence != last.Details.Sequence {
+		t.Errorf("got %v, written %v", got, last)
+	}
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "init", Language: "en"})
+	refused(t, err, domain.ErrCustomNotFound)
+}
+
+// Each organization, message and language has texts of its own.
+func TestTextsAreApart(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "verifyemail", Language: "de", Title: "o1 verifyemail de"})
+	resolve := func(organizationID, kind, language string) *textv1.CustomText {
+		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: organizationID, Kind: kind, PreferredLanguage: language})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.CustomText
+	}
+	for _, organizationID := range []string{"o1", "o2"} {
+		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+			for _, language := range []string{"de", "en"} {
+				own := organizationID+kind+language == "o1verifyemailde"
+				if got := resolve(organizationID, kind, language); got.IsDefault == own || (got.Title == "o1 verifyemail de") != own {
+					t.Errorf("%s %s %s: %v", organizationID, kind, language, got)
+				}
+			}
+		}
+	}
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o2", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "verifyemail", Language: "de"})
+	refused(t, err, domain.ErrCustomNotFound)
+	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := resolve("o2", "verifyemail", "de")
+	want.Details.ResourceOwner = "o1"
+	if !proto.Equal(standard.CustomText, want) {
+		t.Errorf("the default text is %v, want %v", standard.CustomText, want)
+	}
+}
+
+// Writers at once leave one of their texts, whole, and an event for each change in order.
+func TestTextsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	const writers = 20
+	sequences := make([]uint64, writers)
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			word := fmt.Sprint("writer ", i)
+			sequences[i] = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word, Text: word, FooterText: word}).Details.Sequence
+		})
+	}
+	all.Wait()
+	last, at := uint64(0), 0
+	seen := map[uint64]bool{}
+	for i, s := range sequences {
+		seen[s] = true
+		if s > last {
+			last, at = s, i
+		}
+	}
+	got, word := w.read(t, "o1", "en"), fmt.Sprint("writer ", at)
+	if got.Title != word || got.Text != word || got.FooterText != word || got.Details.Sequence != last {
+		t.Errorf("%v, want that of %s with %d", got, word, last)
+	}
+	if n := len(w.events(t)); n != writers || len(seen) != writers {
+		t.Errorf("%d events and %d sequences of %d changes", n, len(seen), writers)
+	}
+	var made, first time.Time
+	if err := w.service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e order by e.position limit 1`).Scan(&made, &first); err != nil {
+		t.Fatal(err)
+	}
+	if !made.Equal(first) {
+		t.Errorf("made at %v, first written at %v", made, first)
+	}
+}
+
+// A removal and a change at once leave what the one that came last says.
+func TestResetAndWriteAtOnce(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	owner := w.as(t.Context(), "o1", "ORG_OWNER")
+	for round := range 10 {
+		w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("before ", round)})
+		var reset *textv1.ResetMessageTextResponse
+		var written *textv1.SetMessageTextResponse
+		var all sync.WaitGroup
+		all.Go(func() {
+			var err error
+			if reset, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "en"}); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			written = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("after ", round)})
+		})
+		all.Wait()
+		if got := w.read(t, "o1", "en"); got.IsDefault != (reset.GetDetails().GetSequence() > written.GetDetails().GetSequence()) {
+			t.Errorf("reset %v, written %v, read %v", reset, written, got)
+		}
+	}
+}
+
+func TestTextRefusals(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	long := strings.Repeat("x", 40001)
+	for _, test := range []struct {
+		name   string
+		r      *textv1.SetMessageTextRequest
+		want   *fault.Fault
+		fields []string
+	}{
+		{"no such kind", &textv1.SetMessageTextRequest{Kind: "nope", Language: "xx", Title: "{{"}, domain.ErrKind, nil},
+		{"not listed", &textv1.SetMessageTextRequest{Kind: "init", Language: "de-CH", Title: "{{"}, domain.ErrUnsupported, []string{"language"}},
+		{"no tag", &textv1.SetMessageTextRequest{Kind: "init", Language: "!"}, domain.ErrUnsupported, []string{"language"}},
+		{"too long", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: long[:2001], PreHeader: long[:2001], Subject: long[:2001], Greeting: long[:4001], Text: long, ButtonText: long[:4001], FooterText: long[:8001]},
+			fault.ErrInvalid, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText"}},
+		{"all faulty", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "{{.Nope}}", PreHeader: "a\tb", Subject: "a\r\nBcc: b@example.com", Greeting: "}}", Text: "{{printf}}", ButtonText: " ", FooterText: "\x00"},
+			domain.ErrText, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText"}},
+		{"the code in the subject", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: "{{.Code}}", Text: "{{.Code}}"}, domain.ErrText, []string{"subject"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			owner := w.as(t.Context(), "o1", "ORG_OWNER")
+			_, err := w.gateway.SetMessageText(owner, test.r)
+			refused(t, err, test.want, test.fields...)
+			_, err = w.gateway.PreviewMessageText(owner, test.r)
+			refused(t, err, test.want, test.fields...)
+		})
+	}
+	t.Cleanup(func() {
+		var n int
+		if err := w.service.DB.QueryRow(context.WithoutCancel(t.Context()), `select (select count(*) from custom_texts) + (select count(*) from events)`).Scan(&n); err != nil || n != 0 {
+			t.Errorf("refused texts left %d rows, %v", n, err)
+		}
+	})
+	longest := &textv1.SetMessageTextRequest{Kind: "init", Language: "ja", Title: long[:2000], PreHeader: long[:2000], Subject: long[:2000], Greeting: long[:4000], Text: long[:40000], ButtonText: long[:4000], FooterText: long[:8000]}
+	if _, err := w.gateway.PreviewMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), longest); err != nil {
+		t.Errorf("the longest texts: %v", err)
+	}
+	for _, kind := range []string{"", "nope", "Init"} {
+		_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: kind, Language: "!"})
+		refused(t, err, domain.ErrKind)
+		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
+		refused(t, err, domain.ErrKind)
+	}
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "init", Language: "de-CH"})
+	refused(t, err, domain.ErrUnsupported, "language")
+	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
+	refused(t, err, domain.ErrLanguage, "language")
+}
+
+// What each role may do with texts and languages.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	calls := map[string]func(context.Context) error{
+		"read": func(ctx context.Context) error {
+			_, err := w.gateway.GetMessageText(ctx, &textv1.GetMessageTextRequest{Kind: "init", Language: "de"})
+			return err
+		},
+		"read default": func(ctx context.Context) error {
+			_, err := w.gateway.GetDefaultMessageText(ctx, &textv1.GetMessageTextRequest{Kind: "init", Language: "de"})
+			return err
+		},
+		"preview": func(ctx context.Context) error {
+			_, err := w.gateway.PreviewMessageText(ctx, &textv1.SetMessageTextRequest{Kind: "init", Language: "de"})
+			return err
+		},
+		"write": func(ctx context.Context) error {
+			_, err := w.gateway.SetMessageText(ctx, &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "x"})
+			return err
+		},
+		"reset": func(ctx context.Context) error {
+			w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "y"})
+			_, err := w.gateway.ResetMessageText(ctx, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+			return err
+		},
+		"read languages": func(ctx context.Context) error {
+			if _, err := w.gateway.GetDefaultLanguage(ctx, &textv1.GetDefaultLanguageRequest{}); err != nil {
+				return err
+			}
+			_, err := w.gateway.GetAllowedLanguages(ctx, &textv1.GetAllowedLanguagesRequest{})
+			return err
+		},
+		"set default": func(ctx context.Context) error {
+			_, err := w.gateway.SetDefaultLanguage(ctx, &textv1.SetDefaultLanguageRequest{Language: "de"})
+			return err
+		},
+		"set allowed": func(ctx context.Context) error {
+			_, err := w.gateway.SetAllowedLanguages(ctx, &textv1.SetAllowedLanguagesRequest{})
+			return err
+		},
+	}
+	read, change := "read, read default, preview", "write, reset"
+	for who, test := range map[string]struct {
+		ctx context.Context
+		may string
+	}{
+		"nobody":                {t.Context(), ""},
+		"without a role":        {w.as(t.Context(), "o1"), "read languages"},
+		"ORG_USER_MANAGER":      {w.as(t.Context(), "o1", "ORG_USER_MANAGER"), "read languages"},
+		"ORG_OWNER_VIEWER":      {w.as(t.Context(), "o1", "ORG_OWNER_VIEWER"), read + ", read languages"},
+		"ORG_SETTINGS_MANAGER":  {w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER"), read + ", " + change + ", read languages"},
+		"ORG_OWNER":             {w.as(t.Context(), "o1", "ORG_OWNER"), read + ", " + change + ", read languages"},
+		"IAM_OWNER_VIEWER":      {w.inInstance(t.Context(), "IAM_OWNER_VIEWER"), read + ", read languages"},
+		"IAM_OWNER":             {w.inInstance(t.Context(), "IAM_OWNER"), read + ", " + change + ", read languages, set default, set allowed"},
+		"IAM role in the wrong": {w.as(t.Context(), "o1", "IAM_OWNER"), "read languages"},
+	} {
+		may := map[string]bool{}
+		for call := range strings.SplitSeq(test.may, ", ") {
+			may[call] = true
+		}
+		want := fault.ErrDenied
+		if who == "nobody" {
+			want = fault.ErrUnauthenticated
+		}
+		for name, call := range calls {
+			err := call(test.ctx)
+			if may[name] && err != nil {
+				t.Errorf("%s, %s: %v", who, name, err)
+			} else if !may[name] {
+				refused(t, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+	"herald/shared/page"
+)
+
+// newCode derives a code for a mail that is to be sent.
+func (u Users) newCode(kind domain.Kind, userID string) *store.NewCode {
+	nonce := domain.Nonce()
+	code := u.Codes.Code(kind, userID, nonce)
+	return &store.NewCode{Kind: kind, NotificationID: id.New(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code)}
+}
+
+// requested is the event of a mail that was asked for.
+func requested(kind domain.Kind) proto.Message {
+	switch kind {
+	case domain.KindInit:
+		return &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
+	case domain.KindVerifyEmail:
+		return &usersv1.HumanEmailVerificationRequested{Mail: string(kind)}
+	default:
+		return &usersv1.HumanPasswordResetRequested{Mail: string(kind)}
+	}
+}
+
+// changeUser changes a user and answers with the user's place in history and the id of
+// the mail that goes with it, which is empty for none.
+func (u Users) changeUser(ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error)) (*heraldv1.ObjectDetails, string, error) {
+	found, made, err := u.Store.ChangeUser(ctx, orgID, userID, change)
+	if err != nil {
+		return nil, "", err
+	}
+	details := page.Changed(found.Record, found.OrgID)
+	if made.Code == nil {
+		return details, "", nil
+	}
+	return details, made.Code.NotificationID, nil
+}
+
+// sendCode sends a user who waits for it a mail with a new code.
+func (u Users) sendCode(ctx context.Context, orgID, userID string, kind domain.Kind) (*heraldv1.ObjectDetails, string, error) {
+	return u.changeUser(ctx, orgID, userID, func(found *domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: requested(kind), Code: u.newCode(kind, userID)}, found.Awaits(kind)
+	})
+}
+
+// ResendInitialization sends the initialize-user mail again, to another address
+// where one is given.
+func (u Users) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
+	if err := u.mayActOn(ctx, r.UserId); err != nil {
+		return nil, err
+	}
+	if r.Email != "" {
+		if err := domain.CheckEmail("email", r.Email); err != nil {
+			return nil, err
+		}
+	}
+	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
+		if err := found.Awaits(domain.KindInit); err != nil {
+			return store.UserChange{}, err
+		}
+		asked := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
+		if r.Email != "" && r.Email != found.Email {
+			found.Email, found.EmailVerified = r.Email, false
+			asked.Changed = []string{"email.email"}
+		}
+		return store.UserChange{Event: asked, Code: u.newCode(domain.KindInit, found.ID)}, nil
+	})
+	return &usersv1.ResendInitializationResponse{Details: details, NotificationId: notification}, err
+}
+
+// PrepareMail hands out what a mail says, the code among it, at the moment of sending.
+func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+	m, err := u.Store.PrepareMail(ctx, r.NotificationId, r.UserId, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	out := &usersv1.PrepareMailResponse{
+		Code: u.Codes.Code(m.Purpose, m.ID, m.Nonce), Expiry: timestamppb.New(m.ExpiresAt), Recipient: m.Email,
+		FirstName: m.FirstName, LastName: m.LastName, NickName: m.NickName, DisplayName: m.DisplayName, UserName: m.UserName,
+		PreferredLanguage: m.PreferredLanguage, LastPhone: m.Phone, OrgId: m.OrgID, OrgName: m.OrgName,
+		CreationDate: timestamppb.New(m.CreatedAt), ChangeDate: timestamppb.New(m.ChangedAt), PasswordSet: m.PasswordHash != "",
+	}
+	if m.EmailVerified {
+		out.VerifiedEmail = m.Email
+	}
+	if m.PhoneVerified {
+		out.VerifiedPhone = m.Phone
+	}
+	return out, nil
+}
+
+// CheckCode tells whoever has the right code that it has expired. Guesses
+// learn nothing from it: a live code and a wrong one look alike.
+func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
+	kind, known := domain.ParseKind(r.Kind)
+	if !known {
+		return &usersv1.CheckCodeResponse{}, nil
+	}
+	code, err := u.Store.Code(ctx, r.UserId, kind)
+	if err != nil {
+		return nil, err
+	}
+	right := u.Codes.Right(kind, r.UserId, r.Code, code.MAC)
+	return &usersv1.CheckCodeResponse{Expired: right && u.expired(code)}, nil
+}
+
+func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now().Before(*c.ExpiresAt) }
+
+// CompleteCode does what a mailed code is for. A password that the policy refuses costs
+// no guess; where the mail asks for none it is not looked at.
+func (u Users) CompleteCode(ctx context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {
+	kind, known := domain.ParseKind(r.Kind)
+	switch {
+	case !known:
+		return nil, domain.ErrCodeInvalid
+	case kind == domain.KindVerifyEmail:
+		r.Password = ""
+	case kind == domain.KindPasswordReset && r.Password == "":
+		return nil, errPasswordRequired
+	}
+	if r.Password != "" {
+		if err := password.Check(r.Password); err != nil {
+			return nil, refusal(err, "password")
+		}
+	}
+	t := typed{kind, r.UserId, r.Code}
+	mac, err := u.guess(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	hash := ""
+	if r.Password != "" {
+		if hash, err = u.newPassword(ctx, r.Password, "password"); err != nil {
+			return nil, err
+		}
+	}
+	done, err := u.use(ctx, t, mac, hash)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, nil
+}
+
+// typed is a code as somebody typed it.
+type typed struct {
+	kind   domain.Kind
+	userID string
+	code   string
+}
+
+// guess counts a guess before it looks at it, and answers with the MAC of the code that
+// was right.
+func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
+	allowed, err := u.Store.TryCode(ctx, t.userID, t.kind, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	if !allowed {
+		return nil, domain.ErrCodeLocked
+	}
+	code, err := u.Store.Code(ctx, t.userID, t.kind)
+	switch {
+	case err != nil:
+		return nil, err
+	case !u.Codes.Right(t.kind, t.userID, t.code, code.MAC):
+		return nil, domain.ErrCodeInvalid
+	case u.expired(code):
+		return nil, domain.ErrCodeExpired
+	}
+	return code.MAC, nil
+}
+
+// use does what the code with the MAC is for, once. hash is that of a new password, or
+// empty.
+func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domain.User, error) {
+	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (proto.Message, error) {
+		if found.Awaits(t.kind) != nil {
+			return nil, domain.ErrCodeInvalid
+		}
+		switch t.kind {
+		case domain.KindInit:
+			if hash == "" && found.PasswordHash == "" {
+				return nil, errPasswordRequired
+			}
+			changed, err := found.Initialize(hash)
+			return &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}, err
+		case domain.KindVerifyEmail:
+			changed, err := found.VerifyEmail()
+			return &usersv1.HumanEmailVerified{Changed: changed}, err
+		default:
+			changed, err := found.ResetPassword(domain.Hidden(hash))
+			return &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: changed}, err
+		}
+	})
+}
+
+// RequestCode sends a mail again. Whoever asks for whom, the answer is the same.
+func (u Users) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) (*usersv1.RequestCodeResponse, error) {
+	kind, known := domain.ParseKind(r.Kind)
+	if !known {
+		return &usersv1.RequestCodeResponse{}, nil
+	}
+	err := u.Store.RequestCode(ctx, r.UserId, *u.newCode(kind, r.UserId), domain.CodePause, requested(kind))
+	return &usersv1.RequestCodeResponse{}, err
+}

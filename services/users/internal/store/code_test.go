@@ -1,0 +1,68 @@
+package store_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/event"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("users", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// Guesses are forgotten when no code is left that they could count against.
+func TestForgetTries(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), kit.Database(t).Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	db := store.Store{Journal: event.Journal{DB: pool}}
+	now := time.Now()
+	if _, err := pool.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		age     time.Duration // of the first guess
+		code    bool
+		expires time.Duration // from now; zero for a code that was not sent yet
+		kept    bool
+	}{
+		"of nobody, young":   {71 * time.Hour, false, 0, true},
+		"of nobody":          {73 * time.Hour, false, 0, false},
+		"at a live code":     {73 * time.Hour, true, time.Hour, true},
+		"at a waiting code":  {73 * time.Hour, true, 0, true},
+		"at an expired code": {73 * time.Hour, true, -time.Minute, false},
+	} {
+		if _, err := pool.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at) values ($1, 'o', 1, 1, $1, $1, 1, now(), now())`, name); err != nil {
+			t.Fatal(err)
+		}
+		if c.code {
+			var expires *time.Time
+			if at := now.Add(c.expires); c.expires != 0 {
+				expires = &at
+			}
+			if _, err := pool.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac, made_at, expires_at) values ($1, 'verifyemail', '', '', '', now(), $2)`, name, expires); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if allowed, err := db.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed || err != nil {
+			t.Fatalf("%s: %t, %v", name, allowed, err)
+		}
+		if err := db.ForgetTries(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		var kept bool
+		if err := pool.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`, name).Scan(&kept); err != nil || kept != c.kept {
+			t.Errorf("%s: kept %t, %v", name, kept, err)
+		}
+	}
+}

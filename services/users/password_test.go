@@ -1,0 +1,348 @@
+package users_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/services/users/internal/password"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+// hash reads what is kept of a user's password.
+func (w *world) hash(userID string) (encoded string) {
+	w.Helper()
+	if err := w.service.DB.QueryRow(w.Context(), `select password_hash from users where id = $1`, userID).Scan(&encoded); err != nil {
+		w.Fatal(err)
+	}
+	return encoded
+}
+
+func (w *world) isPassword(userID, typed string) bool {
+	w.Helper()
+	hash, err := password.Parse(w.hash(userID))
+	if err != nil {
+		w.Fatal(err)
+	}
+	ok, _, err := password.NewHasher(1, 1).Verify(w.Context(), hash, typed)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return ok
+}
+
+func (w *world) setPassword(userID, typed string, mustChange bool) error {
+	_, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{UserId: userID, Password: typed, PasswordChangeRequired: mustChange})
+	return err
+}
+
+func TestSetPassword(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.request("passwordreset", id)
+	code := w.mail(id).Code
+	r, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{UserId: id, Password: "correct horse", PasswordChangeRequired: true})
+	if err != nil || r.Details.Sequence != w.user(id).Details.Sequence {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if !w.isPassword(id, "correct horse") || w.rows("users where id = $1 and password_change_required", id) != 1 {
+		t.Error("the password is another one, or need not be changed")
+	}
+	if _, name, data := w.last(id); name != "password_changed" || !strings.Contains(data, `"password"`) || strings.Contains(data, "horse") || strings.Contains(data, "argon") {
+		t.Errorf("event %s %s", name, data)
+	}
+	w.unwritten(func() {
+		_, err := w.completeKind("passwordreset", id, code, "another horse")
+		refused(t, err, "CODE_INVALID")
+	})
+	if err := w.setPassword(id, "another horse", false); err != nil || w.rows("users where id = $1 and not password_change_required", id) != 1 {
+		t.Error(err)
+	}
+}
+
+func TestSetPasswordOfWaitingUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := minimal("verified")
+	r.Email.IsEmailVerified = true
+	got, err := w.gateway.ImportHumanUser(w.admin, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, unverified := got.UserId, w.initial("unverified")
+	codes := map[string]string{verified: w.mail(verified).Code, unverified: w.mail(unverified).Code}
+	for id, want := range map[string]usersv1.UserState{verified: usersv1.UserState_USER_STATE_ACTIVE, unverified: usersv1.UserState_USER_STATE_INITIAL} {
+		if err := w.setPassword(id, "correct horse", false); err != nil || w.state(id) != want {
+			t.Errorf("state %v, %v; want %v", w.state(id), err, want)
+		}
+		if _, _, data := w.last(id); !strings.Contains(data, want.String()) {
+			t.Errorf("event %s", data)
+		}
+	}
+	_, err = w.complete(verified, codes[verified], "another horse")
+	refused(t, err, "CODE_INVALID")
+	if m := w.mail(unverified); !m.PasswordSet || m.Code != codes[unverified] {
+		t.Errorf("mail %v", m)
+	}
+	if _, err := w.complete(unverified, codes[unverified], ""); err != nil || !w.isPassword(unverified, "correct horse") {
+		t.Error(err)
+	}
+}
+
+func TestSetPasswordRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, elsewhere := w.org("Elsewhere")
+	id, machine := w.person(w.admin, "mini"), w.person(w.admin, "machine")
+	w.put(machine, "type = 2")
+	w.unwritten(func() {
+		for typed, fault := range map[string]string{
+			"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", strings.Repeat("a", 129): "PASSWORD_TOO_LONG",
+			strings.Repeat("a", 1<<20): "PASSWORD_TOO_LONG", "password1": "PASSWORD_TOO_COMMON",
+		} {
+			refused(t, w.setPassword(id, typed, false), fault)
+		}
+		refused(t, w.setPassword(machine, "correct horse", false), "USER_NOT_HUMAN")
+		refused(t, w.setPassword("nobody", "correct horse", false), "USER_NOT_FOUND")
+		_, err := w.gateway.SetPassword(elsewhere, &usersv1.SetPasswordRequest{UserId: id, Password: "correct horse"})
+		refused(t, err, "USER_NOT_FOUND")
+	})
+}
+
+// One's own password takes a login of the last ten minutes, which no token is.
+func TestOwnPassword(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set := func(ctx context.Context) error {
+		_, err := w.gateway.SetPassword(ctx, &usersv1.SetPasswordRequest{UserId: w.adminID, Password: "correct horse"})
+		return err
+	}
+	c := w.caller(w.admin, w.adminID, "")
+	w.unwritten(func() {
+		refused(t, set(w.as(c)), "FRESH_LOGIN_REQUIRED")
+		c.AuthenticatedAt = time.Now().Add(-11 * time.Minute)
+		refused(t, set(w.as(c)), "FRESH_LOGIN_REQUIRED")
+	})
+	c.AuthenticatedAt = time.Now().Add(-9 * time.Minute)
+	if err := set(w.as(c)); err != nil || !w.isPassword(w.adminID, "correct horse") {
+		t.Error(err)
+	}
+}
+
+func TestPasswordReset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.put(id, "password_change_required = true")
+	r, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if event, name, data := w.last(id); r.NotificationId != event || name != "password_reset_requested" || !strings.Contains(data, `"passwordreset"`) {
+		t.Errorf("%v; event %s %s %s", r, event, name, data)
+	}
+	if w.hash(id) != someHash {
+		t.Error("the password is gone before the code is used")
+	}
+	m := w.mail(id)
+	if m.Recipient != "mini@example.com" || m.VerifiedEmail != m.Recipient {
+		t.Errorf("mail %v", m)
+	}
+	w.unwritten(func() {
+		for typed, fault := range map[string]string{"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", "password1": "PASSWORD_TOO_COMMON"} {
+			for range 5 { // none costs a guess
+				_, err := w.completeKind("passwordreset", id, m.Code, typed)
+				refused(t, err, fault)
+			}
+		}
+	})
+	if login, err := w.completeKind("passwordreset", id, m.Code, "correct horse"); err != nil || login != "mini" {
+		t.Fatalf("%q, %v", login, err)
+	}
+	if !w.isPassword(id, "correct horse") || w.rows("users where id = $1 and not password_change_required and state = 1", id) != 1 {
+		t.Error("the password is another one, or must be changed")
+	}
+	if _, name, data := w.last(id); name != "password_changed" || !strings.Contains(data, `"passwordChangeRequired"`) {
+		t.Errorf("event %s %s", name, data)
+	}
+
+	// Nobody gets a password by a mail to an address that nobody verified, or while the
+	// account is closed.
+	w.request("passwordreset", id)
+	code := w.mail(id).Code
+	for _, set := range []string{"state = 2", "state = 3", "state = 1, email_verified = false"} {
+		w.put(id, set)
+		w.unwritten(func() {
+			_, err := w.completeKind("passwordreset", id, code, "another horse")
+			refused(t, err, "CODE_INVALID")
+		})
+	}
+}
+
+func TestRequestPasswordResetRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, elsewhere := w.org("Elsewhere")
+	id, machine, inactive := w.person(w.admin, "mini"), w.person(w.admin, "machine"), w.person(w.admin, "inactive")
+	w.put(machine, "type = 2")
+	w.put(inactive, "state = 2")
+	waiting, unverified := w.initial("waiting"), w.unverified("unverified")
+	w.unwritten(func() {
+		for userID, c := range map[string][2]string{
+			waiting: {"USER_INITIAL", "_resend_initialization"}, unverified: {"EMAIL_NOT_VERIFIED", "_resend_verification"},
+			machine: {"USER_NOT_HUMAN", ""}, inactive: {"USER_NOT_ACTIVE", ""}, "nobody": {"USER_NOT_FOUND", ""},
+		} {
+			_, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: userID})
+			refused(t, err, c[0], c[1])
+		}
+		_, err := w.gateway.RequestPasswordReset(elsewhere, &usersv1.RequestPasswordResetRequest{UserId: id})
+		refused(t, err, "USER_NOT_FOUND")
+	})
+}
+
+func TestPasswordResetGuessesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.request("passwordreset", id)
+	right := w.mail(id).Code
+	if evaluated := guesses(func(int) error {
+		_, err := w.completeKind("passwordreset", id, "AAAAAAAA", "correct horse")
+		return err
+	}); evaluated != 10 {
+		t.Errorf("%d of 50 guesses were looked at, want 10", evaluated)
+	}
+	_, err := w.completeKind("passwordreset", id, right, "correct horse")
+	refused(t, err, "CODE_LOCKED")
+	if w.hash(id) != someHash {
+		t.Error("the password was changed")
+	}
+}
+
+// Equal forms at once: one is taken, whatever the kind.
+func TestCodesTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reset := w.person(w.admin, "reset")
+	w.request("passwordreset", reset)
+	for kind, id := range map[string]string{"verifyemail": w.unverified("unverified"), "passwordreset": reset} {
+		code := w.mail(id).Code
+		var wait sync.WaitGroup
+		var done atomic.Int64
+		for range 5 {
+			wait.Go(func() {
+				if _, err := w.completeKind(kind, id, code, "correct horse"); err == nil {
+					done.Add(1)
+				} else {
+					refused(t, err, "CODE_INVALID")
+				}
+			})
+		}
+		wait.Wait()
+		if done.Load() != 1 {
+			t.Errorf("%d of 5 equal forms of %s were taken", done.Load(), kind)
+		}
+	}
+}
+
+// acts are the ways in which an administrator acts on a user's e-mail and password.
+func (w *world) acts() map[string]func(ctx context.Context, userID string) error {
+	return map[string]func(ctx context.Context, userID string) error{
+		"ResendInitialization": func(ctx context.Context, id string) error {
+			_, err := w.gateway.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: id, Email: "mine@example.com"})
+			return err
+		},
+		"UpdateEmail": func(ctx context.Context, id string) error {
+			_, err := w.gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{UserId: id, Email: "mine@example.com", IsEmailVerified: true})
+			return err
+		},
+		"ResendEmailVerification": func(ctx context.Context, id string) error {
+			_, err := w.gateway.ResendEmailVerification(ctx, &usersv1.ResendEmailVerificationRequest{UserId: id})
+			return err
+		},
+		"SetPassword": func(ctx context.Context, id string) error {
+			_, err := w.gateway.SetPassword(ctx, &usersv1.SetPasswordRequest{UserId: id, Password: "correct horse"})
+			return err
+		},
+		"RequestPasswordReset": func(ctx context.Context, id string) error {
+			_, err := w.gateway.RequestPasswordReset(ctx, &usersv1.RequestPasswordResetRequest{UserId: id})
+			return err
+		},
+	}
+}
+
+// Hostile case 19a: nobody sets the e-mail, password or code of a user who may do more;
+// and a user of another organization looks like none, whatever that user may do.
+func TestMailEscalation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, inA := w.org("A")
+	_, inB := w.org("B")
+	ownerA, manager, both, ownerB := w.person(inA, "owner-a"), w.person(inA, "manager"), w.person(inA, "both"), w.person(inB, "owner-b")
+	w.addMember(inA, ownerA, "ORG_OWNER")
+	w.addMember(inA, manager, "ORG_USER_MANAGER")
+	w.addMember(inB, both, "ORG_OWNER") // of B, but lives in A
+	w.addMember(inB, ownerB, "ORG_OWNER")
+	asA, asManager := w.login(inA, ownerA, ""), w.login(inA, manager, "")
+	nobody := w.login(w.admin, w.person(w.admin, "nobody"), "")
+	w.unwritten(func() {
+		for name, act := range w.acts() {
+			refused(t, act(asA, both), "ESCALATION")
+			refused(t, act(asA, ownerB), "USER_NOT_FOUND")
+			refused(t, act(asA, w.adminID), "USER_NOT_FOUND")
+			refused(t, act(asA, "missing"), "USER_NOT_FOUND")
+			refused(t, act(nobody, both), "PERMISSION_DENIED")
+			if strings.Contains(name, "Password") {
+				refused(t, act(asManager, both), "PERMISSION_DENIED", "user.credential.write")
+			} else {
+				refused(t, act(asManager, ownerA), "ESCALATION")
+			}
+		}
+	})
+	for name, act := range w.acts() { // what is refused above is not always refused
+		if err := act(asA, w.person(inA, "plain-"+name)); err != nil && !strings.Contains(err.Error(), "USER_NOT_INITIAL") && !strings.Contains(err.Error(), "EMAIL_VERIFIED") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// No table holds a code or a password, no event holds anything personal.
+func TestMailsLeakNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.updateEmail(id, "canary@example.com", false)
+	secrets := []string{w.mail(id).Code, "canary horse", "horse canary"}
+	if _, err := w.completeKind("verifyemail", id, secrets[0], ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: id}); err != nil {
+		t.Fatal(err)
+	}
+	secrets = append(secrets, w.mail(id).Code)
+	if _, err := w.completeKind("passwordreset", id, secrets[3], secrets[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.setPassword(id, secrets[2], false); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"users", "codes", "code_tries", "events"} {
+		var text string
+		if err := w.service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+" x").Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range secrets {
+			if strings.Contains(text, s) || strings.Contains(text, string(secret.Hash(s))) {
+				t.Errorf("table %s holds a secret", table)
+			}
+		}
+		if table == "events" && (strings.Contains(text, "canary") || strings.Contains(text, "$argon2") || strings.Contains(text, "example.com")) {
+			t.Error("events hold something personal")
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package render
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Mail is a mail with a code: what text says in it, and what users says about its reader. Whether
+// the notifier sends it or text shows it with a sample reader, equal mails render alike.
+type Mail struct {
+	// PublicURL begins the link, without a slash at its end.
+	PublicURL string
+	// Kind is one that Path knows.
+	Kind   string
+	UserID string
+	Reader *usersv1.PrepareMailResponse
+	Text   *textv1.CustomText
+	// Language is the BCP 47 tag of Text.
+	Language string
+}
+
+// Render fails for an unknown kind and as Message.Render does. The reader's code is not in what
+// it answers with, but where Fill puts it.
+func (m Mail) Render() (Rendered, error) {
+	path, ok := Path(m.Kind)
+	if !ok {
+		return Rendered{}, fmt.Errorf("there is no mail of the kind %q", m.Kind)
+	}
+	values := m.values()
+	return Message{
+		Texts: Texts{
+			Title: m.Text.GetTitle(), PreHeader: m.Text.GetPreHeader(), Subject: m.Text.GetSubject(), Greeting: m.Text.GetGreeting(),
+			Text: m.Text.GetText(), ButtonText: m.Text.GetButtonText(), FooterText: m.Text.GetFooterText(),
+		},
+		Language: m.Language,
+		Link:     m.PublicURL + path + "?" + m.query(),
+		Value:    func(name string) string { return values[name] },
+	}.Render()
+}
+
+// query is the link's; the page of the init mail is told whether it has to ask for a password.
+func (m Mail) query() string {
+	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
+	if m.Kind == "init" {
+		query += "&passwordset=" + strconv.FormatBool(m.Reader.GetPasswordSet())
+	}
+	return query
+}
+
+// values are the placeholders' (see herald/shared/placeholder). A user has one login name.
+func (m Mail) values() map[string]string {
+	r := m.Reader
+	return map[string]string{
+		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(), "NickName": r.GetNickName(), "DisplayName": r.GetDisplayName(),
+		"UserName": r.GetUserName(), "LoginName": r.GetUserName(), "LoginNames": r.GetUserName(), "PreferredLoginName": r.GetUserName(),
+		"LastEmail": r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(), "LastPhone": r.GetLastPhone(), "VerifiedPhone": r.GetVerifiedPhone(),
+		"UserID": m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
+		"CreationDate": readable(r.GetCreationDate()), "ChangeDate": readable(r.GetChangeDate()), "Expiry": readable(r.GetExpiry()),
+	}
+}
+
+func readable(at *timestamppb.Timestamp) string { return at.AsTime().Format("2006-01-02 15:04 UTC") }

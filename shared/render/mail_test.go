@@ -1,0 +1,54 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+func mail(kind string) Mail {
+	return Mail{
+		PublicURL: "https://id.example.com", Kind: kind, UserID: "u&1", Language: "de",
+		Reader: &usersv1.PrepareMailResponse{
+			Code: "NEVER", OrgId: "o 1", OrgName: "Ada & Co", DisplayName: "{{.Code}}", UserName: "ada", Recipient: "ada@example.com",
+			Expiry: timestamppb.New(time.Date(2026, 11, 24, 9, 0, 59, 0, time.UTC)), PasswordSet: true,
+		},
+		Text: &textv1.CustomText{
+			Title: "t", PreHeader: "p", Subject: "s {{.OrgName}}", Greeting: "{{.DisplayName}}", ButtonText: "b", FooterText: "f",
+			Text: "{{.PreferredLoginName}} {{.LoginNames}} {{.LastEmail}} {{.UserID}} {{.Expiry}} {{.Code}}",
+		},
+	}
+}
+
+// Each kind leads to its own page, with what the page needs to know.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	for kind, link := range map[string]string{
+		"init":          "https://id.example.com/ui/login/user/init?userID=u%261&code=K7MPX4RD&orgID=o+1&passwordset=true",
+		"verifyemail":   "https://id.example.com/ui/login/mail/verification?userID=u%261&code=K7MPX4RD&orgID=o+1",
+		"passwordreset": "https://id.example.com/ui/login/password/reset?userID=u%261&code=K7MPX4RD&orgID=o+1",
+	} {
+		r, err := mail(kind).Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(r.Subject+r.Text+r.HTML, "NEVER") {
+			t.Errorf("%s: the reader's code is in what is kept", kind)
+		}
+		if r, err = r.Fill("K7MPX4RD"); err != nil {
+			t.Fatal(err)
+		}
+		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 2026-11-24 09:00 UTC K7MPX4RD\n\nb\n" + link + "\n\nK7MPX4RD\n\nf\n"
+		if r.Subject != "s Ada & Co" || r.Text != want || !strings.Contains(r.HTML, `<html lang="de"`) {
+			t.Errorf("%s: subject %q, text\n%s\nwant\n%s", kind, r.Subject, r.Text, want)
+		}
+	}
+	if _, err := mail("test").Render(); err == nil {
+		t.Error("a mail that has no page is rendered")
+	}
+}
