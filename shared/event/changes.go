@@ -13,17 +13,33 @@ import (
 	"herald/shared/page"
 )
 
-// Aggregate names whose history is asked for: one aggregate of an organization.
-type Aggregate struct{ OrganizationID, Name, ID string }
-
-// Changes lists what happened to an aggregate, in the order of the events.
-func Changes(ctx context.Context, db *pgxpool.Pool, a Aggregate, p page.Page) (page.List[Event], error) {
-	return page.Read[Event](ctx, db, page.Select(`position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`, "events", "position").
-		Where("organization_id = ?", a.OrganizationID).Where("aggregate = ?", a.Name).Where("aggregate_id = ?", a.ID), p)
+// Aggregate names whose history is asked for: what an organization's events say under
+// one id. The names are those of the events, such as project.
+type Aggregate struct {
+	OrganizationID string
+	Names          []string
+	ID             string
 }
 
-// Change is the event as it is shown to those who may read its object.
-func (e Event) Change() (*heraldv1.Change, error) {
+// SearchChanges lists what happened to an aggregate, in the order of the events.
+func SearchChanges(ctx context.Context, db *pgxpool.Pool, a Aggregate, p page.Page) (*heraldv1.SearchChangesResponse, error) {
+	list, err := page.Read[Event](ctx, db, page.Select(`position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`, "events", "position").
+		Where("organization_id = ?", a.OrganizationID).Where("aggregate = any (?)", a.Names).Where("aggregate_id = ?", a.ID), p)
+	if err != nil {
+		return nil, err
+	}
+	out := &heraldv1.SearchChangesResponse{Details: list.Details()}
+	for _, e := range list.Rows {
+		change, err := e.change()
+		if err != nil {
+			return nil, err
+		}
+		out.Result = append(out.Result, change)
+	}
+	return out, nil
+}
+
+func (e Event) change() (*heraldv1.Change, error) {
 	data := &structpb.Struct{}
 	if err := protojson.Unmarshal(e.Data, data); err != nil {
 		return nil, fmt.Errorf("event %d: %w", e.Position, err)

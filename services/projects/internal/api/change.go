@@ -3,27 +3,16 @@ package api
 import (
 	"context"
 
-	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/event"
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
-func (a Projects) SearchProjectChanges(ctx context.Context, r *projectsv1.SearchProjectChangesRequest) (*projectsv1.SearchProjectChangesResponse, error) {
+func (a Projects) SearchProjectChanges(ctx context.Context, r *projectsv1.SearchProjectChangesRequest) (*heraldv1.SearchChangesResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	list, err := event.Changes(ctx, a.Store.DB, event.Aggregate{OrganizationID: orgID(ctx), Name: "project", ID: r.ProjectId}, p)
-	if err != nil {
-		return nil, err
-	}
-	out := &projectsv1.SearchProjectChangesResponse{Details: list.Details()}
-	for _, e := range list.Rows {
-		change, err := e.Change()
-		if err != nil {
-			return nil, err
-		}
-		out.Result = append(out.Result, change)
-	}
-	return out, nil
+	return event.SearchChanges(ctx, a.Store.DB, event.Aggregate{OrganizationID: orgID(ctx), Names: []string{"project"}, ID: r.ProjectId}, p)
 }

@@ -40,7 +40,7 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 	}
 	return s.Create(ctx, added, event.Save{
 		AggregateID: projectID, OrganizationID: orgID, Constraints: constraints, Unless: domain.ErrProjectNotFound,
-		If: `exists (select from projects where id = $9 and org_id = $10)`,
+		If: `exists (select from projects where id = $9 and org_id = $10 for no key update)`, // locked before the event has its position
 		SQL: `role as (
 			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group", sequence, created_at, changed_at)
 			select $9, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time, time from event,
@@ -53,7 +53,7 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 // ChangeRole locks a role and saves what change makes of it.
 func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error)) (domain.Role, error) {
 	return event.Change(ctx, s.Journal, event.Object[domain.Role]{
-		Lock:     `select ` + roleColumns + ` from ` + roleFrom + roleWhere + ` for update of r`,
+		Lock:     `select ` + roleColumns + ` from ` + roleFrom + roleWhere + ` for no key update of p for update of r`, // the events are the project's
 		NotFound: domain.ErrRoleNotFound,
 		Save: func(r domain.Role) event.Save {
 			return event.Save{

@@ -103,11 +103,63 @@ func (x *Change) GetData() *structpb.Struct {
 	return nil
 }
 
+type SearchChangesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *ListDetails           `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	Result        []*Change              `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchChangesResponse) Reset() {
+	*x = SearchChangesResponse{}
+	mi := &file_herald_v1_change_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchChangesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchChangesResponse) ProtoMessage() {}
+
+func (x *SearchChangesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_v1_change_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchChangesResponse.ProtoReflect.Descriptor instead.
+func (*SearchChangesResponse) Descriptor() ([]byte, []int) {
+	return file_herald_v1_change_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SearchChangesResponse) GetDetails() *ListDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *SearchChangesResponse) GetResult() []*Change {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 var File_herald_v1_change_proto protoreflect.FileDescriptor
 
 const file_herald_v1_change_proto_rawDesc = "" +
 	"\n" +
-	"\x16herald/v1/change.proto\x12\therald.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x01\n" +
+	"\x16herald/v1/change.proto\x12\therald.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\"\xca\x01\n" +
 	"\x06Change\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12;\n" +
 	"\vchange_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -115,7 +167,10 @@ const file_herald_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"event_type\x18\x03 \x01(\tR\teventType\x12\x1b\n" +
 	"\teditor_id\x18\x04 \x01(\tR\beditorId\x12+\n" +
-	"\x04data\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x04dataB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\x04data\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x04data\"t\n" +
+	"\x15SearchChangesResponse\x120\n" +
+	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12)\n" +
+	"\x06result\x18\x02 \x03(\v2\x11.herald.v1.ChangeR\x06resultB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_change_proto_rawDescOnce sync.Once
@@ -129,20 +184,24 @@ func file_herald_v1_change_proto_rawDescGZIP() []byte {
 	return file_herald_v1_change_proto_rawDescData
 }
 
-var file_herald_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_herald_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_herald_v1_change_proto_goTypes = []any{
 	(*Change)(nil),                // 0: herald.v1.Change
-	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 2: google.protobuf.Struct
+	(*SearchChangesResponse)(nil), // 1: herald.v1.SearchChangesResponse
+	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 3: google.protobuf.Struct
+	(*ListDetails)(nil),           // 4: herald.v1.ListDetails
 }
 var file_herald_v1_change_proto_depIdxs = []int32{
-	1, // 0: herald.v1.Change.change_date:type_name -> google.protobuf.Timestamp
-	2, // 1: herald.v1.Change.data:type_name -> google.protobuf.Struct
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	2, // 0: herald.v1.Change.change_date:type_name -> google.protobuf.Timestamp
+	3, // 1: herald.v1.Change.data:type_name -> google.protobuf.Struct
+	4, // 2: herald.v1.SearchChangesResponse.details:type_name -> herald.v1.ListDetails
+	0, // 3: herald.v1.SearchChangesResponse.result:type_name -> herald.v1.Change
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_herald_v1_change_proto_init() }
@@ -150,13 +209,14 @@ func file_herald_v1_change_proto_init() {
 	if File_herald_v1_change_proto != nil {
 		return
 	}
+	file_herald_v1_list_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_change_proto_rawDesc), len(file_herald_v1_change_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

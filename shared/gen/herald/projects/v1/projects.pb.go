@@ -77,58 +77,6 @@ func (x *SearchProjectChangesRequest) GetQuery() *v1.ListQuery {
 	return nil
 }
 
-type SearchProjectChangesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	Result        []*v1.Change           `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SearchProjectChangesResponse) Reset() {
-	*x = SearchProjectChangesResponse{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SearchProjectChangesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SearchProjectChangesResponse) ProtoMessage() {}
-
-func (x *SearchProjectChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SearchProjectChangesResponse.ProtoReflect.Descriptor instead.
-func (*SearchProjectChangesResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *SearchProjectChangesResponse) GetDetails() *v1.ListDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *SearchProjectChangesResponse) GetResult() []*v1.Change {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
 type ResolveProjectRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -138,7 +86,7 @@ type ResolveProjectRequest struct {
 
 func (x *ResolveProjectRequest) Reset() {
 	*x = ResolveProjectRequest{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -150,7 +98,7 @@ func (x *ResolveProjectRequest) String() string {
 func (*ResolveProjectRequest) ProtoMessage() {}
 
 func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -163,7 +111,7 @@ func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveProjectRequest.ProtoReflect.Descriptor instead.
 func (*ResolveProjectRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{2}
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *ResolveProjectRequest) GetProjectId() string {
@@ -183,7 +131,7 @@ type ResolveProjectResponse struct {
 
 func (x *ResolveProjectResponse) Reset() {
 	*x = ResolveProjectResponse{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +143,7 @@ func (x *ResolveProjectResponse) String() string {
 func (*ResolveProjectResponse) ProtoMessage() {}
 
 func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +156,7 @@ func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveProjectResponse.ProtoReflect.Descriptor instead.
 func (*ResolveProjectResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{3}
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ResolveProjectResponse) GetOrgId() string {
@@ -226,15 +174,12 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x1bSearchProjectChangesRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
-	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"{\n" +
-	"\x1cSearchProjectChangesResponse\x120\n" +
-	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12)\n" +
-	"\x06result\x18\x02 \x03(\v2\x11.herald.v1.ChangeR\x06result\"6\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"6\n" +
 	"\x15ResolveProjectRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\"/\n" +
 	"\x16ResolveProjectResponse\x12\x15\n" +
-	"\x06org_id\x18\x01 \x01(\tR\x05orgId2\xd8A\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId2\xc8A\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -254,8 +199,8 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\rRemoveProject\x12(.herald.projects.v1.RemoveProjectRequest\x1a).herald.projects.v1.RemoveProjectResponse\"L\x8a\x82)\x1c\n" +
 	"\x0eproject.delete\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x99\x01\n" +
-	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xd8\x01\n" +
-	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a0.herald.projects.v1.SearchProjectChangesResponse\"]\x8a\x82)\x1a\n" +
+	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xc8\x01\n" +
+	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"]\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xaa\x01\n" +
 	"\aAddRole\x12\".herald.projects.v1.AddRoleRequest\x1a .herald.projects.v1.RoleResponse\"Y\x8a\x82) \n" +
@@ -371,175 +316,171 @@ func file_herald_projects_v1_projects_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_projects_proto_rawDescData
 }
 
-var file_herald_projects_v1_projects_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_herald_projects_v1_projects_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_herald_projects_v1_projects_proto_goTypes = []any{
 	(*SearchProjectChangesRequest)(nil),   // 0: herald.projects.v1.SearchProjectChangesRequest
-	(*SearchProjectChangesResponse)(nil),  // 1: herald.projects.v1.SearchProjectChangesResponse
-	(*ResolveProjectRequest)(nil),         // 2: herald.projects.v1.ResolveProjectRequest
-	(*ResolveProjectResponse)(nil),        // 3: herald.projects.v1.ResolveProjectResponse
-	(*v1.ListQuery)(nil),                  // 4: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),                // 5: herald.v1.ListDetails
-	(*v1.Change)(nil),                     // 6: herald.v1.Change
-	(*CreateProjectRequest)(nil),          // 7: herald.projects.v1.CreateProjectRequest
-	(*GetProjectRequest)(nil),             // 8: herald.projects.v1.GetProjectRequest
-	(*UpdateProjectRequest)(nil),          // 9: herald.projects.v1.UpdateProjectRequest
-	(*DeactivateProjectRequest)(nil),      // 10: herald.projects.v1.DeactivateProjectRequest
-	(*ReactivateProjectRequest)(nil),      // 11: herald.projects.v1.ReactivateProjectRequest
-	(*RemoveProjectRequest)(nil),          // 12: herald.projects.v1.RemoveProjectRequest
-	(*SearchProjectsRequest)(nil),         // 13: herald.projects.v1.SearchProjectsRequest
-	(*AddRoleRequest)(nil),                // 14: herald.projects.v1.AddRoleRequest
-	(*AddRolesRequest)(nil),               // 15: herald.projects.v1.AddRolesRequest
-	(*UpdateRoleRequest)(nil),             // 16: herald.projects.v1.UpdateRoleRequest
-	(*RemoveRoleRequest)(nil),             // 17: herald.projects.v1.RemoveRoleRequest
-	(*SearchProjectRolesRequest)(nil),     // 18: herald.projects.v1.SearchProjectRolesRequest
-	(*AddProjectGrantRequest)(nil),        // 19: herald.projects.v1.AddProjectGrantRequest
-	(*GetProjectGrantRequest)(nil),        // 20: herald.projects.v1.GetProjectGrantRequest
-	(*UpdateProjectGrantRequest)(nil),     // 21: herald.projects.v1.UpdateProjectGrantRequest
-	(*ProjectGrantRequest)(nil),           // 22: herald.projects.v1.ProjectGrantRequest
-	(*SearchProjectGrantsRequest)(nil),    // 23: herald.projects.v1.SearchProjectGrantsRequest
-	(*SearchGrantedProjectsRequest)(nil),  // 24: herald.projects.v1.SearchGrantedProjectsRequest
-	(*AddUserGrantRequest)(nil),           // 25: herald.projects.v1.AddUserGrantRequest
-	(*GetUserGrantRequest)(nil),           // 26: herald.projects.v1.GetUserGrantRequest
-	(*UpdateUserGrantRequest)(nil),        // 27: herald.projects.v1.UpdateUserGrantRequest
-	(*RemoveUserGrantRequest)(nil),        // 28: herald.projects.v1.RemoveUserGrantRequest
-	(*SearchUserGrantsRequest)(nil),       // 29: herald.projects.v1.SearchUserGrantsRequest
-	(*CreateOidcAppRequest)(nil),          // 30: herald.projects.v1.CreateOidcAppRequest
-	(*CreateApiAppRequest)(nil),           // 31: herald.projects.v1.CreateApiAppRequest
-	(*GetAppRequest)(nil),                 // 32: herald.projects.v1.GetAppRequest
-	(*SearchAppsRequest)(nil),             // 33: herald.projects.v1.SearchAppsRequest
-	(*UpdateAppRequest)(nil),              // 34: herald.projects.v1.UpdateAppRequest
-	(*UpdateOidcConfigRequest)(nil),       // 35: herald.projects.v1.UpdateOidcConfigRequest
-	(*UpdateApiConfigRequest)(nil),        // 36: herald.projects.v1.UpdateApiConfigRequest
-	(*GenerateClientSecretRequest)(nil),   // 37: herald.projects.v1.GenerateClientSecretRequest
-	(*AppRequest)(nil),                    // 38: herald.projects.v1.AppRequest
-	(*AddAppKeyRequest)(nil),              // 39: herald.projects.v1.AddAppKeyRequest
-	(*GetAppKeyRequest)(nil),              // 40: herald.projects.v1.GetAppKeyRequest
-	(*SearchAppKeysRequest)(nil),          // 41: herald.projects.v1.SearchAppKeysRequest
-	(*RemoveAppKeyRequest)(nil),           // 42: herald.projects.v1.RemoveAppKeyRequest
-	(*CreateProjectResponse)(nil),         // 43: herald.projects.v1.CreateProjectResponse
-	(*GetProjectResponse)(nil),            // 44: herald.projects.v1.GetProjectResponse
-	(*UpdateProjectResponse)(nil),         // 45: herald.projects.v1.UpdateProjectResponse
-	(*DeactivateProjectResponse)(nil),     // 46: herald.projects.v1.DeactivateProjectResponse
-	(*ReactivateProjectResponse)(nil),     // 47: herald.projects.v1.ReactivateProjectResponse
-	(*RemoveProjectResponse)(nil),         // 48: herald.projects.v1.RemoveProjectResponse
-	(*SearchProjectsResponse)(nil),        // 49: herald.projects.v1.SearchProjectsResponse
-	(*RoleResponse)(nil),                  // 50: herald.projects.v1.RoleResponse
-	(*SearchProjectRolesResponse)(nil),    // 51: herald.projects.v1.SearchProjectRolesResponse
-	(*AddProjectGrantResponse)(nil),       // 52: herald.projects.v1.AddProjectGrantResponse
-	(*GetProjectGrantResponse)(nil),       // 53: herald.projects.v1.GetProjectGrantResponse
-	(*ProjectGrantResponse)(nil),          // 54: herald.projects.v1.ProjectGrantResponse
-	(*SearchProjectGrantsResponse)(nil),   // 55: herald.projects.v1.SearchProjectGrantsResponse
-	(*SearchGrantedProjectsResponse)(nil), // 56: herald.projects.v1.SearchGrantedProjectsResponse
-	(*AddUserGrantResponse)(nil),          // 57: herald.projects.v1.AddUserGrantResponse
-	(*GetUserGrantResponse)(nil),          // 58: herald.projects.v1.GetUserGrantResponse
-	(*UserGrantResponse)(nil),             // 59: herald.projects.v1.UserGrantResponse
-	(*SearchUserGrantsResponse)(nil),      // 60: herald.projects.v1.SearchUserGrantsResponse
-	(*CreateOidcAppResponse)(nil),         // 61: herald.projects.v1.CreateOidcAppResponse
-	(*CreateApiAppResponse)(nil),          // 62: herald.projects.v1.CreateApiAppResponse
-	(*GetAppResponse)(nil),                // 63: herald.projects.v1.GetAppResponse
-	(*SearchAppsResponse)(nil),            // 64: herald.projects.v1.SearchAppsResponse
-	(*AppResponse)(nil),                   // 65: herald.projects.v1.AppResponse
-	(*GenerateClientSecretResponse)(nil),  // 66: herald.projects.v1.GenerateClientSecretResponse
-	(*AddAppKeyResponse)(nil),             // 67: herald.projects.v1.AddAppKeyResponse
-	(*GetAppKeyResponse)(nil),             // 68: herald.projects.v1.GetAppKeyResponse
-	(*SearchAppKeysResponse)(nil),         // 69: herald.projects.v1.SearchAppKeysResponse
-	(*RemoveAppKeyResponse)(nil),          // 70: herald.projects.v1.RemoveAppKeyResponse
+	(*ResolveProjectRequest)(nil),         // 1: herald.projects.v1.ResolveProjectRequest
+	(*ResolveProjectResponse)(nil),        // 2: herald.projects.v1.ResolveProjectResponse
+	(*v1.ListQuery)(nil),                  // 3: herald.v1.ListQuery
+	(*CreateProjectRequest)(nil),          // 4: herald.projects.v1.CreateProjectRequest
+	(*GetProjectRequest)(nil),             // 5: herald.projects.v1.GetProjectRequest
+	(*UpdateProjectRequest)(nil),          // 6: herald.projects.v1.UpdateProjectRequest
+	(*DeactivateProjectRequest)(nil),      // 7: herald.projects.v1.DeactivateProjectRequest
+	(*ReactivateProjectRequest)(nil),      // 8: herald.projects.v1.ReactivateProjectRequest
+	(*RemoveProjectRequest)(nil),          // 9: herald.projects.v1.RemoveProjectRequest
+	(*SearchProjectsRequest)(nil),         // 10: herald.projects.v1.SearchProjectsRequest
+	(*AddRoleRequest)(nil),                // 11: herald.projects.v1.AddRoleRequest
+	(*AddRolesRequest)(nil),               // 12: herald.projects.v1.AddRolesRequest
+	(*UpdateRoleRequest)(nil),             // 13: herald.projects.v1.UpdateRoleRequest
+	(*RemoveRoleRequest)(nil),             // 14: herald.projects.v1.RemoveRoleRequest
+	(*SearchProjectRolesRequest)(nil),     // 15: herald.projects.v1.SearchProjectRolesRequest
+	(*AddProjectGrantRequest)(nil),        // 16: herald.projects.v1.AddProjectGrantRequest
+	(*GetProjectGrantRequest)(nil),        // 17: herald.projects.v1.GetProjectGrantRequest
+	(*UpdateProjectGrantRequest)(nil),     // 18: herald.projects.v1.UpdateProjectGrantRequest
+	(*ProjectGrantRequest)(nil),           // 19: herald.projects.v1.ProjectGrantRequest
+	(*SearchProjectGrantsRequest)(nil),    // 20: herald.projects.v1.SearchProjectGrantsRequest
+	(*SearchGrantedProjectsRequest)(nil),  // 21: herald.projects.v1.SearchGrantedProjectsRequest
+	(*AddUserGrantRequest)(nil),           // 22: herald.projects.v1.AddUserGrantRequest
+	(*GetUserGrantRequest)(nil),           // 23: herald.projects.v1.GetUserGrantRequest
+	(*UpdateUserGrantRequest)(nil),        // 24: herald.projects.v1.UpdateUserGrantRequest
+	(*RemoveUserGrantRequest)(nil),        // 25: herald.projects.v1.RemoveUserGrantRequest
+	(*SearchUserGrantsRequest)(nil),       // 26: herald.projects.v1.SearchUserGrantsRequest
+	(*CreateOidcAppRequest)(nil),          // 27: herald.projects.v1.CreateOidcAppRequest
+	(*CreateApiAppRequest)(nil),           // 28: herald.projects.v1.CreateApiAppRequest
+	(*GetAppRequest)(nil),                 // 29: herald.projects.v1.GetAppRequest
+	(*SearchAppsRequest)(nil),             // 30: herald.projects.v1.SearchAppsRequest
+	(*UpdateAppRequest)(nil),              // 31: herald.projects.v1.UpdateAppRequest
+	(*UpdateOidcConfigRequest)(nil),       // 32: herald.projects.v1.UpdateOidcConfigRequest
+	(*UpdateApiConfigRequest)(nil),        // 33: herald.projects.v1.UpdateApiConfigRequest
+	(*GenerateClientSecretRequest)(nil),   // 34: herald.projects.v1.GenerateClientSecretRequest
+	(*AppRequest)(nil),                    // 35: herald.projects.v1.AppRequest
+	(*AddAppKeyRequest)(nil),              // 36: herald.projects.v1.AddAppKeyRequest
+	(*GetAppKeyRequest)(nil),              // 37: herald.projects.v1.GetAppKeyRequest
+	(*SearchAppKeysRequest)(nil),          // 38: herald.projects.v1.SearchAppKeysRequest
+	(*RemoveAppKeyRequest)(nil),           // 39: herald.projects.v1.RemoveAppKeyRequest
+	(*CreateProjectResponse)(nil),         // 40: herald.projects.v1.CreateProjectResponse
+	(*GetProjectResponse)(nil),            // 41: herald.projects.v1.GetProjectResponse
+	(*UpdateProjectResponse)(nil),         // 42: herald.projects.v1.UpdateProjectResponse
+	(*DeactivateProjectResponse)(nil),     // 43: herald.projects.v1.DeactivateProjectResponse
+	(*ReactivateProjectResponse)(nil),     // 44: herald.projects.v1.ReactivateProjectResponse
+	(*RemoveProjectResponse)(nil),         // 45: herald.projects.v1.RemoveProjectResponse
+	(*SearchProjectsResponse)(nil),        // 46: herald.projects.v1.SearchProjectsResponse
+	(*v1.SearchChangesResponse)(nil),      // 47: herald.v1.SearchChangesResponse
+	(*RoleResponse)(nil),                  // 48: herald.projects.v1.RoleResponse
+	(*SearchProjectRolesResponse)(nil),    // 49: herald.projects.v1.SearchProjectRolesResponse
+	(*AddProjectGrantResponse)(nil),       // 50: herald.projects.v1.AddProjectGrantResponse
+	(*GetProjectGrantResponse)(nil),       // 51: herald.projects.v1.GetProjectGrantResponse
+	(*ProjectGrantResponse)(nil),          // 52: herald.projects.v1.ProjectGrantResponse
+	(*SearchProjectGrantsResponse)(nil),   // 53: herald.projects.v1.SearchProjectGrantsResponse
+	(*SearchGrantedProjectsResponse)(nil), // 54: herald.projects.v1.SearchGrantedProjectsResponse
+	(*AddUserGrantResponse)(nil),          // 55: herald.projects.v1.AddUserGrantResponse
+	(*GetUserGrantResponse)(nil),          // 56: herald.projects.v1.GetUserGrantResponse
+	(*UserGrantResponse)(nil),             // 57: herald.projects.v1.UserGrantResponse
+	(*SearchUserGrantsResponse)(nil),      // 58: herald.projects.v1.SearchUserGrantsResponse
+	(*CreateOidcAppResponse)(nil),         // 59: herald.projects.v1.CreateOidcAppResponse
+	(*CreateApiAppResponse)(nil),          // 60: herald.projects.v1.CreateApiAppResponse
+	(*GetAppResponse)(nil),                // 61: herald.projects.v1.GetAppResponse
+	(*SearchAppsResponse)(nil),            // 62: herald.projects.v1.SearchAppsResponse
+	(*AppResponse)(nil),                   // 63: herald.projects.v1.AppResponse
+	(*GenerateClientSecretResponse)(nil),  // 64: herald.projects.v1.GenerateClientSecretResponse
+	(*AddAppKeyResponse)(nil),             // 65: herald.projects.v1.AddAppKeyResponse
+	(*GetAppKeyResponse)(nil),             // 66: herald.projects.v1.GetAppKeyResponse
+	(*SearchAppKeysResponse)(nil),         // 67: herald.projects.v1.SearchAppKeysResponse
+	(*RemoveAppKeyResponse)(nil),          // 68: herald.projects.v1.RemoveAppKeyResponse
 }
 var file_herald_projects_v1_projects_proto_depIdxs = []int32{
-	4,  // 0: herald.projects.v1.SearchProjectChangesRequest.query:type_name -> herald.v1.ListQuery
-	5,  // 1: herald.projects.v1.SearchProjectChangesResponse.details:type_name -> herald.v1.ListDetails
-	6,  // 2: herald.projects.v1.SearchProjectChangesResponse.result:type_name -> herald.v1.Change
-	7,  // 3: herald.projects.v1.Projects.CreateProject:input_type -> herald.projects.v1.CreateProjectRequest
-	8,  // 4: herald.projects.v1.Projects.GetProject:input_type -> herald.projects.v1.GetProjectRequest
-	9,  // 5: herald.projects.v1.Projects.UpdateProject:input_type -> herald.projects.v1.UpdateProjectRequest
-	10, // 6: herald.projects.v1.Projects.DeactivateProject:input_type -> herald.projects.v1.DeactivateProjectRequest
-	11, // 7: herald.projects.v1.Projects.ReactivateProject:input_type -> herald.projects.v1.ReactivateProjectRequest
-	12, // 8: herald.projects.v1.Projects.RemoveProject:input_type -> herald.projects.v1.RemoveProjectRequest
-	13, // 9: herald.projects.v1.Projects.SearchProjects:input_type -> herald.projects.v1.SearchProjectsRequest
-	0,  // 10: herald.projects.v1.Projects.SearchProjectChanges:input_type -> herald.projects.v1.SearchProjectChangesRequest
-	14, // 11: herald.projects.v1.Projects.AddRole:input_type -> herald.projects.v1.AddRoleRequest
-	15, // 12: herald.projects.v1.Projects.AddRoles:input_type -> herald.projects.v1.AddRolesRequest
-	16, // 13: herald.projects.v1.Projects.UpdateRole:input_type -> herald.projects.v1.UpdateRoleRequest
-	17, // 14: herald.projects.v1.Projects.RemoveRole:input_type -> herald.projects.v1.RemoveRoleRequest
-	18, // 15: herald.projects.v1.Projects.SearchProjectRoles:input_type -> herald.projects.v1.SearchProjectRolesRequest
-	19, // 16: herald.projects.v1.Projects.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
-	20, // 17: herald.projects.v1.Projects.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
-	21, // 18: herald.projects.v1.Projects.UpdateProjectGrant:input_type -> herald.projects.v1.UpdateProjectGrantRequest
-	22, // 19: herald.projects.v1.Projects.DeactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	22, // 20: herald.projects.v1.Projects.ReactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	22, // 21: herald.projects.v1.Projects.RemoveProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	23, // 22: herald.projects.v1.Projects.SearchProjectGrants:input_type -> herald.projects.v1.SearchProjectGrantsRequest
-	24, // 23: herald.projects.v1.Projects.SearchGrantedProjects:input_type -> herald.projects.v1.SearchGrantedProjectsRequest
-	25, // 24: herald.projects.v1.Projects.AddUserGrant:input_type -> herald.projects.v1.AddUserGrantRequest
-	26, // 25: herald.projects.v1.Projects.GetUserGrant:input_type -> herald.projects.v1.GetUserGrantRequest
-	27, // 26: herald.projects.v1.Projects.UpdateUserGrant:input_type -> herald.projects.v1.UpdateUserGrantRequest
-	28, // 27: herald.projects.v1.Projects.RemoveUserGrant:input_type -> herald.projects.v1.RemoveUserGrantRequest
-	29, // 28: herald.projects.v1.Projects.SearchUserGrants:input_type -> herald.projects.v1.SearchUserGrantsRequest
-	30, // 29: herald.projects.v1.Projects.CreateOidcApp:input_type -> herald.projects.v1.CreateOidcAppRequest
-	31, // 30: herald.projects.v1.Projects.CreateApiApp:input_type -> herald.projects.v1.CreateApiAppRequest
-	32, // 31: herald.projects.v1.Projects.GetApp:input_type -> herald.projects.v1.GetAppRequest
-	33, // 32: herald.projects.v1.Projects.SearchApps:input_type -> herald.projects.v1.SearchAppsRequest
-	34, // 33: herald.projects.v1.Projects.UpdateApp:input_type -> herald.projects.v1.UpdateAppRequest
-	35, // 34: herald.projects.v1.Projects.UpdateOidcConfig:input_type -> herald.projects.v1.UpdateOidcConfigRequest
-	36, // 35: herald.projects.v1.Projects.UpdateApiConfig:input_type -> herald.projects.v1.UpdateApiConfigRequest
-	37, // 36: herald.projects.v1.Projects.GenerateOidcClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
-	37, // 37: herald.projects.v1.Projects.GenerateApiClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
-	38, // 38: herald.projects.v1.Projects.DeactivateApp:input_type -> herald.projects.v1.AppRequest
-	38, // 39: herald.projects.v1.Projects.ReactivateApp:input_type -> herald.projects.v1.AppRequest
-	38, // 40: herald.projects.v1.Projects.RemoveApp:input_type -> herald.projects.v1.AppRequest
-	39, // 41: herald.projects.v1.Projects.AddAppKey:input_type -> herald.projects.v1.AddAppKeyRequest
-	40, // 42: herald.projects.v1.Projects.GetAppKey:input_type -> herald.projects.v1.GetAppKeyRequest
-	41, // 43: herald.projects.v1.Projects.SearchAppKeys:input_type -> herald.projects.v1.SearchAppKeysRequest
-	42, // 44: herald.projects.v1.Projects.RemoveAppKey:input_type -> herald.projects.v1.RemoveAppKeyRequest
-	2,  // 45: herald.projects.v1.Projects.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
-	43, // 46: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
-	44, // 47: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
-	45, // 48: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
-	46, // 49: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
-	47, // 50: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
-	48, // 51: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
-	49, // 52: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
-	1,  // 53: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.projects.v1.SearchProjectChangesResponse
-	50, // 54: herald.projects.v1.Projects.AddRole:output_type -> herald.projects.v1.RoleResponse
-	50, // 55: herald.projects.v1.Projects.AddRoles:output_type -> herald.projects.v1.RoleResponse
-	50, // 56: herald.projects.v1.Projects.UpdateRole:output_type -> herald.projects.v1.RoleResponse
-	50, // 57: herald.projects.v1.Projects.RemoveRole:output_type -> herald.projects.v1.RoleResponse
-	51, // 58: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
-	52, // 59: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
-	53, // 60: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
-	54, // 61: herald.projects.v1.Projects.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 62: herald.projects.v1.Projects.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 63: herald.projects.v1.Projects.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 64: herald.projects.v1.Projects.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	55, // 65: herald.projects.v1.Projects.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
-	56, // 66: herald.projects.v1.Projects.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
-	57, // 67: herald.projects.v1.Projects.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
-	58, // 68: herald.projects.v1.Projects.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
-	59, // 69: herald.projects.v1.Projects.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	59, // 70: herald.projects.v1.Projects.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	60, // 71: herald.projects.v1.Projects.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
-	61, // 72: herald.projects.v1.Projects.CreateOidcApp:output_type -> herald.projects.v1.CreateOidcAppResponse
-	62, // 73: herald.projects.v1.Projects.CreateApiApp:output_type -> herald.projects.v1.CreateApiAppResponse
-	63, // 74: herald.projects.v1.Projects.GetApp:output_type -> herald.projects.v1.GetAppResponse
-	64, // 75: herald.projects.v1.Projects.SearchApps:output_type -> herald.projects.v1.SearchAppsResponse
-	65, // 76: herald.projects.v1.Projects.UpdateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 77: herald.projects.v1.Projects.UpdateOidcConfig:output_type -> herald.projects.v1.AppResponse
-	65, // 78: herald.projects.v1.Projects.UpdateApiConfig:output_type -> herald.projects.v1.AppResponse
-	66, // 79: herald.projects.v1.Projects.GenerateOidcClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	66, // 80: herald.projects.v1.Projects.GenerateApiClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	65, // 81: herald.projects.v1.Projects.DeactivateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 82: herald.projects.v1.Projects.ReactivateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 83: herald.projects.v1.Projects.RemoveApp:output_type -> herald.projects.v1.AppResponse
-	67, // 84: herald.projects.v1.Projects.AddAppKey:output_type -> herald.projects.v1.AddAppKeyResponse
-	68, // 85: herald.projects.v1.Projects.GetAppKey:output_type -> herald.projects.v1.GetAppKeyResponse
-	69, // 86: herald.projects.v1.Projects.SearchAppKeys:output_type -> herald.projects.v1.SearchAppKeysResponse
-	70, // 87: herald.projects.v1.Projects.RemoveAppKey:output_type -> herald.projects.v1.RemoveAppKeyResponse
-	3,  // 88: herald.projects.v1.Projects.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
-	46, // [46:89] is the sub-list for method output_type
-	3,  // [3:46] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	3,  // 0: herald.projects.v1.SearchProjectChangesRequest.query:type_name -> herald.v1.ListQuery
+	4,  // 1: herald.projects.v1.Projects.CreateProject:input_type -> herald.projects.v1.CreateProjectRequest
+	5,  // 2: herald.projects.v1.Projects.GetProject:input_type -> herald.projects.v1.GetProjectRequest
+	6,  // 3: herald.projects.v1.Projects.UpdateProject:input_type -> herald.projects.v1.UpdateProjectRequest
+	7,  // 4: herald.projects.v1.Projects.DeactivateProject:input_type -> herald.projects.v1.DeactivateProjectRequest
+	8,  // 5: herald.projects.v1.Projects.ReactivateProject:input_type -> herald.projects.v1.ReactivateProjectRequest
+	9,  // 6: herald.projects.v1.Projects.RemoveProject:input_type -> herald.projects.v1.RemoveProjectRequest
+	10, // 7: herald.projects.v1.Projects.SearchProjects:input_type -> herald.projects.v1.SearchProjectsRequest
+	0,  // 8: herald.projects.v1.Projects.SearchProjectChanges:input_type -> herald.projects.v1.SearchProjectChangesRequest
+	11, // 9: herald.projects.v1.Projects.AddRole:input_type -> herald.projects.v1.AddRoleRequest
+	12, // 10: herald.projects.v1.Projects.AddRoles:input_type -> herald.projects.v1.AddRolesRequest
+	13, // 11: herald.projects.v1.Projects.UpdateRole:input_type -> herald.projects.v1.UpdateRoleRequest
+	14, // 12: herald.projects.v1.Projects.RemoveRole:input_type -> herald.projects.v1.RemoveRoleRequest
+	15, // 13: herald.projects.v1.Projects.SearchProjectRoles:input_type -> herald.projects.v1.SearchProjectRolesRequest
+	16, // 14: herald.projects.v1.Projects.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
+	17, // 15: herald.projects.v1.Projects.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
+	18, // 16: herald.projects.v1.Projects.UpdateProjectGrant:input_type -> herald.projects.v1.UpdateProjectGrantRequest
+	19, // 17: herald.projects.v1.Projects.DeactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	19, // 18: herald.projects.v1.Projects.ReactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	19, // 19: herald.projects.v1.Projects.RemoveProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	20, // 20: herald.projects.v1.Projects.SearchProjectGrants:input_type -> herald.projects.v1.SearchProjectGrantsRequest
+	21, // 21: herald.projects.v1.Projects.SearchGrantedProjects:input_type -> herald.projects.v1.SearchGrantedProjectsRequest
+	22, // 22: herald.projects.v1.Projects.AddUserGrant:input_type -> herald.projects.v1.AddUserGrantRequest
+	23, // 23: herald.projects.v1.Projects.GetUserGrant:input_type -> herald.projects.v1.GetUserGrantRequest
+	24, // 24: herald.projects.v1.Projects.UpdateUserGrant:input_type -> herald.projects.v1.UpdateUserGrantRequest
+	25, // 25: herald.projects.v1.Projects.RemoveUserGrant:input_type -> herald.projects.v1.RemoveUserGrantRequest
+	26, // 26: herald.projects.v1.Projects.SearchUserGrants:input_type -> herald.projects.v1.SearchUserGrantsRequest
+	27, // 27: herald.projects.v1.Projects.CreateOidcApp:input_type -> herald.projects.v1.CreateOidcAppRequest
+	28, // 28: herald.projects.v1.Projects.CreateApiApp:input_type -> herald.projects.v1.CreateApiAppRequest
+	29, // 29: herald.projects.v1.Projects.GetApp:input_type -> herald.projects.v1.GetAppRequest
+	30, // 30: herald.projects.v1.Projects.SearchApps:input_type -> herald.projects.v1.SearchAppsRequest
+	31, // 31: herald.projects.v1.Projects.UpdateApp:input_type -> herald.projects.v1.UpdateAppRequest
+	32, // 32: herald.projects.v1.Projects.UpdateOidcConfig:input_type -> herald.projects.v1.UpdateOidcConfigRequest
+	33, // 33: herald.projects.v1.Projects.UpdateApiConfig:input_type -> herald.projects.v1.UpdateApiConfigRequest
+	34, // 34: herald.projects.v1.Projects.GenerateOidcClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
+	34, // 35: herald.projects.v1.Projects.GenerateApiClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
+	35, // 36: herald.projects.v1.Projects.DeactivateApp:input_type -> herald.projects.v1.AppRequest
+	35, // 37: herald.projects.v1.Projects.ReactivateApp:input_type -> herald.projects.v1.AppRequest
+	35, // 38: herald.projects.v1.Projects.RemoveApp:input_type -> herald.projects.v1.AppRequest
+	36, // 39: herald.projects.v1.Projects.AddAppKey:input_type -> herald.projects.v1.AddAppKeyRequest
+	37, // 40: herald.projects.v1.Projects.GetAppKey:input_type -> herald.projects.v1.GetAppKeyRequest
+	38, // 41: herald.projects.v1.Projects.SearchAppKeys:input_type -> herald.projects.v1.SearchAppKeysRequest
+	39, // 42: herald.projects.v1.Projects.RemoveAppKey:input_type -> herald.projects.v1.RemoveAppKeyRequest
+	1,  // 43: herald.projects.v1.Projects.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
+	40, // 44: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
+	41, // 45: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
+	42, // 46: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
+	43, // 47: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
+	44, // 48: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
+	45, // 49: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
+	46, // 50: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
+	47, // 51: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
+	48, // 52: herald.projects.v1.Projects.AddRole:output_type -> herald.projects.v1.RoleResponse
+	48, // 53: herald.projects.v1.Projects.AddRoles:output_type -> herald.projects.v1.RoleResponse
+	48, // 54: herald.projects.v1.Projects.UpdateRole:output_type -> herald.projects.v1.RoleResponse
+	48, // 55: herald.projects.v1.Projects.RemoveRole:output_type -> herald.projects.v1.RoleResponse
+	49, // 56: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
+	50, // 57: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
+	51, // 58: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
+	52, // 59: herald.projects.v1.Projects.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	52, // 60: herald.projects.v1.Projects.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	52, // 61: herald.projects.v1.Projects.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	52, // 62: herald.projects.v1.Projects.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	53, // 63: herald.projects.v1.Projects.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
+	54, // 64: herald.projects.v1.Projects.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
+	55, // 65: herald.projects.v1.Projects.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
+	56, // 66: herald.projects.v1.Projects.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
+	57, // 67: herald.projects.v1.Projects.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	57, // 68: herald.projects.v1.Projects.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	58, // 69: herald.projects.v1.Projects.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
+	59, // 70: herald.projects.v1.Projects.CreateOidcApp:output_type -> herald.projects.v1.CreateOidcAppResponse
+	60, // 71: herald.projects.v1.Projects.CreateApiApp:output_type -> herald.projects.v1.CreateApiAppResponse
+	61, // 72: herald.projects.v1.Projects.GetApp:output_type -> herald.projects.v1.GetAppResponse
+	62, // 73: herald.projects.v1.Projects.SearchApps:output_type -> herald.projects.v1.SearchAppsResponse
+	63, // 74: herald.projects.v1.Projects.UpdateApp:output_type -> herald.projects.v1.AppResponse
+	63, // 75: herald.projects.v1.Projects.UpdateOidcConfig:output_type -> herald.projects.v1.AppResponse
+	63, // 76: herald.projects.v1.Projects.UpdateApiConfig:output_type -> herald.projects.v1.AppResponse
+	64, // 77: herald.projects.v1.Projects.GenerateOidcClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
+	64, // 78: herald.projects.v1.Projects.GenerateApiClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
+	63, // 79: herald.projects.v1.Projects.DeactivateApp:output_type -> herald.projects.v1.AppResponse
+	63, // 80: herald.projects.v1.Projects.ReactivateApp:output_type -> herald.projects.v1.AppResponse
+	63, // 81: herald.projects.v1.Projects.RemoveApp:output_type -> herald.projects.v1.AppResponse
+	65, // 82: herald.projects.v1.Projects.AddAppKey:output_type -> herald.projects.v1.AddAppKeyResponse
+	66, // 83: herald.projects.v1.Projects.GetAppKey:output_type -> herald.projects.v1.GetAppKeyResponse
+	67, // 84: herald.projects.v1.Projects.SearchAppKeys:output_type -> herald.projects.v1.SearchAppKeysResponse
+	68, // 85: herald.projects.v1.Projects.RemoveAppKey:output_type -> herald.projects.v1.RemoveAppKeyResponse
+	2,  // 86: herald.projects.v1.Projects.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
+	44, // [44:87] is the sub-list for method output_type
+	1,  // [1:44] is the sub-list for method input_type
+	1,  // [1:1] is the sub-list for extension type_name
+	1,  // [1:1] is the sub-list for extension extendee
+	0,  // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_projects_proto_init() }
@@ -558,7 +499,7 @@ func file_herald_projects_v1_projects_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_projects_proto_rawDesc), len(file_herald_projects_v1_projects_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

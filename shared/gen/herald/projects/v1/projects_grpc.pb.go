@@ -13,6 +13,7 @@ import (
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
+	v1 "herald/shared/gen/herald/v1"
 )
 
 // This is a compile-time assertion to ensure that this generated file
@@ -88,7 +89,7 @@ type ProjectsClient interface {
 	// on single projects see those.
 	SearchProjects(ctx context.Context, in *SearchProjectsRequest, opts ...grpc.CallOption) (*SearchProjectsResponse, error)
 	// Lists what happened to a project.
-	SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*SearchProjectChangesResponse, error)
+	SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project.
 	AddRole(ctx context.Context, in *AddRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
 	// Adds several roles, all or none.
@@ -239,9 +240,9 @@ func (c *projectsClient) SearchProjects(ctx context.Context, in *SearchProjectsR
 	return out, nil
 }
 
-func (c *projectsClient) SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*SearchProjectChangesResponse, error) {
+func (c *projectsClient) SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SearchProjectChangesResponse)
+	out := new(v1.SearchChangesResponse)
 	err := c.cc.Invoke(ctx, Projects_SearchProjectChanges_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -621,7 +622,7 @@ type ProjectsServer interface {
 	// on single projects see those.
 	SearchProjects(context.Context, *SearchProjectsRequest) (*SearchProjectsResponse, error)
 	// Lists what happened to a project.
-	SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*SearchProjectChangesResponse, error)
+	SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project.
 	AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error)
 	// Adds several roles, all or none.
@@ -722,7 +723,7 @@ func (UnimplementedProjectsServer) RemoveProject(context.Context, *RemoveProject
 func (UnimplementedProjectsServer) SearchProjects(context.Context, *SearchProjectsRequest) (*SearchProjectsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchProjects not implemented")
 }
-func (UnimplementedProjectsServer) SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*SearchProjectChangesResponse, error) {
+func (UnimplementedProjectsServer) SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchProjectChanges not implemented")
 }
 func (UnimplementedProjectsServer) AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error) {

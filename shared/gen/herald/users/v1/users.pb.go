@@ -12,7 +12,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	_ "herald/shared/gen/herald/v1"
+	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	unsafe "unsafe"
 )
@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto2\xd8;\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xbe?\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -80,7 +80,13 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x81\x01\n" +
 	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"-\x8a\x82)\x10\x18\x012\fnotification\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
 	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\x93\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\xaa\x01\n" +
+	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"H\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x12\x90\x01\n" +
+	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"2\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x12\xa3\x01\n" +
+	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"?\x8a\x82)\n" +
+	"\n" +
+	"\borg.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xd3\x01\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"^\x8a\x82)\x1a\n" +
@@ -146,66 +152,70 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*GetUserRequest)(nil),                      // 16: herald.users.v1.GetUserRequest
 	(*GetMyUserRequest)(nil),                    // 17: herald.users.v1.GetMyUserRequest
 	(*SearchUsersRequest)(nil),                  // 18: herald.users.v1.SearchUsersRequest
-	(*IsUserUniqueRequest)(nil),                 // 19: herald.users.v1.IsUserUniqueRequest
-	(*ResendInitializationRequest)(nil),         // 20: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 21: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 22: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 23: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 24: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 25: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 26: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 27: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 28: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 29: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 30: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 31: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 32: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 33: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 34: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 35: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 36: herald.users.v1.PrepareMailRequest
-	(*CheckCodeRequest)(nil),                    // 37: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 38: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 39: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 40: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 41: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 42: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 43: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 44: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 45: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 46: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 47: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 48: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 49: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 50: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 51: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 52: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 53: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 54: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 55: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 56: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 57: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 58: herald.users.v1.SearchUsersResponse
-	(*IsUserUniqueResponse)(nil),                // 59: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 60: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 61: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 62: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 63: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 64: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 65: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 66: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 67: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 68: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 69: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 70: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 71: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 72: herald.users.v1.PrepareMailResponse
-	(*CheckCodeResponse)(nil),                   // 73: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 74: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 75: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 76: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 77: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 78: herald.users.v1.MakeProjectOwnerResponse
+	(*SearchUserChangesRequest)(nil),            // 19: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),              // 20: herald.users.v1.SearchMyChangesRequest
+	(*SearchMyOrgChangesRequest)(nil),           // 21: herald.users.v1.SearchMyOrgChangesRequest
+	(*IsUserUniqueRequest)(nil),                 // 22: herald.users.v1.IsUserUniqueRequest
+	(*ResendInitializationRequest)(nil),         // 23: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 24: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 25: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 26: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 27: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 28: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 29: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 30: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 31: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 32: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 33: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 34: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 35: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 36: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 37: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*ResolveTokenRequest)(nil),                 // 38: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 39: herald.users.v1.PrepareMailRequest
+	(*CheckCodeRequest)(nil),                    // 40: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 41: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 42: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 43: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 44: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 45: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 46: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 47: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 48: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 49: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 50: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 51: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 52: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 53: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 54: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 55: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 56: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 57: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 58: herald.users.v1.CreateHumanUserResponse
+	(*GetUserResponse)(nil),                     // 59: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 60: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 61: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 62: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 63: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 64: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 65: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 66: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 67: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 68: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 69: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 70: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 71: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 72: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 73: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 74: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 75: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 76: herald.users.v1.PrepareMailResponse
+	(*CheckCodeResponse)(nil),                   // 77: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 78: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 79: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 80: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 81: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 82: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -233,81 +243,87 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	16, // 22: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
 	17, // 23: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
 	18, // 24: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	19, // 25: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	20, // 26: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	21, // 27: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	22, // 28: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	23, // 29: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	24, // 30: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	25, // 31: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	26, // 32: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	27, // 33: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	28, // 34: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	29, // 35: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	30, // 36: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	31, // 37: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	32, // 38: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	33, // 39: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	34, // 40: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	35, // 41: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	36, // 42: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	37, // 43: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	38, // 44: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	39, // 45: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	40, // 46: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	41, // 47: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	42, // 48: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	43, // 49: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	44, // 50: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	45, // 51: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	46, // 52: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	47, // 53: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	48, // 54: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	49, // 55: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	50, // 56: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	50, // 57: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	50, // 58: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	51, // 59: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	52, // 60: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	52, // 61: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	50, // 62: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	50, // 63: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	50, // 64: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	51, // 65: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	52, // 66: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	53, // 67: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	53, // 68: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	54, // 69: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	55, // 70: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	56, // 71: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	57, // 72: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	58, // 73: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	59, // 74: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	60, // 75: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	61, // 76: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	62, // 77: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	63, // 78: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	64, // 79: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	65, // 80: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	62, // 81: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	66, // 82: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	67, // 83: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	68, // 84: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	69, // 85: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	70, // 86: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	67, // 87: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	68, // 88: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	70, // 89: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	71, // 90: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	72, // 91: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	73, // 92: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	74, // 93: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	75, // 94: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	76, // 95: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	77, // 96: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	78, // 97: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	49, // [49:98] is the sub-list for method output_type
-	0,  // [0:49] is the sub-list for method input_type
+	19, // 25: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	20, // 26: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	21, // 27: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	22, // 28: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	23, // 29: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	24, // 30: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	25, // 31: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	26, // 32: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	27, // 33: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	28, // 34: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	29, // 35: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	30, // 36: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	31, // 37: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	32, // 38: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	33, // 39: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	34, // 40: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	35, // 41: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	36, // 42: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	37, // 43: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	38, // 44: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	39, // 45: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	40, // 46: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	41, // 47: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	42, // 48: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	43, // 49: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	44, // 50: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	45, // 51: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	46, // 52: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	47, // 53: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	48, // 54: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	49, // 55: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	50, // 56: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	51, // 57: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	52, // 58: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	53, // 59: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	53, // 60: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	53, // 61: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	54, // 62: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	55, // 63: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	55, // 64: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	53, // 65: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	53, // 66: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	53, // 67: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	54, // 68: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	55, // 69: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	56, // 70: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	56, // 71: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	57, // 72: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	58, // 73: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	59, // 74: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	60, // 75: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	61, // 76: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	62, // 77: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	62, // 78: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	62, // 79: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	63, // 80: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	64, // 81: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	65, // 82: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	66, // 83: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	67, // 84: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	68, // 85: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	69, // 86: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	66, // 87: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	70, // 88: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	71, // 89: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	72, // 90: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	73, // 91: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	74, // 92: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	71, // 93: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	72, // 94: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	74, // 95: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	75, // 96: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	76, // 97: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	77, // 98: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	78, // 99: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	79, // 100: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	80, // 101: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	81, // 102: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	82, // 103: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	52, // [52:104] is the sub-list for method output_type
+	0,  // [0:52] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -318,6 +334,7 @@ func file_herald_users_v1_users_proto_init() {
 	if File_herald_users_v1_users_proto != nil {
 		return
 	}
+	file_herald_users_v1_change_proto_init()
 	file_herald_users_v1_mail_proto_init()
 	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_org_proto_init()

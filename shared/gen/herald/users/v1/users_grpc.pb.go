@@ -13,6 +13,7 @@ import (
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
+	v1 "herald/shared/gen/herald/v1"
 )
 
 // This is a compile-time assertion to ensure that this generated file
@@ -46,6 +47,9 @@ const (
 	Users_GetUser_FullMethodName                      = "/herald.users.v1.Users/GetUser"
 	Users_GetMyUser_FullMethodName                    = "/herald.users.v1.Users/GetMyUser"
 	Users_SearchUsers_FullMethodName                  = "/herald.users.v1.Users/SearchUsers"
+	Users_SearchUserChanges_FullMethodName            = "/herald.users.v1.Users/SearchUserChanges"
+	Users_SearchMyChanges_FullMethodName              = "/herald.users.v1.Users/SearchMyChanges"
+	Users_SearchMyOrgChanges_FullMethodName           = "/herald.users.v1.Users/SearchMyOrgChanges"
 	Users_IsUserUnique_FullMethodName                 = "/herald.users.v1.Users/IsUserUnique"
 	Users_ResendInitialization_FullMethodName         = "/herald.users.v1.Users/ResendInitialization"
 	Users_UpdateEmail_FullMethodName                  = "/herald.users.v1.Users/UpdateEmail"
@@ -128,6 +132,12 @@ type UsersClient interface {
 	GetMyUser(ctx context.Context, in *GetMyUserRequest, opts ...grpc.CallOption) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(ctx context.Context, in *SearchUsersRequest, opts ...grpc.CallOption) (*SearchUsersResponse, error)
+	// Lists what happened to a user and the roles that the user has in the organization.
+	SearchUserChanges(ctx context.Context, in *SearchUserChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
+	// Lists what happened to the caller.
+	SearchMyChanges(ctx context.Context, in *SearchMyChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
+	// Lists what happened to the organization acted on.
+	SearchMyOrgChanges(ctx context.Context, in *SearchMyOrgChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Tells whether a login name is free.
 	IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error)
 	// Sends the initialize-user mail again, with a new code.
@@ -436,6 +446,36 @@ func (c *usersClient) SearchUsers(ctx context.Context, in *SearchUsersRequest, o
 	return out, nil
 }
 
+func (c *usersClient) SearchUserChanges(ctx context.Context, in *SearchUserChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(v1.SearchChangesResponse)
+	err := c.cc.Invoke(ctx, Users_SearchUserChanges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchMyChanges(ctx context.Context, in *SearchMyChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(v1.SearchChangesResponse)
+	err := c.cc.Invoke(ctx, Users_SearchMyChanges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchMyOrgChanges(ctx context.Context, in *SearchMyOrgChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(v1.SearchChangesResponse)
+	err := c.cc.Invoke(ctx, Users_SearchMyOrgChanges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(IsUserUniqueResponse)
@@ -732,6 +772,12 @@ type UsersServer interface {
 	GetMyUser(context.Context, *GetMyUserRequest) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(context.Context, *SearchUsersRequest) (*SearchUsersResponse, error)
+	// Lists what happened to a user and the roles that the user has in the organization.
+	SearchUserChanges(context.Context, *SearchUserChangesRequest) (*v1.SearchChangesResponse, error)
+	// Lists what happened to the caller.
+	SearchMyChanges(context.Context, *SearchMyChangesRequest) (*v1.SearchChangesResponse, error)
+	// Lists what happened to the organization acted on.
+	SearchMyOrgChanges(context.Context, *SearchMyOrgChangesRequest) (*v1.SearchChangesResponse, error)
 	// Tells whether a login name is free.
 	IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error)
 	// Sends the initialize-user mail again, with a new code.
@@ -863,6 +909,15 @@ func (UnimplementedUsersServer) GetMyUser(context.Context, *GetMyUserRequest) (*
 }
 func (UnimplementedUsersServer) SearchUsers(context.Context, *SearchUsersRequest) (*SearchUsersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchUsers not implemented")
+}
+func (UnimplementedUsersServer) SearchUserChanges(context.Context, *SearchUserChangesRequest) (*v1.SearchChangesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchUserChanges not implemented")
+}
+func (UnimplementedUsersServer) SearchMyChanges(context.Context, *SearchMyChangesRequest) (*v1.SearchChangesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMyChanges not implemented")
+}
+func (UnimplementedUsersServer) SearchMyOrgChanges(context.Context, *SearchMyOrgChangesRequest) (*v1.SearchChangesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMyOrgChanges not implemented")
 }
 func (UnimplementedUsersServer) IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method IsUserUnique not implemented")
@@ -1406,6 +1461,60 @@ func _Users_SearchUsers_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_SearchUserChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchUserChangesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchUserChanges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchUserChanges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchUserChanges(ctx, req.(*SearchUserChangesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchMyChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMyChangesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchMyChanges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchMyChanges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchMyChanges(ctx, req.(*SearchMyChangesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchMyOrgChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMyOrgChangesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchMyOrgChanges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchMyOrgChanges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchMyOrgChanges(ctx, req.(*SearchMyOrgChangesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_IsUserUnique_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(IsUserUniqueRequest)
 	if err := dec(in); err != nil {
@@ -1944,6 +2053,18 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SearchUsers",
 			Handler:    _Users_SearchUsers_Handler,
+		},
+		{
+			MethodName: "SearchUserChanges",
+			Handler:    _Users_SearchUserChanges_Handler,
+		},
+		{
+			MethodName: "SearchMyChanges",
+			Handler:    _Users_SearchMyChanges_Handler,
+		},
+		{
+			MethodName: "SearchMyOrgChanges",
+			Handler:    _Users_SearchMyOrgChanges_Handler,
 		},
 		{
 			MethodName: "IsUserUnique",

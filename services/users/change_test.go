@@ -1,0 +1,59 @@
+package users_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// kinds are the events of a list, newest first, each with who did it.
+func kinds(r *heraldv1.SearchChangesResponse) (all []string) {
+	for _, c := range r.GetResult() {
+		all = append(all, c.EventType+" by "+c.EditorId)
+	}
+	return all
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "ada")
+	if _, err := w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id, Roles: []string{"ORG_OWNER_VIEWER"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	ada := w.login(w.admin, id, "")
+	want := []string{"human.email_changed by " + w.adminID, "member.added by " + w.adminID, "human.imported by " + w.adminID}
+	got, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
+	if err != nil || !slices.Equal(kinds(got), want) || got.Details.TotalResult != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if strings.Contains(got.String(), "example.com") {
+		t.Errorf("the history tells addresses: %v", got)
+	}
+	mine, err := w.gateway.SearchMyChanges(ada, &usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
+	if err != nil || !slices.Equal(kinds(mine), want[2:]) {
+		t.Errorf("%v, %v", mine, err)
+	}
+
+	org, in := w.org("Acme")
+	if _, err := w.gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := w.gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
+	if err != nil || !slices.Equal(kinds(changes), []string{"org.renamed by " + w.adminID, "org.created by " + w.adminID}) || org == w.orgID {
+		t.Errorf("%v, %v", changes, err)
+	}
+
+	_, err = w.gateway.SearchUserChanges(in, &usersv1.SearchUserChangesRequest{UserId: id})
+	refused(t, err, "USER_NOT_FOUND")
+	_, err = w.gateway.SearchMyOrgChanges(w.login(w.admin, w.person(w.admin, "bob"), ""), &usersv1.SearchMyOrgChangesRequest{})
+	refused(t, err, "PERMISSION_DENIED")
+	_, err = w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id, Query: &heraldv1.ListQuery{Limit: 1001}})
+	refused(t, err, "LIMIT_EXCEEDED")
+}
