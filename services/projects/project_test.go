@@ -114,11 +114,12 @@ func TestForeignProject(t *testing.T) {
 		t.Error("something was written")
 	}
 	users := projectsv1.NewProjectsClient(testkit.Calls(t, w.ground, "users"))
-	r, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{ProjectId: id})
-	if err != nil || r.OrgId != "org-a" {
-		t.Errorf("%v, %v", r, err)
+	if _, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a", ProjectId: id}); err != nil {
+		t.Error(err)
 	}
-	_, err = users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{ProjectId: "nothing"})
+	_, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-b", ProjectId: id})
+	refused(t, err, "PROJECT_NOT_FOUND")
+	_, err = users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a", ProjectId: "nothing"})
 	refused(t, err, "PROJECT_NOT_FOUND")
 }
 

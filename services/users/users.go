@@ -13,6 +13,7 @@ import (
 	"herald/services/users/internal/start"
 	"herald/services/users/internal/store"
 	"herald/shared/boot"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
 )
@@ -49,6 +50,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
 	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
+		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
 	s.Consume(methods.Handlers()...)
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)

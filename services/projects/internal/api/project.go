@@ -137,13 +137,10 @@ func readable(c caller.Caller) []string {
 	return ids
 }
 
-// ResolveProject tells whose a project is.
+// ResolveProject tells whether an organization has a project.
 func (a Projects) ResolveProject(ctx context.Context, r *projectsv1.ResolveProjectRequest) (*projectsv1.ResolveProjectResponse, error) {
-	owner, err := a.Store.ProjectOwner(ctx, r.ProjectId)
-	if err != nil {
-		return nil, err
-	}
-	return &projectsv1.ResolveProjectResponse{OrgId: owner}, nil
+	_, err := a.Store.Project(ctx, r.OrgId, r.ProjectId)
+	return &projectsv1.ResolveProjectResponse{}, err
 }
 
 // settings reads what a creation and a change have in common.

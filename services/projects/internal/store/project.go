@@ -23,12 +23,6 @@ func (s Store) Project(ctx context.Context, orgID, id string) (domain.Project, e
 	return p, postgres.Missing(err, domain.ErrProjectNotFound)
 }
 
-// ProjectOwner reads whose a project is.
-func (s Store) ProjectOwner(ctx context.Context, id string) (orgID string, err error) {
-	err = s.DB.QueryRow(ctx, `select org_id from projects where id = $1`, id).Scan(&orgID)
-	return orgID, postgres.Missing(err, domain.ErrProjectNotFound)
-}
-
 // CreateProject writes a project.
 func (s Store) CreateProject(ctx context.Context, p domain.Project, created proto.Message) (history.Record, error) {
 	return s.Create(ctx, created, event.Save{

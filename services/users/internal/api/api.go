@@ -10,6 +10,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/permission"
 	"herald/shared/secret"
@@ -21,7 +22,9 @@ type Users struct {
 	Passwords *password.Hasher
 	Codes     domain.Coder
 	Keys      secret.Keys
-	Now       func() time.Time
+	// Projects knows which projects there are.
+	Projects projectsv1.ProjectsClient
+	Now      func() time.Time
 	// PublicURL is where browsers reach the system.
 	PublicURL *url.URL
 	// MaxLimit is the largest page of a search.

@@ -8,79 +8,104 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
 	"herald/shared/permission"
+	"herald/shared/rpc"
 )
 
 // AddOrgMember gives a user roles in the organization acted on.
 func (u Users) AddOrgMember(ctx context.Context, r *usersv1.AddMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.addMember(ctx, permission.Organization, orgID(ctx), r)
+	return u.addMember(ctx, permission.Organization, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
 }
 
 // AddIamMember gives a user roles in the instance.
 func (u Users) AddIamMember(ctx context.Context, r *usersv1.AddMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.addMember(ctx, permission.Instance, "", r)
+	return u.addMember(ctx, permission.Instance, domain.Member{UserID: r.UserId}, r.Roles)
+}
+
+// AddProjectMember gives a user roles on a project of the organization acted on.
+func (u Users) AddProjectMember(ctx context.Context, r *usersv1.AddProjectMemberRequest) (*usersv1.MemberResponse, error) {
+	if err := u.hasProject(ctx, r.ProjectId); err != nil {
+		return nil, err
+	}
+	return u.addMember(ctx, permission.Project, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
 // UpdateOrgMember replaces a member's roles.
 func (u Users) UpdateOrgMember(ctx context.Context, r *usersv1.UpdateMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Organization, orgID(ctx), r)
+	return u.updateMember(ctx, permission.Organization, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
 }
 
 // UpdateIamMember replaces an instance member's roles.
 func (u Users) UpdateIamMember(ctx context.Context, r *usersv1.UpdateMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Instance, "", r)
+	return u.updateMember(ctx, permission.Instance, domain.Member{UserID: r.UserId}, r.Roles)
+}
+
+// UpdateProjectMember replaces a project member's roles.
+func (u Users) UpdateProjectMember(ctx context.Context, r *usersv1.UpdateProjectMemberRequest) (*usersv1.MemberResponse, error) {
+	return u.updateMember(ctx, permission.Project, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
 // RemoveOrgMember takes all roles in the organization acted on.
 func (u Users) RemoveOrgMember(ctx context.Context, r *usersv1.RemoveMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.removeMember(ctx, orgID(ctx), r)
+	return u.removeMember(ctx, domain.Member{OrgID: orgID(ctx), UserID: r.UserId})
 }
 
 // RemoveIamMember takes all roles in the instance.
 func (u Users) RemoveIamMember(ctx context.Context, r *usersv1.RemoveMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.removeMember(ctx, "", r)
+	return u.removeMember(ctx, domain.Member{UserID: r.UserId})
 }
 
-func (u Users) addMember(ctx context.Context, scope permission.Scope, orgID string, r *usersv1.AddMemberRequest) (*usersv1.MemberResponse, error) {
-	if err := domain.CheckRoles(scope, r.Roles); err != nil {
+// RemoveProjectMember takes all roles on a project.
+func (u Users) RemoveProjectMember(ctx context.Context, r *usersv1.RemoveProjectMemberRequest) (*usersv1.MemberResponse, error) {
+	return u.removeMember(ctx, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId})
+}
+
+// hasProject asks projects, which knows them, and passes on its fault.
+func (u Users) hasProject(ctx context.Context, projectID string) error {
+	_, err := u.Projects.ResolveProject(rpc.OnOwnBehalf(ctx), &projectsv1.ResolveProjectRequest{OrgId: orgID(ctx), ProjectId: projectID})
+	return err
+}
+
+func (u Users) addMember(ctx context.Context, scope permission.Scope, m domain.Member, roles []string) (*usersv1.MemberResponse, error) {
+	if err := domain.CheckRoles(scope, roles); err != nil {
 		return nil, err
 	}
-	m := domain.Member{UserID: r.UserId, OrgID: orgID}
-	m.Assign(r.Roles)
+	m.Assign(roles)
 	if err := mayGive(ctx, m); err != nil {
 		return nil, err
 	}
-	record, err := u.Store.CreateMember(ctx, m, &usersv1.MemberAdded{UserId: m.UserID, Roles: m.Roles, Instance: orgID == ""})
+	record, err := u.Store.CreateMember(ctx, m, &usersv1.MemberAdded{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID})
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.MemberResponse{Details: page.Details(record, orgID)}, nil
+	return &usersv1.MemberResponse{Details: page.Details(record, m.OrgID)}, nil
 }
 
-func (u Users) updateMember(ctx context.Context, scope permission.Scope, orgID string, r *usersv1.UpdateMemberRequest) (*usersv1.MemberResponse, error) {
-	if err := domain.CheckRoles(scope, r.Roles); err != nil {
+func (u Users) updateMember(ctx context.Context, scope permission.Scope, place domain.Member, roles []string) (*usersv1.MemberResponse, error) {
+	if err := domain.CheckRoles(scope, roles); err != nil {
 		return nil, err
 	}
-	return u.changeMember(ctx, orgID, r.UserId, func(m *domain.Member) (proto.Message, error) {
-		if !m.Assign(r.Roles) {
+	return u.changeMember(ctx, place, func(m *domain.Member) (proto.Message, error) {
+		if !m.Assign(roles) {
 			return nil, nil
 		}
-		return &usersv1.MemberChanged{UserId: m.UserID, Roles: m.Roles, Instance: orgID == ""}, mayGive(ctx, *m)
+		return &usersv1.MemberChanged{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID}, mayGive(ctx, *m)
 	})
 }
 
-func (u Users) removeMember(ctx context.Context, orgID string, r *usersv1.RemoveMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.changeMember(ctx, orgID, r.UserId, func(m *domain.Member) (proto.Message, error) {
+func (u Users) removeMember(ctx context.Context, place domain.Member) (*usersv1.MemberResponse, error) {
+	return u.changeMember(ctx, place, func(m *domain.Member) (proto.Message, error) {
 		m.Assign(nil)
-		return &usersv1.MemberRemoved{UserId: m.UserID, Instance: orgID == ""}, nil
+		return &usersv1.MemberRemoved{UserId: m.UserID, Instance: m.OrgID == "", ProjectId: m.ProjectID}, nil
 	})
 }
 
 // changeMember also refuses to take roles that the caller could not give.
-func (u Users) changeMember(ctx context.Context, orgID, userID string, change func(*domain.Member) (proto.Message, error)) (*usersv1.MemberResponse, error) {
-	m, err := u.Store.ChangeMember(ctx, orgID, "", userID, func(m *domain.Member) (proto.Message, error) {
+func (u Users) changeMember(ctx context.Context, place domain.Member, change func(*domain.Member) (proto.Message, error)) (*usersv1.MemberResponse, error) {
+	m, err := u.Store.ChangeMember(ctx, place.OrgID, place.ProjectID, place.UserID, func(m *domain.Member) (proto.Message, error) {
 		if err := mayGive(ctx, *m); err != nil {
 			return nil, err
 		}
@@ -89,7 +114,7 @@ func (u Users) changeMember(ctx context.Context, orgID, userID string, change fu
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.MemberResponse{Details: page.Changed(m.Record, orgID)}, nil
+	return &usersv1.MemberResponse{Details: page.Changed(m.Record, m.OrgID)}, nil
 }
 
 func mayGive(ctx context.Context, m domain.Member) error {
@@ -101,20 +126,27 @@ func mayGive(ctx context.Context, m domain.Member) error {
 
 // SearchOrgMembers lists the members of the organization acted on.
 func (u Users) SearchOrgMembers(ctx context.Context, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
-	return u.searchMembers(ctx, orgID(ctx), r)
+	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), ""), r)
 }
 
 // SearchIamMembers lists the instance's members.
 func (u Users) SearchIamMembers(ctx context.Context, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
-	return u.searchMembers(ctx, "", r)
+	return u.searchMembers(ctx, u.Store.Members("", ""), r)
 }
 
-func (u Users) searchMembers(ctx context.Context, orgID string, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
+// SearchProjectMembers lists the members of a project of the organization acted on.
+func (u Users) SearchProjectMembers(ctx context.Context, r *usersv1.SearchProjectMembersRequest) (*usersv1.SearchMembersResponse, error) {
+	if err := u.hasProject(ctx, r.ProjectId); err != nil {
+		return nil, err
+	}
+	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), r.ProjectId), &usersv1.SearchMembersRequest{Query: r.Query, Queries: r.Queries})
+}
+
+func (u Users) searchMembers(ctx context.Context, search *page.Search, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
 	p, err := page.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	search := u.Store.Members(orgID)
 	for _, q := range r.Queries {
 		if f := q.UserIdQuery; f != nil {
 			search.Where("m.user_id = ?", f.UserId)

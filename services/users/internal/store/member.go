@@ -72,11 +72,11 @@ type NamedMember struct {
 	DisplayName string
 }
 
-// Members begins a search among the members of an organization, or of the instance
-// where orgID is empty.
-func (s Store) Members(orgID string) *page.Search {
+// Members begins a search among the members of an organization, of one of its projects,
+// or of the instance where both ids are empty.
+func (s Store) Members(orgID, projectID string) *page.Search {
 	return page.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
-		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ? and m.project_id = ''`, orgID)
+		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ? and m.project_id = ?`, orgID, projectID)
 }
 
 // SearchMembers runs it.

@@ -78,8 +78,10 @@ func (x *SearchProjectChangesRequest) GetQuery() *v1.ListQuery {
 }
 
 type ResolveProjectRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The organization that must own it.
+	OrgId         string `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +116,13 @@ func (*ResolveProjectRequest) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
 }
 
+func (x *ResolveProjectRequest) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
+	}
+	return ""
+}
+
 func (x *ResolveProjectRequest) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
@@ -122,9 +131,7 @@ func (x *ResolveProjectRequest) GetProjectId() string {
 }
 
 type ResolveProjectResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The organization that owns it.
-	OrgId         string `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,13 +166,6 @@ func (*ResolveProjectResponse) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ResolveProjectResponse) GetOrgId() string {
-	if x != nil {
-		return x.OrgId
-	}
-	return ""
-}
-
 var File_herald_projects_v1_projects_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_projects_proto_rawDesc = "" +
@@ -174,12 +174,12 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x1bSearchProjectChangesRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
-	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"6\n" +
-	"\x15ResolveProjectRequest\x12\x1d\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"M\n" +
+	"\x15ResolveProjectRequest\x12\x15\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\"/\n" +
-	"\x16ResolveProjectResponse\x12\x15\n" +
-	"\x06org_id\x18\x01 \x01(\tR\x05orgId2\xc8A\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
+	"\x16ResolveProjectResponse2\xc8A\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +

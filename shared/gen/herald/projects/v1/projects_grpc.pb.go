@@ -158,7 +158,7 @@ type ProjectsClient interface {
 	SearchAppKeys(ctx context.Context, in *SearchAppKeysRequest, opts ...grpc.CallOption) (*SearchAppKeysResponse, error)
 	// Ends an application's key.
 	RemoveAppKey(ctx context.Context, in *RemoveAppKeyRequest, opts ...grpc.CallOption) (*RemoveAppKeyResponse, error)
-	// Tells whose a project is, for members of it.
+	// Tells whether an organization has a project, for members of it.
 	ResolveProject(ctx context.Context, in *ResolveProjectRequest, opts ...grpc.CallOption) (*ResolveProjectResponse, error)
 }
 
@@ -691,7 +691,7 @@ type ProjectsServer interface {
 	SearchAppKeys(context.Context, *SearchAppKeysRequest) (*SearchAppKeysResponse, error)
 	// Ends an application's key.
 	RemoveAppKey(context.Context, *RemoveAppKeyRequest) (*RemoveAppKeyResponse, error)
-	// Tells whose a project is, for members of it.
+	// Tells whether an organization has a project, for members of it.
 	ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error)
 }
 

@@ -715,6 +715,7 @@ type MemberChanged struct {
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Roles         []string               `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
 	Instance      bool                   `protobuf:"varint,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	ProjectId     string                 `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -770,10 +771,18 @@ func (x *MemberChanged) GetInstance() bool {
 	return false
 }
 
+func (x *MemberChanged) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
 type MemberRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Instance      bool                   `protobuf:"varint,2,opt,name=instance,proto3" json:"instance,omitempty"`
+	ProjectId     string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -820,6 +829,13 @@ func (x *MemberRemoved) GetInstance() bool {
 		return x.Instance
 	}
 	return false
+}
+
+func (x *MemberRemoved) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
 }
 
 type PersonalAccessTokenAdded struct {
@@ -968,15 +984,19 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x04 \x01(\tR\tprojectId:\x13\x8a\x82)\x0f\n" +
-	"\x06member\x12\x05added\"q\n" +
+	"\x06member\x12\x05added\"\x90\x01\n" +
 	"\rMemberChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
-	"\binstance\x18\x03 \x01(\bR\binstance:\x15\x8a\x82)\x11\n" +
-	"\x06member\x12\achanged\"[\n" +
+	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId:\x15\x8a\x82)\x11\n" +
+	"\x06member\x12\achanged\"z\n" +
 	"\rMemberRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
-	"\binstance\x18\x02 \x01(\bR\binstance:\x15\x8a\x82)\x11\n" +
+	"\binstance\x18\x02 \x01(\bR\binstance\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x03 \x01(\tR\tprojectId:\x15\x8a\x82)\x11\n" +
 	"\x06member\x12\aremoved\"E\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:\x10\x8a\x82)\f\n" +

@@ -248,6 +248,238 @@ func (x *RemoveMemberRequest) GetUserId() string {
 	return ""
 }
 
+type AddProjectMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Roles         []string               `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddProjectMemberRequest) Reset() {
+	*x = AddProjectMemberRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddProjectMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddProjectMemberRequest) ProtoMessage() {}
+
+func (x *AddProjectMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddProjectMemberRequest.ProtoReflect.Descriptor instead.
+func (*AddProjectMemberRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AddProjectMemberRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *AddProjectMemberRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *AddProjectMemberRequest) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+type UpdateProjectMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Roles         []string               `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateProjectMemberRequest) Reset() {
+	*x = UpdateProjectMemberRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateProjectMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateProjectMemberRequest) ProtoMessage() {}
+
+func (x *UpdateProjectMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateProjectMemberRequest.ProtoReflect.Descriptor instead.
+func (*UpdateProjectMemberRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UpdateProjectMemberRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *UpdateProjectMemberRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *UpdateProjectMemberRequest) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+type RemoveProjectMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveProjectMemberRequest) Reset() {
+	*x = RemoveProjectMemberRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveProjectMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveProjectMemberRequest) ProtoMessage() {}
+
+func (x *RemoveProjectMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveProjectMemberRequest.ProtoReflect.Descriptor instead.
+func (*RemoveProjectMemberRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RemoveProjectMemberRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *RemoveProjectMemberRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type SearchProjectMembersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	Query         *v1.ListQuery          `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	Queries       []*MemberFilter        `protobuf:"bytes,3,rep,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchProjectMembersRequest) Reset() {
+	*x = SearchProjectMembersRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchProjectMembersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchProjectMembersRequest) ProtoMessage() {}
+
+func (x *SearchProjectMembersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchProjectMembersRequest.ProtoReflect.Descriptor instead.
+func (*SearchProjectMembersRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SearchProjectMembersRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *SearchProjectMembersRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *SearchProjectMembersRequest) GetQueries() []*MemberFilter {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
 type MemberResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
@@ -257,7 +489,7 @@ type MemberResponse struct {
 
 func (x *MemberResponse) Reset() {
 	*x = MemberResponse{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[4]
+	mi := &file_herald_users_v1_member_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -269,7 +501,7 @@ func (x *MemberResponse) String() string {
 func (*MemberResponse) ProtoMessage() {}
 
 func (x *MemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[4]
+	mi := &file_herald_users_v1_member_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -282,7 +514,7 @@ func (x *MemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberResponse.ProtoReflect.Descriptor instead.
 func (*MemberResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{4}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MemberResponse) GetDetails() *v1.ObjectDetails {
@@ -302,7 +534,7 @@ type SearchMembersRequest struct {
 
 func (x *SearchMembersRequest) Reset() {
 	*x = SearchMembersRequest{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[5]
+	mi := &file_herald_users_v1_member_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -314,7 +546,7 @@ func (x *SearchMembersRequest) String() string {
 func (*SearchMembersRequest) ProtoMessage() {}
 
 func (x *SearchMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[5]
+	mi := &file_herald_users_v1_member_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -327,7 +559,7 @@ func (x *SearchMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembersRequest.ProtoReflect.Descriptor instead.
 func (*SearchMembersRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{5}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SearchMembersRequest) GetQuery() *v1.ListQuery {
@@ -353,7 +585,7 @@ type MemberFilter struct {
 
 func (x *MemberFilter) Reset() {
 	*x = MemberFilter{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[6]
+	mi := &file_herald_users_v1_member_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +597,7 @@ func (x *MemberFilter) String() string {
 func (*MemberFilter) ProtoMessage() {}
 
 func (x *MemberFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[6]
+	mi := &file_herald_users_v1_member_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +610,7 @@ func (x *MemberFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberFilter.ProtoReflect.Descriptor instead.
 func (*MemberFilter) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{6}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MemberFilter) GetUserIdQuery() *MemberUserIdQuery {
@@ -397,7 +629,7 @@ type MemberUserIdQuery struct {
 
 func (x *MemberUserIdQuery) Reset() {
 	*x = MemberUserIdQuery{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[7]
+	mi := &file_herald_users_v1_member_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -409,7 +641,7 @@ func (x *MemberUserIdQuery) String() string {
 func (*MemberUserIdQuery) ProtoMessage() {}
 
 func (x *MemberUserIdQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[7]
+	mi := &file_herald_users_v1_member_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -422,7 +654,7 @@ func (x *MemberUserIdQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberUserIdQuery.ProtoReflect.Descriptor instead.
 func (*MemberUserIdQuery) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{7}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MemberUserIdQuery) GetUserId() string {
@@ -442,7 +674,7 @@ type SearchMembersResponse struct {
 
 func (x *SearchMembersResponse) Reset() {
 	*x = SearchMembersResponse{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[8]
+	mi := &file_herald_users_v1_member_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +686,7 @@ func (x *SearchMembersResponse) String() string {
 func (*SearchMembersResponse) ProtoMessage() {}
 
 func (x *SearchMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[8]
+	mi := &file_herald_users_v1_member_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +699,7 @@ func (x *SearchMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembersResponse.ProtoReflect.Descriptor instead.
 func (*SearchMembersResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{8}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SearchMembersResponse) GetDetails() *v1.ListDetails {
@@ -492,7 +724,7 @@ type SearchRolesRequest struct {
 
 func (x *SearchRolesRequest) Reset() {
 	*x = SearchRolesRequest{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[9]
+	mi := &file_herald_users_v1_member_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -504,7 +736,7 @@ func (x *SearchRolesRequest) String() string {
 func (*SearchRolesRequest) ProtoMessage() {}
 
 func (x *SearchRolesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[9]
+	mi := &file_herald_users_v1_member_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -517,7 +749,7 @@ func (x *SearchRolesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRolesRequest.ProtoReflect.Descriptor instead.
 func (*SearchRolesRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{9}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{13}
 }
 
 type SearchRolesResponse struct {
@@ -529,7 +761,7 @@ type SearchRolesResponse struct {
 
 func (x *SearchRolesResponse) Reset() {
 	*x = SearchRolesResponse{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[10]
+	mi := &file_herald_users_v1_member_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +773,7 @@ func (x *SearchRolesResponse) String() string {
 func (*SearchRolesResponse) ProtoMessage() {}
 
 func (x *SearchRolesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[10]
+	mi := &file_herald_users_v1_member_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +786,7 @@ func (x *SearchRolesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRolesResponse.ProtoReflect.Descriptor instead.
 func (*SearchRolesResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{10}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SearchRolesResponse) GetResult() []*Role {
@@ -575,7 +807,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[11]
+	mi := &file_herald_users_v1_member_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +819,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[11]
+	mi := &file_herald_users_v1_member_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +832,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{11}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Role) GetRole() string {
@@ -627,7 +859,7 @@ type SearchMembershipsRequest struct {
 
 func (x *SearchMembershipsRequest) Reset() {
 	*x = SearchMembershipsRequest{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[12]
+	mi := &file_herald_users_v1_member_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +871,7 @@ func (x *SearchMembershipsRequest) String() string {
 func (*SearchMembershipsRequest) ProtoMessage() {}
 
 func (x *SearchMembershipsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[12]
+	mi := &file_herald_users_v1_member_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +884,7 @@ func (x *SearchMembershipsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembershipsRequest.ProtoReflect.Descriptor instead.
 func (*SearchMembershipsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{12}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SearchMembershipsRequest) GetUserId() string {
@@ -678,7 +910,7 @@ type SearchMyMembershipsRequest struct {
 
 func (x *SearchMyMembershipsRequest) Reset() {
 	*x = SearchMyMembershipsRequest{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[13]
+	mi := &file_herald_users_v1_member_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +922,7 @@ func (x *SearchMyMembershipsRequest) String() string {
 func (*SearchMyMembershipsRequest) ProtoMessage() {}
 
 func (x *SearchMyMembershipsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[13]
+	mi := &file_herald_users_v1_member_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +935,7 @@ func (x *SearchMyMembershipsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMyMembershipsRequest.ProtoReflect.Descriptor instead.
 func (*SearchMyMembershipsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{13}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SearchMyMembershipsRequest) GetQuery() *v1.ListQuery {
@@ -723,7 +955,7 @@ type SearchMembershipsResponse struct {
 
 func (x *SearchMembershipsResponse) Reset() {
 	*x = SearchMembershipsResponse{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[14]
+	mi := &file_herald_users_v1_member_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -735,7 +967,7 @@ func (x *SearchMembershipsResponse) String() string {
 func (*SearchMembershipsResponse) ProtoMessage() {}
 
 func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[14]
+	mi := &file_herald_users_v1_member_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -748,7 +980,7 @@ func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembershipsResponse.ProtoReflect.Descriptor instead.
 func (*SearchMembershipsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SearchMembershipsResponse) GetDetails() *v1.ListDetails {
@@ -783,7 +1015,7 @@ type Membership struct {
 
 func (x *Membership) Reset() {
 	*x = Membership{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[15]
+	mi := &file_herald_users_v1_member_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +1027,7 @@ func (x *Membership) String() string {
 func (*Membership) ProtoMessage() {}
 
 func (x *Membership) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[15]
+	mi := &file_herald_users_v1_member_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +1040,7 @@ func (x *Membership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Membership.ProtoReflect.Descriptor instead.
 func (*Membership) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Membership) GetUserId() string {
@@ -907,7 +1139,26 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\"\n" +
 	"\x05roles\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x14\x18\x01R\x05roles\".\n" +
 	"\x13RemoveMemberRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"D\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"~\n" +
+	"\x17AddProjectMemberRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12 \n" +
+	"\auser_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06userId\x12\"\n" +
+	"\x05roles\x18\x03 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x14\x18\x01R\x05roles\"x\n" +
+	"\x1aUpdateProjectMemberRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\"\n" +
+	"\x05roles\x18\x03 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x14\x18\x01R\x05roles\"T\n" +
+	"\x1aRemoveProjectMemberRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"\xab\x01\n" +
+	"\x1bSearchProjectMembersRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12A\n" +
+	"\aqueries\x18\x03 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"D\n" +
 	"\x0eMemberResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x85\x01\n" +
 	"\x14SearchMembersRequest\x12*\n" +
@@ -959,47 +1210,53 @@ func file_herald_users_v1_member_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_member_proto_rawDescData
 }
 
-var file_herald_users_v1_member_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_herald_users_v1_member_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_herald_users_v1_member_proto_goTypes = []any{
-	(*Member)(nil),                     // 0: herald.users.v1.Member
-	(*AddMemberRequest)(nil),           // 1: herald.users.v1.AddMemberRequest
-	(*UpdateMemberRequest)(nil),        // 2: herald.users.v1.UpdateMemberRequest
-	(*RemoveMemberRequest)(nil),        // 3: herald.users.v1.RemoveMemberRequest
-	(*MemberResponse)(nil),             // 4: herald.users.v1.MemberResponse
-	(*SearchMembersRequest)(nil),       // 5: herald.users.v1.SearchMembersRequest
-	(*MemberFilter)(nil),               // 6: herald.users.v1.MemberFilter
-	(*MemberUserIdQuery)(nil),          // 7: herald.users.v1.MemberUserIdQuery
-	(*SearchMembersResponse)(nil),      // 8: herald.users.v1.SearchMembersResponse
-	(*SearchRolesRequest)(nil),         // 9: herald.users.v1.SearchRolesRequest
-	(*SearchRolesResponse)(nil),        // 10: herald.users.v1.SearchRolesResponse
-	(*Role)(nil),                       // 11: herald.users.v1.Role
-	(*SearchMembershipsRequest)(nil),   // 12: herald.users.v1.SearchMembershipsRequest
-	(*SearchMyMembershipsRequest)(nil), // 13: herald.users.v1.SearchMyMembershipsRequest
-	(*SearchMembershipsResponse)(nil),  // 14: herald.users.v1.SearchMembershipsResponse
-	(*Membership)(nil),                 // 15: herald.users.v1.Membership
-	(*v1.ObjectDetails)(nil),           // 16: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),               // 17: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),             // 18: herald.v1.ListDetails
+	(*Member)(nil),                      // 0: herald.users.v1.Member
+	(*AddMemberRequest)(nil),            // 1: herald.users.v1.AddMemberRequest
+	(*UpdateMemberRequest)(nil),         // 2: herald.users.v1.UpdateMemberRequest
+	(*RemoveMemberRequest)(nil),         // 3: herald.users.v1.RemoveMemberRequest
+	(*AddProjectMemberRequest)(nil),     // 4: herald.users.v1.AddProjectMemberRequest
+	(*UpdateProjectMemberRequest)(nil),  // 5: herald.users.v1.UpdateProjectMemberRequest
+	(*RemoveProjectMemberRequest)(nil),  // 6: herald.users.v1.RemoveProjectMemberRequest
+	(*SearchProjectMembersRequest)(nil), // 7: herald.users.v1.SearchProjectMembersRequest
+	(*MemberResponse)(nil),              // 8: herald.users.v1.MemberResponse
+	(*SearchMembersRequest)(nil),        // 9: herald.users.v1.SearchMembersRequest
+	(*MemberFilter)(nil),                // 10: herald.users.v1.MemberFilter
+	(*MemberUserIdQuery)(nil),           // 11: herald.users.v1.MemberUserIdQuery
+	(*SearchMembersResponse)(nil),       // 12: herald.users.v1.SearchMembersResponse
+	(*SearchRolesRequest)(nil),          // 13: herald.users.v1.SearchRolesRequest
+	(*SearchRolesResponse)(nil),         // 14: herald.users.v1.SearchRolesResponse
+	(*Role)(nil),                        // 15: herald.users.v1.Role
+	(*SearchMembershipsRequest)(nil),    // 16: herald.users.v1.SearchMembershipsRequest
+	(*SearchMyMembershipsRequest)(nil),  // 17: herald.users.v1.SearchMyMembershipsRequest
+	(*SearchMembershipsResponse)(nil),   // 18: herald.users.v1.SearchMembershipsResponse
+	(*Membership)(nil),                  // 19: herald.users.v1.Membership
+	(*v1.ObjectDetails)(nil),            // 20: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                // 21: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),              // 22: herald.v1.ListDetails
 }
 var file_herald_users_v1_member_proto_depIdxs = []int32{
-	16, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
-	16, // 1: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
-	17, // 2: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
-	6,  // 3: herald.users.v1.SearchMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
-	7,  // 4: herald.users.v1.MemberFilter.user_id_query:type_name -> herald.users.v1.MemberUserIdQuery
-	18, // 5: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
-	0,  // 6: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
-	11, // 7: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
-	17, // 8: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	17, // 9: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	18, // 10: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
-	15, // 11: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
-	16, // 12: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	20, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
+	21, // 1: herald.users.v1.SearchProjectMembersRequest.query:type_name -> herald.v1.ListQuery
+	10, // 2: herald.users.v1.SearchProjectMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
+	20, // 3: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
+	21, // 4: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
+	10, // 5: herald.users.v1.SearchMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
+	11, // 6: herald.users.v1.MemberFilter.user_id_query:type_name -> herald.users.v1.MemberUserIdQuery
+	22, // 7: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
+	0,  // 8: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
+	15, // 9: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
+	21, // 10: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	21, // 11: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	22, // 12: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
+	19, // 13: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
+	20, // 14: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_member_proto_init() }
@@ -1007,7 +1264,7 @@ func file_herald_users_v1_member_proto_init() {
 	if File_herald_users_v1_member_proto != nil {
 		return
 	}
-	file_herald_users_v1_member_proto_msgTypes[15].OneofWrappers = []any{
+	file_herald_users_v1_member_proto_msgTypes[19].OneofWrappers = []any{
 		(*Membership_Iam)(nil),
 		(*Membership_OrgId)(nil),
 		(*Membership_ProjectId)(nil),
@@ -1018,7 +1275,7 @@ func file_herald_users_v1_member_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_member_proto_rawDesc), len(file_herald_users_v1_member_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

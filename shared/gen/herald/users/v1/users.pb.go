@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xbe?\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xeeE\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -58,7 +58,19 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"F\x8a\x82)\x11\n" +
 	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x12\x9d\x01\n" +
 	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\":\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x12\xa5\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\">\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x12\x86\x01\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\">\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x12\xbc\x01\n" +
+	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"]\x8a\x82)\"\n" +
+	"\x14project.member.write\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xcc\x01\n" +
+	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"g\x8a\x82)\"\n" +
+	"\x14project.member.write\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\xca\x01\n" +
+	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"e\x8a\x82)#\n" +
+	"\x15project.member.delete\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd2\x01\n" +
+	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"d\x8a\x82)!\n" +
+	"\x13project.member.read\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x12\x86\x01\n" +
 	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"2\x8a\x82)\x12\n" +
 	"\x10iam.member.write\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\x96\x01\n" +
 	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"<\x8a\x82)\x12\n" +
@@ -145,77 +157,81 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*RemoveMemberRequest)(nil),                 // 9: herald.users.v1.RemoveMemberRequest
 	(*SearchMembersRequest)(nil),                // 10: herald.users.v1.SearchMembersRequest
 	(*SearchRolesRequest)(nil),                  // 11: herald.users.v1.SearchRolesRequest
-	(*SearchMembershipsRequest)(nil),            // 12: herald.users.v1.SearchMembershipsRequest
-	(*SearchMyMembershipsRequest)(nil),          // 13: herald.users.v1.SearchMyMembershipsRequest
-	(*ImportHumanUserRequest)(nil),              // 14: herald.users.v1.ImportHumanUserRequest
-	(*CreateHumanUserRequest)(nil),              // 15: herald.users.v1.CreateHumanUserRequest
-	(*GetUserRequest)(nil),                      // 16: herald.users.v1.GetUserRequest
-	(*GetMyUserRequest)(nil),                    // 17: herald.users.v1.GetMyUserRequest
-	(*SearchUsersRequest)(nil),                  // 18: herald.users.v1.SearchUsersRequest
-	(*SearchUserChangesRequest)(nil),            // 19: herald.users.v1.SearchUserChangesRequest
-	(*SearchMyChangesRequest)(nil),              // 20: herald.users.v1.SearchMyChangesRequest
-	(*SearchMyOrgChangesRequest)(nil),           // 21: herald.users.v1.SearchMyOrgChangesRequest
-	(*IsUserUniqueRequest)(nil),                 // 22: herald.users.v1.IsUserUniqueRequest
-	(*ResendInitializationRequest)(nil),         // 23: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 24: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 25: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 26: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 27: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 28: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 29: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 30: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 31: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 32: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 33: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 34: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 35: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 36: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 37: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 38: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 39: herald.users.v1.PrepareMailRequest
-	(*CheckCodeRequest)(nil),                    // 40: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 41: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 42: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 43: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 44: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 45: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 46: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 47: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 48: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 49: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 50: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 51: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 52: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 53: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 54: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 55: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 56: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 57: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 58: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 59: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 60: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 61: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 62: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 63: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 64: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 65: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 66: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 67: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 68: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 69: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 70: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 71: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 72: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 73: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 74: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 75: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 76: herald.users.v1.PrepareMailResponse
-	(*CheckCodeResponse)(nil),                   // 77: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 78: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 79: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 80: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 81: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 82: herald.users.v1.MakeProjectOwnerResponse
+	(*AddProjectMemberRequest)(nil),             // 12: herald.users.v1.AddProjectMemberRequest
+	(*UpdateProjectMemberRequest)(nil),          // 13: herald.users.v1.UpdateProjectMemberRequest
+	(*RemoveProjectMemberRequest)(nil),          // 14: herald.users.v1.RemoveProjectMemberRequest
+	(*SearchProjectMembersRequest)(nil),         // 15: herald.users.v1.SearchProjectMembersRequest
+	(*SearchMembershipsRequest)(nil),            // 16: herald.users.v1.SearchMembershipsRequest
+	(*SearchMyMembershipsRequest)(nil),          // 17: herald.users.v1.SearchMyMembershipsRequest
+	(*ImportHumanUserRequest)(nil),              // 18: herald.users.v1.ImportHumanUserRequest
+	(*CreateHumanUserRequest)(nil),              // 19: herald.users.v1.CreateHumanUserRequest
+	(*GetUserRequest)(nil),                      // 20: herald.users.v1.GetUserRequest
+	(*GetMyUserRequest)(nil),                    // 21: herald.users.v1.GetMyUserRequest
+	(*SearchUsersRequest)(nil),                  // 22: herald.users.v1.SearchUsersRequest
+	(*SearchUserChangesRequest)(nil),            // 23: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),              // 24: herald.users.v1.SearchMyChangesRequest
+	(*SearchMyOrgChangesRequest)(nil),           // 25: herald.users.v1.SearchMyOrgChangesRequest
+	(*IsUserUniqueRequest)(nil),                 // 26: herald.users.v1.IsUserUniqueRequest
+	(*ResendInitializationRequest)(nil),         // 27: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 28: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 29: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 30: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 31: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 32: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 33: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 34: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 35: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 36: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 37: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 38: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 39: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 40: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 41: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*ResolveTokenRequest)(nil),                 // 42: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 43: herald.users.v1.PrepareMailRequest
+	(*CheckCodeRequest)(nil),                    // 44: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 45: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 46: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 47: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 48: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 49: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 50: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 51: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 52: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 53: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 54: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 55: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 56: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 57: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 58: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 59: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 60: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 61: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 62: herald.users.v1.CreateHumanUserResponse
+	(*GetUserResponse)(nil),                     // 63: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 64: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 65: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 66: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 67: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 68: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 69: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 70: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 71: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 72: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 73: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 74: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 75: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 76: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 77: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 78: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 79: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 80: herald.users.v1.PrepareMailResponse
+	(*CheckCodeResponse)(nil),                   // 81: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 82: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 83: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 84: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 85: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 86: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -231,99 +247,107 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	10, // 10: herald.users.v1.Users.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
 	11, // 11: herald.users.v1.Users.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
 	11, // 12: herald.users.v1.Users.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	7,  // 13: herald.users.v1.Users.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
-	8,  // 14: herald.users.v1.Users.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
-	9,  // 15: herald.users.v1.Users.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
-	10, // 16: herald.users.v1.Users.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
-	11, // 17: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	12, // 18: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
-	13, // 19: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
-	14, // 20: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
-	15, // 21: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	16, // 22: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	17, // 23: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	18, // 24: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	19, // 25: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	20, // 26: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	21, // 27: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	22, // 28: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	23, // 29: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	24, // 30: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	25, // 31: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	26, // 32: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	27, // 33: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	28, // 34: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	29, // 35: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	30, // 36: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	31, // 37: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	32, // 38: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	33, // 39: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	34, // 40: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	35, // 41: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	36, // 42: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	37, // 43: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	38, // 44: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	39, // 45: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	40, // 46: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	41, // 47: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	42, // 48: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	43, // 49: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	44, // 50: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	45, // 51: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	46, // 52: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	47, // 53: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	48, // 54: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	49, // 55: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	50, // 56: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	51, // 57: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	52, // 58: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	53, // 59: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	53, // 60: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	53, // 61: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	54, // 62: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	55, // 63: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	55, // 64: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	53, // 65: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	53, // 66: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	53, // 67: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	54, // 68: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	55, // 69: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	56, // 70: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	56, // 71: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	57, // 72: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	58, // 73: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	59, // 74: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	60, // 75: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	61, // 76: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	62, // 77: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	62, // 78: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	62, // 79: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	63, // 80: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	64, // 81: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	65, // 82: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	66, // 83: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	67, // 84: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	68, // 85: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	69, // 86: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	66, // 87: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	70, // 88: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	71, // 89: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	72, // 90: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	73, // 91: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	74, // 92: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	71, // 93: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	72, // 94: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	74, // 95: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	75, // 96: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	76, // 97: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	77, // 98: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	78, // 99: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	79, // 100: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	80, // 101: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	81, // 102: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	82, // 103: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	52, // [52:104] is the sub-list for method output_type
-	0,  // [0:52] is the sub-list for method input_type
+	12, // 13: herald.users.v1.Users.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
+	13, // 14: herald.users.v1.Users.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
+	14, // 15: herald.users.v1.Users.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
+	15, // 16: herald.users.v1.Users.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
+	7,  // 17: herald.users.v1.Users.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
+	8,  // 18: herald.users.v1.Users.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
+	9,  // 19: herald.users.v1.Users.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
+	10, // 20: herald.users.v1.Users.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
+	11, // 21: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	16, // 22: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
+	17, // 23: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
+	18, // 24: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
+	19, // 25: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
+	20, // 26: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	21, // 27: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	22, // 28: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	23, // 29: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	24, // 30: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	25, // 31: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	26, // 32: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	27, // 33: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	28, // 34: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	29, // 35: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	30, // 36: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	31, // 37: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	32, // 38: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	33, // 39: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	34, // 40: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	35, // 41: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	36, // 42: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	37, // 43: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	38, // 44: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	39, // 45: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	40, // 46: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	41, // 47: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	42, // 48: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	43, // 49: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	44, // 50: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	45, // 51: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	46, // 52: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	47, // 53: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	48, // 54: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	49, // 55: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	50, // 56: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	51, // 57: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	52, // 58: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	53, // 59: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	54, // 60: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	55, // 61: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	56, // 62: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	57, // 63: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	57, // 64: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	57, // 65: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	58, // 66: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	59, // 67: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	59, // 68: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	57, // 69: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	57, // 70: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	57, // 71: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	58, // 72: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	57, // 73: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	57, // 74: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	57, // 75: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	58, // 76: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	59, // 77: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	60, // 78: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	60, // 79: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	61, // 80: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	62, // 81: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	63, // 82: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	64, // 83: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	65, // 84: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	66, // 85: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	66, // 86: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	66, // 87: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	67, // 88: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	68, // 89: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	69, // 90: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	70, // 91: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	71, // 92: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	72, // 93: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	73, // 94: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	70, // 95: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	74, // 96: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	75, // 97: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	76, // 98: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	77, // 99: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	78, // 100: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	75, // 101: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	76, // 102: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	78, // 103: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	79, // 104: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	80, // 105: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	81, // 106: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	82, // 107: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	83, // 108: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	84, // 109: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	85, // 110: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	86, // 111: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	56, // [56:112] is the sub-list for method output_type
+	0,  // [0:56] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -35,6 +35,10 @@ const (
 	Users_SearchOrgMembers_FullMethodName             = "/herald.users.v1.Users/SearchOrgMembers"
 	Users_SearchOrgMemberRoles_FullMethodName         = "/herald.users.v1.Users/SearchOrgMemberRoles"
 	Users_SearchProjectMemberRoles_FullMethodName     = "/herald.users.v1.Users/SearchProjectMemberRoles"
+	Users_AddProjectMember_FullMethodName             = "/herald.users.v1.Users/AddProjectMember"
+	Users_UpdateProjectMember_FullMethodName          = "/herald.users.v1.Users/UpdateProjectMember"
+	Users_RemoveProjectMember_FullMethodName          = "/herald.users.v1.Users/RemoveProjectMember"
+	Users_SearchProjectMembers_FullMethodName         = "/herald.users.v1.Users/SearchProjectMembers"
 	Users_AddIamMember_FullMethodName                 = "/herald.users.v1.Users/AddIamMember"
 	Users_UpdateIamMember_FullMethodName              = "/herald.users.v1.Users/UpdateIamMember"
 	Users_RemoveIamMember_FullMethodName              = "/herald.users.v1.Users/RemoveIamMember"
@@ -108,6 +112,14 @@ type UsersClient interface {
 	SearchOrgMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
+	// Gives a user roles on a project.
+	AddProjectMember(ctx context.Context, in *AddProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Replaces a project member's roles.
+	UpdateProjectMember(ctx context.Context, in *UpdateProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Takes all roles on a project from a member.
+	RemoveProjectMember(ctx context.Context, in *RemoveProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Lists a project's members.
+	SearchProjectMembers(ctx context.Context, in *SearchProjectMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Gives a user roles in the whole instance.
 	AddIamMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Replaces an instance member's roles; the last IAM_OWNER stays one.
@@ -320,6 +332,46 @@ func (c *usersClient) SearchProjectMemberRoles(ctx context.Context, in *SearchRo
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchRolesResponse)
 	err := c.cc.Invoke(ctx, Users_SearchProjectMemberRoles_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) AddProjectMember(ctx context.Context, in *AddProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Users_AddProjectMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateProjectMember(ctx context.Context, in *UpdateProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateProjectMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveProjectMember(ctx context.Context, in *RemoveProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveProjectMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchProjectMembers(ctx context.Context, in *SearchProjectMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchMembersResponse)
+	err := c.cc.Invoke(ctx, Users_SearchProjectMembers_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -748,6 +800,14 @@ type UsersServer interface {
 	SearchOrgMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
+	// Gives a user roles on a project.
+	AddProjectMember(context.Context, *AddProjectMemberRequest) (*MemberResponse, error)
+	// Replaces a project member's roles.
+	UpdateProjectMember(context.Context, *UpdateProjectMemberRequest) (*MemberResponse, error)
+	// Takes all roles on a project from a member.
+	RemoveProjectMember(context.Context, *RemoveProjectMemberRequest) (*MemberResponse, error)
+	// Lists a project's members.
+	SearchProjectMembers(context.Context, *SearchProjectMembersRequest) (*SearchMembersResponse, error)
 	// Gives a user roles in the whole instance.
 	AddIamMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
 	// Replaces an instance member's roles; the last IAM_OWNER stays one.
@@ -873,6 +933,18 @@ func (UnimplementedUsersServer) SearchOrgMemberRoles(context.Context, *SearchRol
 }
 func (UnimplementedUsersServer) SearchProjectMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchProjectMemberRoles not implemented")
+}
+func (UnimplementedUsersServer) AddProjectMember(context.Context, *AddProjectMemberRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddProjectMember not implemented")
+}
+func (UnimplementedUsersServer) UpdateProjectMember(context.Context, *UpdateProjectMemberRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateProjectMember not implemented")
+}
+func (UnimplementedUsersServer) RemoveProjectMember(context.Context, *RemoveProjectMemberRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveProjectMember not implemented")
+}
+func (UnimplementedUsersServer) SearchProjectMembers(context.Context, *SearchProjectMembersRequest) (*SearchMembersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchProjectMembers not implemented")
 }
 func (UnimplementedUsersServer) AddIamMember(context.Context, *AddMemberRequest) (*MemberResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddIamMember not implemented")
@@ -1241,6 +1313,78 @@ func _Users_SearchProjectMemberRoles_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(UsersServer).SearchProjectMemberRoles(ctx, req.(*SearchRolesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_AddProjectMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddProjectMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).AddProjectMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_AddProjectMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).AddProjectMember(ctx, req.(*AddProjectMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateProjectMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateProjectMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateProjectMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateProjectMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateProjectMember(ctx, req.(*UpdateProjectMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveProjectMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveProjectMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveProjectMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveProjectMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveProjectMember(ctx, req.(*RemoveProjectMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchProjectMembers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchProjectMembersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchProjectMembers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchProjectMembers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchProjectMembers(ctx, req.(*SearchProjectMembersRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -2005,6 +2149,22 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SearchProjectMemberRoles",
 			Handler:    _Users_SearchProjectMemberRoles_Handler,
+		},
+		{
+			MethodName: "AddProjectMember",
+			Handler:    _Users_AddProjectMember_Handler,
+		},
+		{
+			MethodName: "UpdateProjectMember",
+			Handler:    _Users_UpdateProjectMember_Handler,
+		},
+		{
+			MethodName: "RemoveProjectMember",
+			Handler:    _Users_RemoveProjectMember_Handler,
+		},
+		{
+			MethodName: "SearchProjectMembers",
+			Handler:    _Users_SearchProjectMembers_Handler,
 		},
 		{
 			MethodName: "AddIamMember",
