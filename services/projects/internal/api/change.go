@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 
+	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/event"
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
