@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	heraldv1 "herald/shared/gen/herald/v1"
 )
@@ -222,6 +223,9 @@ func limit(schema object, f protoreflect.FieldDescriptor, rules *validate.FieldR
 		case slices.Contains(quiet, name):
 		case name == "string.max_bytes" || name == "bytes.max_len":
 			said = append(said, fmt.Sprintf("At most %d bytes.", v.Uint()))
+		case name == "duration.gte" || name == "duration.lte":
+			word := map[string]string{"duration.gte": "least", "duration.lte": "most"}[name]
+			said = append(said, fmt.Sprintf("At %s %ds.", word, v.Message().Interface().(*durationpb.Duration).Seconds))
 		case name == "enum.not_in":
 			for i := range v.List().Len() {
 				number := protoreflect.EnumNumber(v.List().Get(i).Int())
