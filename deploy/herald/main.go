@@ -19,6 +19,6 @@ func main() {
 	err := command.New().ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "herald:", err)
-		os.Exit(1)
+		os.Exit(command.ExitCode(err))
 	}
 }

@@ -32,7 +32,7 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(run(), gatewayOnly(), settings(), replay(), secrets(), health(), adminPAT())
+	root.AddCommand(run(), gatewayOnly(), settings(), replay(), secrets(), health(), adminPAT(), call())
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))
 	}

@@ -1,0 +1,4 @@
+package command
+
+// Printers are for the fuzzing of what instances answer.
+var Printers = []printer{printJSON, printTable}
