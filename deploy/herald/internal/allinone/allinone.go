@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,7 +28,7 @@ import (
 	"herald/shared/secret"
 )
 
-// Config is the settings of the all-in-one, beside those of the services.
+// Config is the settings of the all-in-one and of who calls it, beside those of the services.
 type Config struct {
 	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
 	PublicURL   string      `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
@@ -39,6 +38,7 @@ type Config struct {
 	NATS        string      `env:"HERALD_NATS_URL" help:"NATS server to use instead of one in the process"`
 	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; made at the first start"`
 	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size at which the stream of events is full"`
+	Token       secret.Text `env:"HERALD_TOKEN" help:"the token with which herald call asks; by default the administrator's of the first start"`
 }
 
 const stopLimit = 20 * time.Second
@@ -101,7 +101,7 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 	if err != nil {
 		return err
 	}
-	public, err := s.publicURL()
+	public, err := s.services.PublicURL(s.PublicURL)
 	if err != nil {
 		return err
 	}
@@ -116,18 +116,6 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 }
 
 func (s *system) file(name string) string { return filepath.Join(s.DataDir, name) }
-
-// publicURL is the setting, or localhost at the gateway's port.
-func (s *system) publicURL() (*url.URL, error) {
-	if s.PublicURL != "" {
-		return boot.ParsePublicURL(s.PublicURL)
-	}
-	_, port, err := net.SplitHostPort(s.services.Gateway.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("HERALD_LISTEN: %w", err)
-	}
-	return boot.ParsePublicURL("http://localhost:" + port)
-}
 
 // start brings up the servers side by side, then the services side by side, then
 // the gateway: when it listens, everything behind it answers.

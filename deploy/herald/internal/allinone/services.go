@@ -5,6 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 
 	"herald/gateway"
 	"herald/services/auth"
@@ -32,6 +34,18 @@ func Names() []string { return []string{"users", "text", "notification", "auth",
 // Configs lists where settings go.
 func (s *Services) Configs() []any {
 	return []any{&s.Gateway, &s.Users, &s.Text, &s.Notification, &s.Auth, &s.Projects}
+}
+
+// PublicURL is the setting, or localhost at the gateway's port.
+func (s *Services) PublicURL(setting string) (*url.URL, error) {
+	if setting != "" {
+		return boot.ParsePublicURL(setting)
+	}
+	_, port, err := net.SplitHostPort(s.Gateway.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("HERALD_LISTEN: %w", err)
+	}
+	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
 // Open opens a service on its database and registers it.

@@ -30,7 +30,7 @@ func Main(more ...*cobra.Command) {
 	err := root(more).ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "herald:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }
 
@@ -44,7 +44,7 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(), subscriberPassword())
+	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(), subscriberPassword(), call())
 	root.AddCommand(more...)
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))

@@ -1,0 +1,90 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// herald runs a command of the binary where the instance runs, and answers with its
+// exit code.
+func (i *instance) herald(stdin string, args ...string) (stdout, stderr string, code int) {
+	i.t.Helper()
+	file, err := binary()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out, complaints bytes.Buffer
+	c := exec.CommandContext(ctx, file, args...)
+	c.Env, c.Stdin, c.Stdout, c.Stderr = i.env, strings.NewReader(stdin), &out, &complaints
+	err = c.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		i.t.Fatal(err)
+	}
+	return out.String(), complaints.String(), code
+}
+
+// An operator calls methods from the command line: where the instance runs, its address
+// and the administrator's token are found without being named.
+func TestCall(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	i.start()
+	nobody := i.dir + "/nobody"
+	if err := os.WriteFile(nobody, []byte("hrld_nobody\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
+	var imported struct{ UserID string }
+	out, complaints, code := i.herald(person, "call", "Users.ImportHumanUser", "--json", "-")
+	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" || complaints != "" {
+		t.Fatalf("import: exit code %d, %v\n%s%s", code, err, out, complaints)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"}, 0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "1 of 1\n"}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.url, "--token-file", i.dir + "/data/admin.pat"}, 0, []string{"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"details\": {\n      \"sequence\": \""}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "-o", "table"}, 0, []string{"user.human.profile.displayName ", "  Mini Mouse\n"}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"nobody"}`}, 15, []string{"herald: USER_NOT_FOUND: User not found\n", "\n  request id: "}},
+		{[]string{"Users.ImportHumanUser", "--json", strings.Replace(person, `"u1"`, `"u2"`, 1)}, 16, []string{"request id: "}},
+		{[]string{"Users.CreateOrg", "--json", `{"name":""}`}, 13, []string{"INVALID_ARGUMENT: ", "name"}},
+		{[]string{"Users.GetMyOrg", "--org", "nowhere"}, 15, []string{"request id: "}},
+		{[]string{"Users.GetMyUser", "--token-file", nobody}, 26, []string{"UNAUTHENTICATED: "}},
+		{[]string{"Users.GetMyUser", "--url", i.mails, "--token-file", nobody}, 1, []string{i.mails}},
+		{[]string{"Users.GetMyUser", "--url", "http://" + freeAddress(t), "--token-file", nobody}, 1, []string{"connection refused"}},
+		{[]string{"Users.GetMyUsr"}, 1, []string{"did you mean ", " Users.GetMyUser"}},
+	} {
+		out, complaints, code := i.herald("", append([]string{"call"}, c.args...)...)
+		said := out
+		if code != 0 {
+			said = complaints
+		}
+		if code != c.code || (code == 0) != (complaints == "") {
+			t.Errorf("%q: exit code %d\n%s%s", c.args, code, out, complaints)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(said, s) {
+				t.Errorf("%q does not say %q:\n%s", c.args, s, said)
+			}
+		}
+	}
+	if out, _, code := i.herald("", "settings"); code != 0 || !strings.Contains(out, "HERALD_TOKEN\n    or HERALD_TOKEN_FILE:") {
+		t.Errorf("settings: exit code %d\n%s", code, out)
+	}
+	if out, _, code := i.herald("", "completion", "bash"); code != 0 || !strings.Contains(out, "__start_herald") {
+		t.Errorf("completion: exit code %d\n%s", code, out)
+	}
+}

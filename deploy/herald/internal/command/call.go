@@ -1,0 +1,142 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"herald/shared/rpc"
+)
+
+const callHelp = `Call a method of a running Herald. Without a name, list the methods with their REST
+paths and who may call them.
+
+  herald call Users.GetUser --json '{"userId":"mini-mouse"}'
+  herald call Users.SearchUsers --json @query.json -o table
+  herald call Users.GetUser --describe
+
+Everybody on the machine sees the arguments of a process: requests with passwords belong
+in a file or on the standard input, and the token in the file that --token-file names, or
+in HERALD_TOKEN or HERALD_TOKEN_FILE. Without any of them, the administrator's token of the
+first start is sent, but never to an instance that --url names.
+
+Exit codes: 1 where the call was not made or not answered, as for a mistake in the request;
+else 10 and the code of the answer: 13 invalid, 14 took too long, 15 not found, 16 exists,
+17 denied, 18 slow down, 19 wrong state, 22 no such method, 23 internal error,
+24 unavailable, 26 no valid token.`
+
+// callFlags is what a call is told besides its method.
+type callFlags struct {
+	json, org, url, tokenFile, output string
+	describe                          bool
+}
+
+// call has a command below it for each public method of the contracts that are linked
+// into the program.
+func call() *cobra.Command {
+	var f callFlags
+	c := &cobra.Command{
+		Use:   "call Service.Method",
+		Short: "Call a method of a running Herald, or list the methods",
+		Long:  callHelp,
+		Args:  knownMethod,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		SuggestionsMinimumDistance: 3,
+	}
+	flags := c.PersistentFlags()
+	flags.StringVar(&f.json, "json", "", "the request: JSON, @ and the name of its file, or - for the standard input")
+	flags.StringVar(&f.org, "org", "", "id of the organization to act on; the caller's own if empty")
+	flags.StringVar(&f.url, "url", "", "address of the instance; HERALD_PUBLIC_URL if empty, or this machine at the port of HERALD_LISTEN")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file that holds the token")
+	flags.StringVarP(&f.output, "output", "o", "json", "json, or table for people: less of each result, in columns")
+	flags.BoolVar(&f.describe, "describe", false, "print what the request looks like, with the types of its fields, and call nothing")
+	for _, name := range []string{"json", "org", "url"} {
+		_ = c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions) // fails for unknown flags only
+	}
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "table"}, cobra.ShellCompDirectiveNoFileComp))
+	methods, err := rpc.Contracts()
+	if err != nil {
+		c.RunE = func(*cobra.Command, []string) error { return err }
+	}
+	for _, m := range methods {
+		if len(m.Rules) > 0 {
+			c.AddCommand(callMethod(m, &f))
+		}
+	}
+	return c
+}
+
+func callMethod(m rpc.Method, f *callFlags) *cobra.Command {
+	verb, path, _ := rpc.Route(m.Rules[0])
+	access := cmp.Or(m.Access.Permission, "any valid token")
+	if m.Access.Public {
+		access = "anybody"
+	}
+	return &cobra.Command{
+		Use:        fmt.Sprintf("%s.%s", m.Parent().Name(), m.Name()),
+		Aliases:    []string{string(m.FullName())},
+		SuggestFor: []string{string(m.Name()), m.Procedure()},
+		Short:      fmt.Sprintf("%s %s (%s)", verb, path, access),
+		Args:       cobra.NoArgs,
+		RunE:       func(c *cobra.Command, _ []string) error { return f.run(c, m) },
+	}
+}
+
+// knownMethod refuses what is no command below c, with the names that it may stand for.
+func knownMethod(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	mistake := fmt.Sprintf("there is no method %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		slices.Sort(near)
+		mistake += "; did you mean " + strings.Join(slices.Compact(near), ", ") + "?"
+	}
+	return errors.New(mistake)
+}
+
+func (f *callFlags) run(c *cobra.Command, m rpc.Method) error {
+	show, known := map[string]printer{"json": printJSON, "table": printTable}[f.output]
+	switch {
+	case f.describe:
+		return printJSON(c.OutOrStdout(), m.Input(), []byte(sketch(m.Input())))
+	case !known:
+		return fmt.Errorf("--output: %q is neither json nor table", f.output)
+	}
+	request, err := f.request(c.InOrStdin(), m.Input())
+	if err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
+	answer, err := f.ask(c.Context(), m, request)
+	if err != nil {
+		return err
+	}
+	return show(c.OutOrStdout(), m.Output(), answer)
+}
+
+// request reads the request and holds it against its contract.
+func (f *callFlags) request(stdin io.Reader, contract protoreflect.MessageDescriptor) (text []byte, err error) {
+	if file, ok := strings.CutPrefix(f.json, "@"); ok {
+		text, err = os.ReadFile(file)
+	} else if text = []byte(cmp.Or(f.json, "{}")); f.json == "-" {
+		text, err = io.ReadAll(stdin)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := protojson.Unmarshal(text, dynamicpb.NewMessage(contract)); err != nil {
+		reason := strings.TrimPrefix(err.Error(), "proto:") // a space follows, which varies from build to build
+		return nil, errors.New(line(strings.TrimSpace(reason)))
+	}
+	return text, nil
+}

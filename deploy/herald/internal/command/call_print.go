@@ -1,0 +1,194 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// printer writes an answer of a contract, safe for a terminal.
+type printer func(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error
+
+// printJSON keeps the answer as it came, with names that are new to us.
+func printJSON(w io.Writer, _ protoreflect.MessageDescriptor, answer json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, answer, "", "  "); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	_, err := fmt.Fprintln(w, safe(b.String()))
+	return err
+}
+
+// How deep objects within objects are shown: in a table of results as columns, in a
+// list of one object's values as lines.
+const (
+	tableLevels = 1
+	listLevels  = 32
+)
+
+// printTable writes the results of a search one a line, with their number below, and
+// every other answer as a list. What is empty everywhere is left out.
+func printTable(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error {
+	var object map[string]any
+	if err := json.Unmarshal(answer, &object); err != nil {
+		return fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if f := contract.Fields().ByName("result"); f != nil && f.IsList() && structured(f) {
+		results, _ := object[f.JSONName()].([]any)
+		for _, cells := range columns(f.Message(), results) {
+			fmt.Fprintln(table, strings.Join(cells, "\t"))
+		}
+		details, _ := object["details"].(map[string]any)
+		fmt.Fprintf(table, "%d of %s\n", len(results), cmp.Or(text(details["totalResult"]), fmt.Sprint(len(results))))
+		return table.Flush()
+	}
+	for _, v := range flatten(contract, object, "", listLevels) {
+		if v.text != "" {
+			fmt.Fprintf(table, "%s\t%s\n", v.name, v.text)
+		}
+	}
+	return table.Flush()
+}
+
+// columns has a line of names and one for each result.
+func columns(contract protoreflect.MessageDescriptor, results []any) [][]string {
+	var rows [][]value
+	for _, result := range results {
+		object, _ := result.(map[string]any)
+		rows = append(rows, flatten(contract, object, "", tableLevels))
+	}
+	lines := make([][]string, 1+len(rows))
+	for i, head := range flatten(contract, nil, "", tableLevels) {
+		if !slices.ContainsFunc(rows, func(row []value) bool { return row[i].text != "" }) {
+			continue
+		}
+		lines[0] = append(lines[0], head.name)
+		for n, row := range rows {
+			lines[n+1] = append(lines[n+1], short(row[i].text))
+		}
+	}
+	return slices.DeleteFunc(lines, func(cells []string) bool { return len(cells) == 0 })
+}
+
+// value is a value of an answer, named by its path.
+type value struct{ name, text string }
+
+// flatten lists an object's values in the order of its contract. For a table every
+// object has the same ones, without lists of objects and most of the details.
+func flatten(contract protoreflect.MessageDescriptor, object map[string]any, prefix string, levels int) []value {
+	var all []value
+	for i := range contract.Fields().Len() {
+		f := contract.Fields().Get(i)
+		name, v := prefix+f.JSONName(), object[f.JSONName()]
+		inner, _ := v.(map[string]any)
+		switch deep, nested := levels > tableLevels, structured(f); {
+		case nested && !deep && f.Message().FullName() == detailsName:
+			all = append(all, value{name + ".changeDate", text(inner["changeDate"])})
+		case nested && !f.IsList() && (inner != nil || !deep) && levels > 0:
+			all = append(all, flatten(f.Message(), inner, name+".", levels-1)...)
+		case !nested || deep:
+			all = append(all, value{name, text(v)})
+		}
+	}
+	return all
+}
+
+var detailsName = (&heraldv1.ObjectDetails{}).ProtoReflect().Descriptor().FullName()
+
+// structured tells whether a field's values are objects with names of ours.
+func structured(f protoreflect.FieldDescriptor) bool {
+	return f.Message() != nil && !f.IsMap() && f.Message().ParentFile().Package() != "google.protobuf"
+}
+
+// text is a value on one line.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return line(v)
+	case []any:
+		var items []string
+		for _, item := range v {
+			items = append(items, text(item))
+		}
+		return strings.Join(items, ", ")
+	}
+	b, _ := json.Marshal(v) // it came from JSON
+	return line(string(b))
+}
+
+// short is what a column shows of a text.
+func short(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// safe writes as JSON escapes what a terminal would obey instead of showing it, and
+// keeps line breaks.
+func safe(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case unicode.IsGraphic(r) || r == '\n':
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// line is a safe text without line breaks.
+func line(text string) string { return safe(strings.ReplaceAll(text, "\n", `\n`)) }
+
+// sketch is a message as JSON, with types in place of values; a message within itself
+// is named only.
+func sketch(d protoreflect.MessageDescriptor, outer ...protoreflect.MessageDescriptor) string {
+	outer = append(slices.Clip(outer), d)
+	var fields []string
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		shape := fmt.Sprintf("%q", kind(f))
+		if structured(f) && !slices.Contains(outer, f.Message()) {
+			shape = sketch(f.Message(), outer...)
+		}
+		if f.IsList() {
+			shape = "[" + shape + "]"
+		}
+		fields = append(fields, fmt.Sprintf("%q:%s", f.JSONName(), shape))
+	}
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
+// kind is the type of a single value: of an enumeration its names.
+func kind(f protoreflect.FieldDescriptor) string {
+	switch {
+	case f.Message() != nil:
+		return string(f.Message().FullName())
+	case f.Enum() == nil:
+		return f.Kind().String()
+	}
+	var names []string
+	for i := range f.Enum().Values().Len() {
+		names = append(names, string(f.Enum().Values().Get(i).Name()))
+	}
+	return strings.Join(names, " | ")
+}
