@@ -27,6 +27,7 @@ import (
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	_ "herald/shared/gen/herald/notification/v1"
+	_ "herald/shared/gen/herald/projects/v1" // every contract is described
 	_ "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
