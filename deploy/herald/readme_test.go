@@ -58,35 +58,50 @@ func TestReadme(t *testing.T) {
 	}
 	i := newInstance(t)
 	i.make()
-	var shell strings.Builder // what was typed so far: variables live on
+	shell := ""
 	var events *watcher
 	for _, s := range steps[1:] {
 		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.url, "http://"), ".data/", i.dir+"/data/", ".build/herald", i.binary).Replace(s.command)
-		if strings.HasPrefix(command, "PAT=") {
-			shell.WriteString(strings.SplitAfter(command, "\n")[0])
-		}
 		if strings.Contains(s.answer, "USER_STATE_ACTIVE") {
 			i.choosePassword("mini@example.com")
 		}
 		if strings.Contains(command, "examples/subscriber") { // does not end
-			events = watch(t, "bash", "-euo", "pipefail", "-c", shell.String()+command)
+			events = watch(t, "bash", "-euo", "pipefail", "-c", shell+command)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", shell.String()+command)
-		c.Dir = "../.."
-		out, err := c.Output()
-		cancel()
-		if err != nil || len(out) == 0 {
-			t.Errorf("%s\nended with %v and printed %q", command, err, out)
-		} else if s.answer != "" {
-			alike(t, command, s.answer, string(out))
+		for line := range strings.Lines(command) { // variables live on
+			if name, _, ok := strings.Cut(line, "="); ok && variable.MatchString(name) {
+				shell += name + "='" + i.typed(shell+line+"printf %s \"$"+name+"\"") + "'\n"
+				command = strings.Replace(command, line, "", 1)
+			}
+		}
+		out := i.typed(shell + command)
+		if s.answer != "" {
+			alike(t, command, s.answer, out)
+		} else if strings.HasPrefix(out, `{"code":`) {
+			t.Errorf("%s\nwas refused: %s", command, out)
 		}
 	}
 	if events == nil {
 		t.Fatal("the README does not show the events")
 	}
 	events.until("herald.users.pat.added.v1")
+}
+
+var variable = regexp.MustCompile(`^[A-Z]+$`)
+
+// typed is what commands print, which they must.
+func (i *instance) typed(commands string) string {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
+	c.Dir, c.Env = "../..", i.env
+	out, err := c.Output()
+	if err != nil || len(out) == 0 {
+		i.t.Errorf("%s\nended with %v and printed %q", commands, err, out)
+	}
+	return string(out)
 }
 
 // make starts the instance by the README's own command.
