@@ -41,39 +41,49 @@ func TestEventsEndBelief(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	for _, c := range []struct {
-		subject, about, data string
-		other                bool // whether another user is asked for too
+		kind, about, data string
+		other             bool // whether another user is asked for too
 	}{
-		{"events.users.human.initialized.o1", "u1", `{}`, false},
-		{"events.users.machine.deactivated.o1", "u1", `{}`, false},
-		{"events.users.member.removed.o1", "m1", `{"userId":"u1"}`, false},
-		{"events.users.pat.removed.o1", "p1", `{"userId":"u1"}`, false},
-		{"events.users.pat.removed.o1", "p1", `[]`, true},
-		{"events.users.org.deactivated.o1", "o1", `{}`, true},
-		{"events.users.session.ended.o1", "s1", `{}`, true},
+		{"human.initialized", "u1", `{}`, false},
+		{"machine.deactivated", "u1", `{}`, false},
+		{"member.removed", "m1", `{"userId":"u1"}`, false},
+		{"pat.removed", "p1", `{"userId":"u1"}`, false},
+		{"pat.removed", "p1", `[]`, true},
+		{"org.deactivated", "o1", `{}`, true},
+		{"session.ended", "s1", `{}`, true},
 	} {
-		one := w.owner()
-		two := w.token("u2", []string{"ORG_OWNER"}, "openid", authn.Audience)
-		get := func(token string) int {
-			return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+		for _, subject := range []string{"events.users." + c.kind + ".o1", "outbox.users"} {
+			w.ends(t, subject, c.kind, c.about, c.data, c.other)
 		}
-		if get(one) != 200 || get(two) != 200 {
-			t.Fatal("not let in")
+	}
+}
+
+// ends holds that a message about a user's change ends the belief in that user, and in
+// others where it says of no user.
+func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool) {
+	t.Helper()
+	one := w.owner()
+	two := w.token("u2", []string{"ORG_OWNER"}, "openid", authn.Audience)
+	get := func(token string) int {
+		return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+	}
+	if get(one) != 200 || get(two) != 200 {
+		t.Fatal("not let in")
+	}
+	w.revoke(one)
+	w.revoke(two)
+	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{"ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about}}}
+	if err := w.conns[0].PublishMsg(m); err != nil {
+		t.Fatal(err)
+	}
+	published := time.Now()
+	for get(one) != 401 { // each answer is a hop later
+		if time.Since(published) > time.Second {
+			t.Fatalf("%s on %s: still believed", kind, subject)
 		}
-		w.revoke(one)
-		w.revoke(two)
-		if err := w.conns[0].PublishMsg(&nats.Msg{Subject: c.subject, Data: []byte(c.data), Header: nats.Header{"ce-subject": {c.about}}}); err != nil {
-			t.Fatal(err)
-		}
-		published := time.Now()
-		for get(one) != 401 { // each answer is a hop later
-			if time.Since(published) > time.Second {
-				t.Fatalf("%s: still believed", c.subject)
-			}
-		}
-		if got := get(two) == 401; got != c.other {
-			t.Errorf("%s: another user was dropped: %v", c.subject, got)
-		}
+	}
+	if got := get(two) == 401; got != other {
+		t.Errorf("%s on %s: another user was dropped: %v", kind, subject, got)
 	}
 }
 

@@ -103,14 +103,14 @@ func TestNeedsOfMethods(t *testing.T) {
 func TestEventsThatChangeNobody(t *testing.T) {
 	t.Parallel()
 	a := &Authenticator{known: newCache()}
-	for subject, drops := range map[string]uint64{
-		"events.users.human.imported.o1": 0, "events.users.human.created.o1": 0, "events.users.machine.created.o1": 0,
-		"events.users.pat.added.o1": 0, "events.users": 0, "events.users.human.initialized.o1": 1, "events.users.x.y.z": 1,
+	for kind, drops := range map[string]uint64{
+		"herald.users.human.imported.v1": 0, "herald.users.human.created.v1": 0, "herald.users.machine.created.v1": 0,
+		"herald.users.pat.added.v1": 0, "herald.users": 0, "": 0, "herald.users.human.initialized.v1": 1, "herald.users.x.y.v1": 1,
 	} {
 		before := a.known.epoch()
-		a.hear(&nats.Msg{Subject: subject})
+		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {kind}}})
 		if got := a.known.epoch() - before; got != drops {
-			t.Errorf("%s: %d drops", subject, got)
+			t.Errorf("%s: %d drops", kind, got)
 		}
 	}
 }

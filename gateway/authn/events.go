@@ -11,8 +11,10 @@ import (
 // listen subscribes to the news of users, who alone knows roles, states and personal
 // access tokens.
 func (a *Authenticator) listen() error {
-	if _, err := a.Conn.Subscribe("events.users.>", func(m *nats.Msg) { a.hear(m) }); err != nil {
-		return fmt.Errorf("subscribe to events: %w", err)
+	for _, subject := range []string{"outbox.users", "events.users.>"} { // right after the commit, and for certain
+		if _, err := a.Conn.Subscribe(subject, func(m *nats.Msg) { a.hear(m) }); err != nil {
+			return fmt.Errorf("subscribe to events: %w", err)
+		}
 	}
 	return a.Conn.Flush() // from here on no change goes unheard
 }
@@ -20,18 +22,18 @@ func (a *Authenticator) listen() error {
 // hear drops whom an event is about, or everybody where it does not say or is not
 // known here.
 func (a *Authenticator) hear(m *nats.Msg) {
-	subject := strings.Split(m.Subject, ".") // events.users.<aggregate>.<event>.<organization>
-	if len(subject) < 4 {
+	kind := strings.Split(m.Header.Get("ce-type"), ".") // herald.users.<aggregate>.<event>.v1
+	if len(kind) < 4 {
 		return
 	}
 	var payload struct {
 		UserID string `json:"userId"`
 	}
-	switch subject[2] + "." + subject[3] {
+	switch kind[2] + "." + kind[3] {
 	case "human.created", "human.imported", "machine.created", "org.created", "pat.added":
 		return // nobody who was known before is another now
 	}
-	switch subject[2] {
+	switch kind[2] {
 	case "human", "machine":
 		payload.UserID = m.Header.Get("ce-subject")
 	case "member", "pat":

@@ -50,7 +50,7 @@ func Users() ([]User, error) {
 	}
 	slices.Sort(services)
 	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{inbox(Gateway) + ".>", "events.>"}},
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{inbox(Gateway) + ".>", "events.>", "outbox.users"}},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",

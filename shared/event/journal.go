@@ -23,8 +23,8 @@ import (
 type Journal struct {
 	DB  *pgxpool.Pool
 	Now func() time.Time
-	// Committed is called after a commit; it wakes the relay.
-	Committed func()
+	// Committed is called after a commit, for each event; it wakes the relay.
+	Committed func(Event)
 }
 
 // Save is how a change reaches the tables.
@@ -76,7 +76,8 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Save) (history.R
 	if err := j.DB.QueryRow(ctx, sql, args...).Scan(&r.Sequence); err != nil {
 		return history.Record{}, s.fault(err)
 	}
-	j.Committed()
+	e.Position = r.Sequence
+	j.Committed(e)
 	return r, nil
 }
 
@@ -88,6 +89,7 @@ type Creation struct {
 
 // CreateAll runs several creations in one transaction.
 func (j Journal) CreateAll(ctx context.Context, all []Creation) error {
+	var events []Event
 	err := pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
 		for _, c := range all {
 			e, err := j.event(ctx, c.Message, c.Save)
@@ -95,17 +97,19 @@ func (j Journal) CreateAll(ctx context.Context, all []Creation) error {
 				return err
 			}
 			sql, args := e.with(c.Save)
-			var position int64
-			if err := tx.QueryRow(ctx, sql, args...).Scan(&position); err != nil {
+			if err := tx.QueryRow(ctx, sql, args...).Scan(&e.Position); err != nil {
 				return c.Save.fault(err)
 			}
+			events = append(events, e)
 		}
 		return nil
 	})
 	if err != nil {
 		return postgres.Fault(err)
 	}
-	j.Committed()
+	for _, e := range events {
+		j.Committed(e)
+	}
 	return nil
 }
 
@@ -144,7 +148,8 @@ func Change[T any, P interface {
 			return rollback(ctx, c, s.fault(err))
 		}
 		P(&row).Moved(position, e.Time)
-		j.Committed()
+		e.Position = position
+		j.Committed(e)
 		return nil
 	})
 	if err != nil {

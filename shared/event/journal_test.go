@@ -44,7 +44,7 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	var commits atomic.Int64
-	r.Committed = func() { commits.Add(1) }
+	r.Committed = func(event.Event) { commits.Add(1) }
 	record, err := r.create("a")
 	if err != nil || record.Sequence == 0 || !record.CreatedAt.Equal(record.ChangedAt) {
 		t.Fatalf("record %+v, %v", record, err)
@@ -156,7 +156,7 @@ func TestChange(t *testing.T) {
 		t.Error("the row is not what the change answered")
 	}
 	var commits atomic.Int64
-	r.Committed = func() { commits.Add(1) }
+	r.Committed = func(event.Event) { commits.Add(1) }
 	same, err := r.rename("a", "A")
 	if err != nil || same.Sequence != changed.Sequence {
 		t.Errorf("no difference: %+v, %v", same, err)

@@ -32,9 +32,12 @@ type Relay struct {
 	Log     *slog.Logger
 }
 
-// Wake tells the relay that works, in whichever process, that there is news.
-func (r Relay) Wake() {
-	_ = r.Conn.Publish(r.wakeSubject(), nil) // a lost wake-up is found by the next look
+// Wake tells the relay that works, in whichever process, that there is news; and which,
+// to those who only want to forget what they know: they need not wait for the stream.
+func (r Relay) Wake(e Event) {
+	m := e.message(r.Service)
+	m.Subject = r.wakeSubject()
+	_ = r.Conn.PublishMsg(m) // a lost wake-up is found by the next look
 }
 
 func (r Relay) wakeSubject() string { return "outbox." + r.Service }

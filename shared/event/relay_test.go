@@ -93,7 +93,7 @@ func (r *replica) write(writer, changes int) {
 		if err != nil && i%5 != 4 {
 			r.Error(err)
 		}
-		r.relay.Wake()
+		r.relay.Wake(event.Event{})
 	}
 }
 
@@ -116,14 +116,14 @@ func (r *replica) commitLate(aggregate string) {
 		if err != nil {
 			return err
 		}
-		r.relay.Wake()
+		r.relay.Wake(event.Event{})
 		_, err = news.NextMsg(20 * time.Second)
 		return err
 	})
 	if err != nil {
 		r.Errorf("%s: %v", aggregate, err)
 	}
-	r.relay.Wake()
+	r.relay.Wake(event.Event{})
 }
 
 // record writes an event as Journal does, in a transaction that the test holds.

@@ -37,7 +37,7 @@ func newWorld(t testing.TB) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return world{t, store.Store{Journal: event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func() {}}}}
+	return world{t, store.Store{Journal: event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func(event.Event) {}}}}
 }
 
 func (w world) queue(id string) {
