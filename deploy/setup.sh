@@ -133,11 +133,11 @@ advise() {
 		packages=$(echo "$missing" | sed 's/postgresql/postgresql@17/; s/nodejs/node/; s/chromium/google-chrome/')
 		command="brew install $packages"
 	elif command -v dnf >/dev/null; then
-		command="${sudo}dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server/')"
+		command="${sudo}dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server postgresql-contrib/')"
 	elif command -v pacman >/dev/null; then
 		command="${sudo}pacman -S $missing"
 	elif command -v apk >/dev/null; then
-		command="${sudo}apk add $missing"
+		command="${sudo}apk add $(echo "$missing" | sed 's/postgresql/postgresql postgresql-contrib/')"
 	else
 		case $missing in
 		nodejs) command="curl -fsSL $(node_archive) | ${sudo}tar -xz --strip-components=1 -C /usr/local" ;;

@@ -236,7 +236,7 @@ func TestSetupNamesTheCommand(t *testing.T) {
 		}, "test", "Type: snap install chromium"},
 		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run", "missing: postgresql (Postgres 15"},
 		"macOS":                 {func(m machine) { m.program("brew", "") }, "test", "Type: brew install postgresql@17 google-chrome node"},
-		"Fedora":                {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run", "Type: sudo dnf install postgresql-server"},
+		"Fedora":                {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run", "Type: sudo dnf install postgresql-server postgresql-contrib"},
 		"unknown purpose":       {func(machine) {}, "walk", "usage"},
 	}
 	for name, test := range tests {

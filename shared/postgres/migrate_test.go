@@ -74,6 +74,10 @@ func TestMigrateFails(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), pool, "schema_version", files(`create table a (id int)`, `create table b (id int)`)); err != nil {
 		t.Error(err)
 	}
+	err = postgres.Migrate(t.Context(), pool, "extended_version", files(`create extension there_is_none_like_this`))
+	if err == nil || !strings.Contains(err.Error(), "contrib") {
+		t.Errorf("an extension that the server lacks: %v", err)
+	}
 	if err := postgres.Migrate(t.Context(), pool, "other_version", fstest.MapFS{}); err == nil {
 		t.Error("no migrations")
 	}

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
 	"go.opentelemetry.io/otel/trace"
@@ -75,10 +77,19 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations
 			return fmt.Errorf("migrate %s: %w", history, err)
 		}
 		if err := m.Migrate(ctx); err != nil {
-			return fmt.Errorf("migrate %s: %w", history, err)
+			return fmt.Errorf("migrate %s: %w%s", history, err, hint(err))
 		}
 		return nil
 	})
+}
+
+// hint says what to do about a server that lacks an extension.
+func hint(err error) string {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && (pg.Code == "0A000" || pg.Code == "58P01") { // is not available; its file is not there
+		return " (install Postgres's contrib modules on the server, such as the package postgresql-contrib)"
+	}
+	return ""
 }
 
 // One reads exactly one row by column names; pgx.ErrNoRows where there is none.

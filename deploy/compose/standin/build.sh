@@ -30,7 +30,7 @@ add_postgres() {
 	done
 	local bin lib share
 	bin=$("$pg_config" --bindir) lib=$("$pg_config" --pkglibdir) share=$("$pg_config" --sharedir)
-	local programs=("$bin"/{postgres,initdb,psql,pg_isready} "$lib"/{plpgsql,dict_snowball}.so "$lib"/*_and_*.so)
+	local programs=("$bin"/{postgres,initdb,psql,pg_isready} "$lib"/{plpgsql,dict_snowball,pg_trgm,btree_gin}.so "$lib"/*_and_*.so)
 	{
 		add_programs "${programs[@]}"
 		echo "$share"
