@@ -18,20 +18,18 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// load sends imports from clients at once for a while and answers with their number
-// a second and the 50th and 99th percentile of their times.
-func load(b *testing.B, url, token string, clients int, d time.Duration) (rate float64, p50, p99 time.Duration) {
+// load repeats a step by clients at once for a while and answers with their number a
+// second and the 50th and 99th percentile of their times.
+func load(b *testing.B, clients int, d time.Duration, step func() error) (rate float64, p50, p99 time.Duration) {
 	b.Helper()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	times := make([][]time.Duration, clients)
 	begin := time.Now()
 	var wait sync.WaitGroup
 	for c := range clients {
 		wait.Go(func() {
 			for time.Since(begin) < d {
-				_, body := person(true)
 				start := time.Now()
-				if err := send(client, url, token, body); err != nil {
+				if err := step(); err != nil {
 					b.Error(err)
 					return
 				}
@@ -44,15 +42,33 @@ func load(b *testing.B, url, token string, clients int, d time.Duration) (rate f
 	all := slices.Concat(times...)
 	slices.Sort(all)
 	if len(all) == 0 {
-		b.Fatal("no import succeeded")
+		b.Fatal("no step succeeded")
 	}
 	return float64(len(all)) / took.Seconds(), all[len(all)/2], all[len(all)*99/100]
 }
 
-func send(client *http.Client, url, token, body string) error {
+// crowd is a client with a connection for each of those who ask at once.
+func crowd(clients int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+}
+
+// imports is a step that imports somebody new.
+func imports(url, token string, clients int) func() error {
+	client := crowd(clients)
+	return func() error {
+		_, body := person(true)
+		return importOne(client, url, token, body)
+	}
+}
+
+func importOne(client *http.Client, url, token, body string) error {
+	return send(client, http.MethodPost, url+"/management/v1/users/human/_import", token, body)
+}
+
+func send(client *http.Client, method, url, token, body string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/management/v1/users/human/_import", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -76,14 +92,15 @@ func BenchmarkImport(b *testing.B) {
 	s.start()
 	const rounds, each = 3, 4 * time.Second
 	for _, clients := range []int{1, 16} {
-		load(b, s.url, s.token, clients, time.Second) // warm
-		load(b, floorURL, "", clients, time.Second)
+		imported, floored := imports(s.url, s.token, clients), imports(floorURL, "", clients)
+		load(b, clients, time.Second, imported) // warm
+		load(b, clients, time.Second, floored)
 		var herald, bare float64
 		var p50, p99 time.Duration
 		for range rounds {
-			rate, _, _ := load(b, floorURL, "", clients, each)
+			rate, _, _ := load(b, clients, each, floored)
 			bare += rate / rounds
-			rate, p50, p99 = load(b, s.url, s.token, clients, each)
+			rate, p50, p99 = load(b, clients, each, imported)
 			herald += rate / rounds
 		}
 		fmt.Printf("import, %2d clients: %6.0f/s, floor %6.0f/s, ratio %3.0f %%, p50 %s, p99 %s\n", clients, herald, bare, 100*herald/bare, p50, p99)
@@ -104,7 +121,7 @@ func BenchmarkImportToMail(b *testing.B) {
 	answered := make(map[string]time.Time, total)
 	var mu sync.Mutex
 	var imports sync.WaitGroup
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	client := crowd(16)
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()
 	imports.Go(func() {
@@ -112,7 +129,7 @@ func BenchmarkImportToMail(b *testing.B) {
 			<-tick.C
 			imports.Go(func() {
 				name, body := person(false)
-				if err := send(client, s.url, s.token, body); err != nil {
+				if err := importOne(client, s.url, s.token, body); err != nil {
 					b.Error(err)
 				}
 				mu.Lock()

@@ -92,3 +92,25 @@ func TestResolveInOrganizations(t *testing.T) {
 	_, err = w.resolve(w.adminToken, "nowhere")
 	refused(t, err, "ORG_NOT_FOUND")
 }
+
+// Roles on projects go along only where those in the organization do not cover them.
+func TestResolveLeavesOutWhatIsCovered(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]int{"ORG_OWNER": 1, "ORG_OWNER_VIEWER": 3} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			orgA, inA := w.org("A")
+			id := w.person(w.admin, "mini")
+			w.addMember(inA, id, role)
+			if _, err := w.service.DB.Exec(t.Context(), `insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
+				select $1, $2, project, '{PROJECT_OWNER}', 0, now(), now() from unnest('{one,two}'::text[]) project`, id, orgA); err != nil {
+				t.Fatal(err)
+			}
+			c := w.caller(w.admin, id, orgA)
+			if len(c.Memberships) != want || !c.Can("project.write", "one") || !c.Can("project.write", "two") {
+				t.Errorf("%+v, want %d memberships", c.Memberships, want)
+			}
+		})
+	}
+}

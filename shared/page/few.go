@@ -19,7 +19,11 @@ const few = 5000
 // readFew answers only where there are no more matches than few.
 func readFew[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (list List[T], all bool, err error) {
 	sql, hidden := s.few(p)
-	list, err = read(ctx, db, s, func(b *pgx.Batch, list *List[T]) {
+	plan := onePlan // an index has those that begin alike side by side
+	if s.parts {
+		plan = ownPlan
+	}
+	list, err = read(ctx, db, s, plan, func(b *pgx.Batch, list *List[T]) {
 		b.Queue(sql, s.bounded(p)...).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				r := inner{rows, hidden}

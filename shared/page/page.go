@@ -68,6 +68,8 @@ type Search struct {
 	// patterns tells that how much is found is the planner's guess, and a bad one for
 	// parts of texts.
 	patterns bool
+	// parts tells that the best plan depends on the text: one that may be anywhere.
+	parts bool
 }
 
 // Select begins a search. Order names the columns that sort the list, comma
@@ -110,6 +112,7 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
 		pattern += "%"
 	}
+	s.parts = true
 	return s.Where(column+" like ?", pattern)
 }
 
@@ -170,7 +173,11 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 			return list, err
 		}
 	}
-	return read(ctx, db, s, func(b *pgx.Batch, list *List[T]) {
+	plan := ""
+	if s.patterns {
+		plan = ownPlan
+	}
+	return read(ctx, db, s, plan, func(b *pgx.Batch, list *List[T]) {
 		b.Queue("select count(*) from "+s.from+s.where(), s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
 		n := len(s.args)
 		b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, s.where(), p.order(s.order), n+1, n+2),
@@ -181,13 +188,21 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 	})
 }
 
-// read runs the queries of a list in one round trip and one transaction.
-func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, queue func(*pgx.Batch, *List[T])) (List[T], error) {
+// How queries are planned: each for its own arguments, as the plan for one text is none
+// for the next, or once for all, which spares most of the time of a short one.
+const (
+	ownPlan = "set local plan_cache_mode = force_custom_plan"
+	onePlan = "set local plan_cache_mode = force_generic_plan"
+)
+
+// read runs the queries of a list in one round trip and one transaction. Without a plan
+// Postgres chooses how to plan.
+func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, plan string, queue func(*pgx.Batch, *List[T])) (List[T], error) {
 	var list List[T]
 	var b pgx.Batch
 	b.Queue("begin isolation level repeatable read, read only")
-	if s.patterns { // the plan for one text is none for the next
-		b.Queue("set local plan_cache_mode = force_custom_plan")
+	if plan != "" {
+		b.Queue(plan)
 	}
 	queue(&b, &list)
 	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f

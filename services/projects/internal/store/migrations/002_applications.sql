@@ -21,7 +21,7 @@ create table applications (
     constraint applications_name unique (project_id, name),
     constraint applications_config check (num_nonnulls(oidc_config, api_config) = 1),
     constraint applications_former check ((former_secret_hash is null) = (former_secret_until is null))
-);
+) with (fillfactor = 85);
 create index applications_by_creation on applications (project_id, created_at, id);
 
 create table application_keys (
