@@ -59,12 +59,12 @@ func TestForeignObjects(t *testing.T) {
 	before := w.digest()
 	w.each(refused, w.refuses)
 	if after := w.digest(); after != before {
-		t.Errorf("refused calls changed what another organization has:\n%s\nto\n%s", before, after)
+		t.Errorf("refused calls changed what another organization has: %s", difference(before, after))
 	}
 	w.each(allowed, w.allows)
 	w.ends()
 	if after := w.digest(); after != before {
-		t.Errorf("allowed calls changed what another organization has:\n%s\nto\n%s", before, after)
+		t.Errorf("allowed calls changed what another organization has: %s", difference(before, after))
 	}
 	t.Logf("%d refused and %d allowed calls of %d methods", len(refused), len(allowed), len(methods))
 	if len(methods) < 70 || len(refused) < 5000 {

@@ -409,7 +409,7 @@ func (w *world) make(s site, name string, in map[string]string, field string) st
 	return ids[field]
 }
 
-func (w *world) unique() string { return fmt.Sprintf("n%d", w.count.Add(1)) }
+func (w *world) unique() string { return fmt.Sprintf("n%06d", w.count.Add(1)) }
 
 // fill writes the ids of objects, and what is new, into a template.
 func (w *world) fill(s site, ids map[string]string, template string) string {
@@ -603,4 +603,16 @@ func (w *world) digest() string {
 		}
 	}
 	return all.String()
+}
+
+// difference are the tables of which two digests say different things.
+func difference(before, after string) string {
+	var all []string
+	old := strings.Split(before, "\n")
+	for line := range strings.SplitSeq(after, "\n") {
+		if !slices.Contains(old, line) {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "; ")
 }
