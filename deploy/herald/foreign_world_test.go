@@ -217,6 +217,7 @@ type world struct {
 	publicKey    string
 	count, texts atomic.Int64
 	places       map[string]map[place]map[string]string
+	absent       sync.Map // of replies
 	victims      []string
 }
 
