@@ -66,7 +66,7 @@ func (e *edge) route(x *exchange, r *http.Request) {
 	case size(r) > maxHeaders:
 		x.fail(r, ErrHeaders)
 	case !clean(r.URL):
-		x.fail(r, rpc.ErrNotFound)
+		x.fail(r, nothing(r, rpc.ErrNotFound))
 	case path == "/livez":
 		x.quiet = true
 		e.health.Live(x, r)

@@ -114,14 +114,20 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 			allowed = append(allowed, verb)
 		}
 	}
-	switch {
-	case len(allowed) > 0:
+	if len(allowed) > 0 {
 		x.wrongVerb(r, allowed...)
-	case strings.HasPrefix(mediaType(r), "application/grpc"):
-		x.fail(r, ErrMethod)
-	default:
-		x.fail(r, rpc.ErrNotFound.Say("There is nothing at this path"))
+		return
 	}
+	x.fail(r, nothing(r, rpc.ErrNotFound.Say("There is nothing at this path")))
+}
+
+// nothing is what answers where nothing is: to gRPC, whose paths are names of methods,
+// that there is no such method.
+func nothing(r *http.Request, otherwise *fault.Fault) *fault.Fault {
+	if strings.HasPrefix(mediaType(r), "application/grpc") {
+		return ErrMethod
+	}
+	return otherwise
 }
 
 // admit finds out who asks; it decides before anything of a body is read.

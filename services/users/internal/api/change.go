@@ -15,10 +15,14 @@ var ofUser = []string{"human", "member"}
 
 // SearchUserChanges lists what happened to a user of the organization acted on.
 func (u Users) SearchUserChanges(ctx context.Context, r *usersv1.SearchUserChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+	p, err := page.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
 		return nil, err
 	}
-	return u.changes(ctx, event.Aggregate{OrganizationID: orgID(ctx), Names: ofUser, ID: r.UserId}, r.Query)
+	return event.SearchChanges(ctx, u.Store.DB, event.Aggregate{OrganizationID: orgID(ctx), Names: ofUser, ID: r.UserId}, p)
 }
 
 // SearchMyChanges lists what happened to the caller.

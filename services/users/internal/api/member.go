@@ -27,6 +27,9 @@ func (u Users) AddIamMember(ctx context.Context, r *usersv1.AddMemberRequest) (*
 
 // AddProjectMember gives a user roles on a project of the organization acted on.
 func (u Users) AddProjectMember(ctx context.Context, r *usersv1.AddProjectMemberRequest) (*usersv1.MemberResponse, error) {
+	if err := domain.CheckRoles(permission.Project, r.Roles); err != nil { // before it is told whether there is such a project
+		return nil, err
+	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
 		return nil, err
 	}
@@ -136,6 +139,9 @@ func (u Users) SearchIamMembers(ctx context.Context, r *usersv1.SearchMembersReq
 
 // SearchProjectMembers lists the members of a project of the organization acted on.
 func (u Users) SearchProjectMembers(ctx context.Context, r *usersv1.SearchProjectMembersRequest) (*usersv1.SearchMembersResponse, error) {
+	if _, err := page.Bounds(r.Query, u.MaxLimit); err != nil { // before it is told whether there is such a project
+		return nil, err
+	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
 		return nil, err
 	}
@@ -187,6 +193,10 @@ func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
 // SearchMemberships lists the places in which a user of the organization has roles;
 // members of that organization alone see those in it.
 func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershipsRequest) (*usersv1.SearchMembershipsResponse, error) {
+	p, err := page.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
 	c := caller.From(ctx)
 	if _, err := u.Store.User(ctx, c.OrganizationID, r.UserId); err != nil {
 		return nil, err
@@ -194,10 +204,6 @@ func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershi
 	scope := c.OrganizationID
 	if c.InInstance() {
 		scope = ""
-	}
-	p, err := page.Bounds(r.Query, u.MaxLimit)
-	if err != nil {
-		return nil, err
 	}
 	return u.memberships(ctx, r.UserId, scope, p)
 }
