@@ -8,6 +8,7 @@ import (
 
 	"herald/shared/bus"
 	"herald/shared/caller"
+	"herald/shared/permission"
 	"herald/shared/testkit"
 )
 
@@ -96,6 +97,30 @@ func TestNeedsOfMethods(t *testing.T) {
 	} {
 		if got := Needs(c.verb, c.path); (len(got.Scopes) == 1) != c.own || got.Home != c.home {
 			t.Errorf("%s %s: %v", c.verb, c.path, got)
+		}
+	}
+}
+
+// Roles that are covered by what is known of a user end no belief, others do.
+func TestAddedMembers(t *testing.T) {
+	t.Parallel()
+	owner := caller.Caller{UserID: "u1", OrganizationID: "o1", Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}}}
+	for _, c := range []struct {
+		organization, data string
+		drops              uint64
+	}{
+		{"o1", `{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`, 0},
+		{"o1", `{"userId":"u1","roles":["ORG_OWNER_VIEWER"]}`, 0},
+		{"o2", `{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`, 1},
+		{"", `{"userId":"u1","roles":["IAM_OWNER"],"instance":true}`, 1},
+		{"o1", `{"userId":"u2","projectId":"p1","roles":["PROJECT_OWNER"]}`, 1}, // perhaps being asked about
+		{"o1", `[]`, 1},
+	} {
+		a := &Authenticator{known: newCache()}
+		a.known.keep(Pass{key: key{organization: "o1"}, caller: owner}, 0)
+		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {"herald.users.member.added.v1"}, "ce-organization": {c.organization}}, Data: []byte(c.data)})
+		if got := a.known.epoch(); got != c.drops {
+			t.Errorf("%s %s: %d drops", c.organization, c.data, got)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"herald/shared/permission"
 )
 
 // listen subscribes to the news of users, who alone knows roles, states and personal
@@ -27,7 +29,9 @@ func (a *Authenticator) hear(m *nats.Msg) {
 		return
 	}
 	var payload struct {
-		UserID string `json:"userId"`
+		UserID    string   `json:"userId"`
+		ProjectID string   `json:"projectId"`
+		Roles     []string `json:"roles"`
 	}
 	switch kind[2] + "." + kind[3] {
 	case "human.created", "human.imported", "machine.created", "org.created", "pat.added":
@@ -39,6 +43,12 @@ func (a *Authenticator) hear(m *nats.Msg) {
 	case "member", "pat":
 		if json.Unmarshal(m.Data, &payload) != nil {
 			payload.UserID = ""
+		}
+	}
+	if payload.UserID != "" && kind[2]+"."+kind[3] == "member.added" {
+		added := permission.Membership{OrganizationID: m.Header.Get("ce-organization"), ProjectID: payload.ProjectID, Roles: payload.Roles}
+		if a.known.covers(payload.UserID, added) {
+			return // whoever owns an organization owns all its projects already
 		}
 	}
 	a.known.drop(payload.UserID)

@@ -47,6 +47,17 @@ func Roles(scope Scope) []Role {
 	return found
 }
 
+// AboveProjects lists the roles of a wider scope that hold all that any role on a
+// project does.
+func AboveProjects(s Scope) (names []string) {
+	for _, r := range Roles(s) {
+		if !slices.ContainsFunc(where(onProject), func(p string) bool { return !slices.Contains(r.Permissions, p) }) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // IsRole tells whether a role of that name counts in the scope.
 func IsRole(scope Scope, name string) bool {
 	r, ok := find(name)

@@ -123,6 +123,14 @@ func TestTableIsPublishedWhole(t *testing.T) {
 
 // The read permissions are those whose names say so, and they alter nothing: each
 // thing that can be written, deleted or created can be read by its viewer.
+func TestAboveProjects(t *testing.T) {
+	t.Parallel()
+	instance, organization := permission.AboveProjects(permission.Instance), permission.AboveProjects(permission.Organization)
+	if !slices.Equal(instance, []string{"IAM_OWNER"}) || !slices.Equal(organization, []string{"ORG_OWNER"}) {
+		t.Errorf("%v, %v", instance, organization)
+	}
+}
+
 func TestReadConvention(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"read", "write", "delete", "create", "import"}

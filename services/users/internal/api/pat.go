@@ -2,13 +2,10 @@ package api
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -128,7 +125,11 @@ func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest)
 		return nil, domain.ErrTokenInvalid
 	}
 	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes}
-	c.Memberships = effective(rows)
+	for _, row := range rows {
+		if row.Place != nil {
+			c.Memberships = append(c.Memberships, permission.Membership{OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles})
+		}
+	}
 	switch instance := c.InInstance(); {
 	case h.AskedState == nil && instance:
 		return nil, domain.ErrOrgNotFound
@@ -136,30 +137,6 @@ func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest)
 		return nil, rpc.Denied("membership", r.OrgId)
 	}
 	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
-}
-
-// effective are the memberships that give something. Whoever creates projects for an
-// organization owns thousands of them, which every call would carry about: roles on
-// projects that those in the organization or the instance cover are left out.
-func effective(rows []store.Holder) []permission.Membership {
-	var wide, projects []permission.Membership
-	for _, row := range rows {
-		switch {
-		case row.Place == nil:
-		case *row.Project == "":
-			wide = append(wide, permission.Membership{OrganizationID: *row.Place, Roles: row.Roles})
-		default:
-			projects = append(projects, permission.Membership{OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles})
-		}
-	}
-	covered := map[string]bool{} // by roles: most projects have the same
-	return append(wide, slices.DeleteFunc(projects, func(m permission.Membership) bool {
-		roles := strings.Join(m.Roles, " ")
-		if _, known := covered[roles]; !known {
-			covered[roles] = permission.Covers(wide, []permission.Membership{m})
-		}
-		return covered[roles]
-	})...)
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {

@@ -10,6 +10,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/history"
 	"herald/shared/page"
+	"herald/shared/permission"
 	"herald/shared/postgres"
 )
 
@@ -79,7 +80,9 @@ type Holder struct {
 }
 
 // Holders reads a token by its hash: a row for each membership, no row for an
-// unknown token. An empty orgID asks for the holder's own organization.
+// unknown token. An empty orgID asks for the holder's own organization. Whoever creates
+// projects for an organization owns thousands of them: where a role in the organization
+// or the instance gives all that roles on projects give, those are not even read.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
 	return postgres.All[Holder](ctx, s.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place, m.project_id as project, m.roles
@@ -88,6 +91,11 @@ func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder
 		join organizations o on o.id = u.org_id
 		cross join lateral (select coalesce(nullif($2, ''), u.org_id) as id) asked
 		left join organizations a on a.id = asked.id
-		left join members m on m.user_id = u.id and m.org_id in ('', asked.id)
-		where p.hash = $1`, hash, orgID)
+		left join lateral (
+			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id) and w.project_id = ''
+			union all
+			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = asked.id and w.project_id <> '' and not exists (
+				select from members c where c.user_id = u.id and c.project_id = '' and (c.org_id = '' and c.roles && $3 or c.org_id = asked.id and c.roles && $4))
+		) m on true
+		where p.hash = $1`, hash, orgID, permission.AboveProjects(permission.Instance), permission.AboveProjects(permission.Organization))
 }
