@@ -1,0 +1,187 @@
+package projects_test
+
+import (
+	"bytes"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	"herald/shared/testkit"
+)
+
+func TestAppSecrets(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := &world{TB: t, ground: g, users: &users{}}
+	w.users.serve(t, g)
+	w.start()
+	at := func() string { return g.Now().Format(time.RFC3339Nano) }
+	p := w.project(w.inA, "Shop")
+	web := w.webApp(w.inA, p, "Web")
+	generate := func(overlap time.Duration) string {
+		t.Helper()
+		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap)})
+		if err != nil || !secretForm.MatchString(r.ClientSecret) {
+			t.Fatalf("%v, %v", r, err)
+		}
+		if got := w.app(p, web.AppId); got.Details.Sequence != r.Details.Sequence || r.Details.CreationDate != nil {
+			t.Errorf("%v, %v", got, r.Details)
+		}
+		return r.ClientSecret
+	}
+	live := func(want []bool, secrets ...string) {
+		t.Helper()
+		for i, s := range secrets {
+			if w.takes(web.AppId, s, at()) != want[i] {
+				t.Errorf("secret %d: not %v", i, want[i])
+			}
+		}
+	}
+	first := web.ClientSecret
+	second := generate(0)
+	live([]bool{false, true}, first, second)
+	third := generate(24 * time.Hour)
+	live([]bool{false, true, true}, first, second, third)
+	fourth := generate(time.Hour)
+	live([]bool{false, true, true}, second, third, fourth)
+	forward := func(to time.Duration) {
+		ahead.Store(int64(to))
+		w.inA = w.as("org-a", "ORG_OWNER") // callers are believed for seconds only
+	}
+	forward(59 * time.Minute)
+	live([]bool{false, true, true}, second, third, fourth)
+	forward(61 * time.Minute)
+	live([]bool{false, false, true}, second, third, fourth)
+	fifth := generate(30 * 24 * time.Hour)
+	sixth := generate(0)
+	live([]bool{false, false, true}, fourth, fifth, sixth)
+	if n := w.rows(`events where name = 'secret_generated' and aggregate_id = $1 and data = jsonb_build_object('projectId', $2::text)`, web.AppId, p); n != 5 {
+		t.Errorf("%d events", n)
+	}
+
+	before := w.rows("events")
+	for _, overlap := range []time.Duration{-1, 30*24*time.Hour + 1} {
+		_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap)})
+		refused(t, err, "INVALID_ARGUMENT", "overlap")
+	}
+	for _, method := range []projectsv1.OidcAuthMethodType{3, 4} {
+		made, err := w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{ProjectId: p, Name: method.String(), AuthMethodType: method})
+		if err != nil || made.ClientSecret != "" || w.rows("applications where id = $1 and secret_hash is null", made.AppId) != 1 {
+			t.Errorf("%v, %v", made, err)
+		}
+		_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: made.AppId})
+		refused(t, err, "APP_USES_NO_SECRET")
+		if fault.From(err).Code != fault.Precondition {
+			t.Error(err)
+		}
+	}
+	if w.rows("events") != before+2 {
+		t.Error("a refusal wrote an event")
+	}
+	live([]bool{true}, sixth)
+
+	// Another method forgets the secret; back again needs a new one.
+	for _, method := range []projectsv1.OidcAuthMethodType{2, 3, 2} {
+		live([]bool{true}, sixth)
+		if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId, AuthMethodType: method}); err != nil {
+			t.Fatal(err)
+		}
+		if method == 3 {
+			break
+		}
+	}
+	live([]bool{false}, sixth)
+	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId}); err != nil {
+		t.Fatal(err)
+	}
+	live([]bool{false}, sixth)
+	seventh := generate(time.Hour)
+	live([]bool{false, true}, sixth, seventh)
+
+	// Of many at once, each is told a secret, and two of those work.
+	secrets := make([]string, 10)
+	if n := race(t, len(secrets), func(i int) error {
+		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour)})
+		secrets[i] = r.GetClientSecret()
+		return err
+	}); n != len(secrets) {
+		t.Errorf("%d succeeded", n)
+	}
+	working := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !w.takes(web.AppId, s, at()) })
+	if len(working) != 2 || len(slices.Compact(slices.Sorted(slices.Values(secrets)))) != len(secrets) {
+		t.Errorf("%d of them work", len(working))
+	}
+}
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Secrets and keys are in the answers that show them, and nowhere else.
+func TestAppSecretsStayIn(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	log := &lines{}
+	g.Log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := &world{TB: t, ground: g, users: &users{}}
+	w.users.serve(t, g)
+	w.start()
+	p := w.project(w.inA, "Shop")
+	web := w.webApp(w.inA, p, "Web")
+	renewed, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: web.AppId})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What fails is logged, with the words of the database.
+	if _, err := w.service.DB.Exec(t.Context(), `alter table applications add constraint broken check (false) not valid`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId})
+	refused(t, err, "INTERNAL")
+	_, err = w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "API"})
+	refused(t, err, "INTERNAL")
+	private := fileOf(t, key.KeyDetails).Key
+	_, body, _ := strings.Cut(private, "\n")
+	for label, planted := range map[string]string{"first secret": web.ClientSecret, "second secret": renewed.ClientSecret, "private key": body[:60]} {
+		if strings.Contains(log.String(), planted) {
+			t.Errorf("the log has the %s", label)
+		}
+		for _, table := range []string{"applications", "application_keys", "events", "outbox"} {
+			if w.rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`, planted) > 0 {
+				t.Errorf("%s has the %s", table, label)
+			}
+		}
+	}
+	if text := log.String(); strings.Count(text, "broken") != 2 || regexp.MustCompile(`[a-zA-Z0-9]{64}`).MatchString(text) {
+		t.Errorf("the log says nothing of the failures, or a secret:\n%s", text)
+	}
+}
