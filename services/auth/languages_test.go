@@ -62,14 +62,14 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	g := testkit.Ground(t)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
 	h := open(t, g, public)
 
 	checkLanguage(t, h, "ja", "ja") // before text was ever there
 	checkLanguage(t, h, "th", "en")
 
 	x := &text{standard: "de", allowed: []string{"de", "fr"}}
-	stop := serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	stop := testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
 	later(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)

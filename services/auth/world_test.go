@@ -14,18 +14,14 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
-	"herald/shared/caller"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/rpc"
 	"herald/shared/testkit"
 )
 
@@ -184,24 +180,6 @@ func (x *text) ResolveLanguages(context.Context, *textv1.ResolveLanguagesRequest
 	return &textv1.ResolveLanguagesResponse{DefaultLanguage: x.standard, AllowedLanguages: x.allowed}, nil
 }
 
-// serve answers as a service until the test ends or stop is called.
-func serve(t *testing.T, g boot.Ground, name string, desc *grpc.ServiceDesc, implementation any) (stop func()) {
-	t.Helper()
-	address := g.Bus
-	address.User, address.Password = name, bus.Password(g.Keys, name)
-	nc, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer(name)})
-	if err := s.Register(desc, implementation); err != nil {
-		t.Fatal(err)
-	}
-	stop = sync.OnceFunc(func() { s.Drain(); nc.Close() })
-	t.Cleanup(stop)
-	return stop
-}
-
 // open runs the service alone and answers with its pages as a browser reaches them.
 func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	t.Helper()
@@ -223,8 +201,8 @@ func world(t *testing.T) (http.Handler, *users, *text) {
 	t.Helper()
 	g, u, x := testkit.Ground(t), &users{}, newText()
 	pages := open(t, g, public)
-	serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
-	serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
+	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
 	return pages, u, x
 }
 

@@ -13,13 +13,11 @@ import (
 
 	"herald/services/projects"
 	"herald/shared/boot"
-	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/permission"
-	"herald/shared/rpc"
 	"herald/shared/testkit"
 )
 
@@ -57,21 +55,6 @@ func (u *users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*
 	return &usersv1.ResolveUserResponse{OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN}, nil
 }
 
-func (u *users) serve(t testing.TB, g boot.Ground) {
-	t.Helper()
-	address := g.Bus
-	address.User, address.Password = "users", bus.Password(g.Keys, "users")
-	nc, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer("users")})
-	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Drain(); nc.Close() })
-}
-
 // world is a running service and those who call it.
 type world struct {
 	testing.TB
@@ -86,7 +69,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{TB: t, ground: testkit.Ground(t), users: &users{}}
-	w.users.serve(t, w.ground)
+	testkit.Serve(t, w.ground, "users", &usersv1.Users_ServiceDesc, w.users)
 	w.start()
 	return w
 }

@@ -15,6 +15,7 @@ import (
 
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
@@ -24,7 +25,7 @@ func TestAppSecrets(t *testing.T) {
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	w := &world{TB: t, ground: g, users: &users{}}
-	w.users.serve(t, g)
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
 	w.start()
 	at := func() string { return g.Now().Format(time.RFC3339Nano) }
 	p := w.project(w.inA, "Shop")
@@ -149,7 +150,7 @@ func TestAppSecretsStayIn(t *testing.T) {
 	log := &lines{}
 	g.Log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w := &world{TB: t, ground: g, users: &users{}}
-	w.users.serve(t, g)
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
 	w.start()
 	p := w.project(w.inA, "Shop")
 	web := w.webApp(w.inA, p, "Web")

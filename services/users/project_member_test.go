@@ -4,12 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"herald/shared/bus"
-	"herald/shared/caller"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/rpc"
+	"herald/shared/testkit"
 )
 
 // shop is a projects service that has one project.
@@ -27,28 +25,10 @@ func (s shop) ResolveProject(_ context.Context, r *projectsv1.ResolveProjectRequ
 	return &projectsv1.ResolveProjectResponse{}, nil
 }
 
-// serveProjects answers for the projects service on the real bus.
-func (w *world) serveProjects(s projectsv1.ProjectsServer) {
-	w.Helper()
-	address := w.ground.Bus
-	address.User, address.Password = "projects", bus.Password(w.ground.Keys, "projects")
-	nc, err := bus.Connect(w.Context(), address, w.ground.Log)
-	if err != nil {
-		w.Fatal(err)
-	}
-	server := rpc.NewServer(rpc.Config{
-		Conn: nc, Signer: caller.NewSigner(w.ground.Keys, w.ground.Now), Log: w.ground.Log, Metrics: w.ground.Metrics, Tracer: w.ground.Traces.Tracer("projects"),
-	})
-	if err := server.Register(&projectsv1.Projects_ServiceDesc, s); err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(func() { server.Drain(); nc.Close() })
-}
-
 func TestProjectMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.serveProjects(shop{orgID: w.orgID})
+	testkit.Serve(t, w.ground, "projects", &projectsv1.Projects_ServiceDesc, shop{orgID: w.orgID})
 	add := func(ctx context.Context, project, user string, roles ...string) error {
 		_, err := w.gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{ProjectId: project, UserId: user, Roles: roles})
 		return err

@@ -236,6 +236,15 @@ func (p Page) order(columns string) string {
 	return strings.ReplaceAll(columns, ",", direction+",") + direction
 }
 
+// Each turns the rows of a list into messages.
+func Each[T, M any](rows []T, message func(T) M) []M {
+	messages := make([]M, len(rows))
+	for i, row := range rows {
+		messages[i] = message(row)
+	}
+	return messages
+}
+
 // Details is the list's head as it is answered.
 func (l List[T]) Details() *heraldv1.ListDetails {
 	return &heraldv1.ListDetails{TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At)}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
 
 	"herald/shared/boot"
 	"herald/shared/bus"
@@ -187,4 +188,23 @@ func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
 	}
 	t.Cleanup(nc.Close)
 	return rpc.NewConn(nc, caller.NewSigner(g.Keys, g.Now), user)
+}
+
+// Serve answers on the real bus in the place of another service, until the test ends or
+// stop is called.
+func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDesc, implementation any) (stop func()) {
+	t.Helper()
+	address := g.Bus
+	address.User, address.Password = service, bus.Password(g.Keys, service)
+	nc, err := bus.Connect(t.Context(), address, g.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer(service)})
+	if err := s.Register(contract, implementation); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() { s.Drain(); nc.Close() })
+	t.Cleanup(stop)
+	return stop
 }

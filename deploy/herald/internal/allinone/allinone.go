@@ -18,6 +18,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"herald/deploy/herald/internal/durable"
 	"herald/deploy/herald/internal/inbox"
 	"herald/gateway"
 	"herald/services/users"
@@ -186,7 +187,7 @@ func (s *system) startNATS() error {
 // writeURL writes where and as whom a NATS user of this machine logs in.
 func (s *system) writeURL(user string) error {
 	u := url.URL{Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user, bus.Password(s.ground.Keys, user).Reveal())}
-	return writeSecret(s.file(user+".url"), u.String()+"\n")
+	return durable.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 
 // startInbox takes the mails unless the operator has a mail server.

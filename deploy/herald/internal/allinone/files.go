@@ -8,9 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"herald/deploy/herald/internal/durable"
 	"herald/shared/bus"
 	"herald/shared/secret"
 )
+
+// secretMode is of files that only their owner reads.
+const secretMode = 0o600
 
 // masterKey reads the master key, or makes one at the first start. Without it the
 // databases cannot be read: it is on the disk before anything depends on it.
@@ -21,7 +25,7 @@ func masterKey(given secret.Text, file string) (secret.Keys, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		text = []byte(secret.NewKeyText())
-		err = writeSecret(file, string(text))
+		err = durable.Replace(file, string(text), secretMode)
 	}
 	if err != nil {
 		return secret.Keys{}, fmt.Errorf("master key: %w", err)
@@ -54,25 +58,4 @@ func (c Config) Operator() (bus.Address, error) {
 	}
 	password, _ := u.User.Password()
 	return bus.Address{URL: "nats://" + u.Host, User: u.User.Username(), Password: secret.NewText(password)}, nil
-}
-
-// writeSecret puts a text into a file that only its owner reads: whole or not at
-// all, and on the disk.
-func writeSecret(file, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), file); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"herald/deploy/herald/internal/durable"
 	"herald/shared/bus"
 	"herald/shared/postgres"
 	"herald/shared/secret"
@@ -131,29 +132,12 @@ func refresh(file, text string) error {
 	return replace(file, text)
 }
 
-// replace puts a text into a file, whole or not at all, and on the disk: databases
-// whose master key is lost cannot be read.
+// replace writes a file that every container reads whose volume holds it.
 func replace(file, text string) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), file); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.Replace(file, text, 0o444)
 }
 
 // natsConfig is the authorization block of nats-server's configuration.

@@ -40,12 +40,3 @@ func (a Projects) pageOf(ctx context.Context, projectID string, q *heraldv1.List
 	_, err = a.Store.Project(ctx, orgID(ctx), projectID)
 	return p, err
 }
-
-// each turns the rows of a list into messages.
-func each[T, M any](rows []T, message func(T) M) []M {
-	messages := make([]M, len(rows))
-	for i, row := range rows {
-		messages[i] = message(row)
-	}
-	return messages
-}

@@ -67,7 +67,7 @@ func (a Projects) SearchApps(ctx context.Context, r *projectsv1.SearchAppsReques
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: each(list.Rows, application)}, nil
+	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: page.Each(list.Rows, application)}, nil
 }
 
 // UpdateApp renames an application.

@@ -135,7 +135,7 @@ func (a Projects) SearchProjectGrants(ctx context.Context, r *projectsv1.SearchP
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: each(list.Rows, projectGrant)}, nil
+	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: page.Each(list.Rows, projectGrant)}, nil
 }
 
 // SearchGrantedProjects lists the projects that other organizations granted to the one
@@ -158,7 +158,7 @@ func (a Projects) SearchGrantedProjects(ctx context.Context, r *projectsv1.Searc
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: each(list.Rows, grantedProject)}, nil
+	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: page.Each(list.Rows, grantedProject)}, nil
 }
 
 func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {

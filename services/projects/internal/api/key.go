@@ -91,7 +91,7 @@ func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeys
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchAppKeysResponse{Details: list.Details(), Result: each(list.Rows, appKey)}, nil
+	return &projectsv1.SearchAppKeysResponse{Details: list.Details(), Result: page.Each(list.Rows, appKey)}, nil
 }
 
 // RemoveAppKey ends an application's key.

@@ -123,7 +123,7 @@ func (a Projects) SearchProjects(ctx context.Context, r *projectsv1.SearchProjec
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: each(list.Rows, project)}, nil
+	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: page.Each(list.Rows, project)}, nil
 }
 
 // readable lists the projects that a caller may read by roles on the projects themselves.

@@ -23,7 +23,7 @@ func (a Projects) AddRoles(ctx context.Context, r *projectsv1.AddRolesRequest) (
 
 func (a Projects) addRoles(ctx context.Context, projectID string, roles []*projectsv1.NewRole) (*projectsv1.RoleResponse, error) {
 	added := &projectsv1.RoleAdded{}
-	all := each(roles, func(n *projectsv1.NewRole) domain.Role {
+	all := page.Each(roles, func(n *projectsv1.NewRole) domain.Role {
 		role := domain.Role{Key: n.Key}
 		role.Change(n.DisplayName, n.Group)
 		added.Keys = append(added.Keys, n.Key)
@@ -82,7 +82,7 @@ func (a Projects) SearchProjectRoles(ctx context.Context, r *projectsv1.SearchPr
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: each(list.Rows, role)}, nil
+	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: page.Each(list.Rows, role)}, nil
 }
 
 func role(r domain.Role) *projectsv1.ProjectRole {

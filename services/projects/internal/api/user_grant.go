@@ -126,7 +126,7 @@ func (a Projects) SearchUserGrants(ctx context.Context, r *projectsv1.SearchUser
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchUserGrantsResponse{Details: list.Details(), Result: each(list.Rows, userGrant)}, nil
+	return &projectsv1.SearchUserGrantsResponse{Details: list.Details(), Result: page.Each(list.Rows, userGrant)}, nil
 }
 
 func userGrant(g domain.UserGrant) *projectsv1.UserGrant {

@@ -162,7 +162,7 @@ func (u Users) searchMembers(ctx context.Context, search *page.Search, r *usersv
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: each(list.Rows, member)}, nil
+	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: page.Each(list.Rows, member)}, nil
 }
 
 func member(m store.NamedMember) *usersv1.Member {
@@ -185,7 +185,7 @@ func (Users) SearchIamMemberRoles(context.Context, *usersv1.SearchRolesRequest) 
 }
 
 func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
-	return &usersv1.SearchRolesResponse{Result: each(permission.Roles(scope), func(r permission.Role) *usersv1.Role {
+	return &usersv1.SearchRolesResponse{Result: page.Each(permission.Roles(scope), func(r permission.Role) *usersv1.Role {
 		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
 	})}
 }
@@ -222,7 +222,7 @@ func (u Users) memberships(ctx context.Context, userID, orgID string, p page.Pag
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: each(list.Rows, membership)}, nil
+	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: page.Each(list.Rows, membership)}, nil
 }
 
 func membership(m domain.Member) *usersv1.Membership {

@@ -119,18 +119,9 @@ func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*u
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: each(list.Rows, org)}, nil
+	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: page.Each(list.Rows, org)}, nil
 }
 
 func org(o domain.Org) *usersv1.Org {
 	return &usersv1.Org{Id: o.ID, Details: page.Details(o.Record, o.ID), State: usersv1.OrgState(o.State), Name: o.Name, PrimaryDomain: o.PrimaryDomain}
-}
-
-// each turns the rows of a list into messages.
-func each[T, M any](rows []T, message func(T) M) []M {
-	messages := make([]M, len(rows))
-	for i, row := range rows {
-		messages[i] = message(row)
-	}
-	return messages
 }

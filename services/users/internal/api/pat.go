@@ -85,7 +85,7 @@ func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *herald
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: each(list.Rows, token)}, nil
+	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: page.Each(list.Rows, token)}, nil
 }
 
 // RemovePersonalAccessToken ends a user's token.

@@ -77,7 +77,7 @@ func (u Users) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: each(list.Rows, user)}, nil
+	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: page.Each(list.Rows, user)}, nil
 }
 
 func filterUsers(search *page.Search, q *usersv1.UserFilter) {
