@@ -20,10 +20,7 @@ const MaxDepth = 32
 // ErrJSON answers for a body that is not JSON, or not of the shape asked for.
 var ErrJSON = fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not the JSON that this method reads")
 
-var (
-	lenient = protojson.UnmarshalOptions{DiscardUnknown: true} // after the walk
-	full    = protojson.MarshalOptions{EmitDefaultValues: true}
-)
+var lenient = protojson.UnmarshalOptions{DiscardUnknown: true} // after the walk
 
 // Decode reads a whole body into m; an empty one stands for {}. Names may be written
 // in camelCase or snake_case, unknown ones are ignored. Every error is a fault.
@@ -43,11 +40,6 @@ func Decode(body []byte, m proto.Message) error {
 	}
 	return nil
 }
-
-// Encode appends m as JSON to b: default values of scalars, enums and lists written,
-// unset messages left out. Its white space is protojson's, which varies from build
-// to build.
-func Encode(b []byte, m proto.Message) ([]byte, error) { return full.MarshalAppend(b, m) }
 
 // flaw is what is wrong with a value, and where. Whoever reads an outer value puts
 // its part in front of the path.

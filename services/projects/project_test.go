@@ -1,6 +1,8 @@
 package projects_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -13,6 +15,31 @@ import (
 	"herald/shared/testkit"
 )
 
+// Whoever may do anything with every project of the organization gets no role on each;
+// everybody else who creates one owns it.
+func TestProjectCreators(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, as := range []context.Context{w.inA, w.with("org-a", permission.Membership{Roles: []string{"IAM_OWNER"}}), w.as("org-a", "ORG_PROJECT_CREATOR")} {
+		made, err := w.CreateProject(as, &projectsv1.CreateProjectRequest{Name: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []*usersv1.MakeProjectOwnerRequest
+		owner := ""
+		if i == 2 {
+			owner = "user-org-a"
+			want = append(want, &usersv1.MakeProjectOwnerRequest{OrgId: "org-a", ProjectId: made.Id, UserId: owner})
+		}
+		if got := w.users.owners; !slices.EqualFunc(got, want, func(a, b *usersv1.MakeProjectOwnerRequest) bool { return proto.Equal(a, b) }) {
+			t.Errorf("users heard %v, want %v", got, want)
+		}
+		if w.rows("events where aggregate_id = $1 and coalesce(data->>'ownerId', '') = $2", made.Id, owner) != 1 {
+			t.Errorf("the event does not name %q", owner)
+		}
+	}
+}
+
 func TestProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -20,9 +47,6 @@ func TestProjects(t *testing.T) {
 	made, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: " Shop ", HasProjectCheck: true, PrivateLabelingSetting: labeling})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(w.users.owners) != 1 || !proto.Equal(w.users.owners[0], &usersv1.MakeProjectOwnerRequest{OrgId: "org-a", ProjectId: made.Id, UserId: "user-org-a"}) {
-		t.Errorf("users heard %v", w.users.owners)
 	}
 	got, err := w.GetProject(w.inA, &projectsv1.GetProjectRequest{ProjectId: made.Id})
 	if err != nil {

@@ -98,7 +98,7 @@ func TestProjectOwners(t *testing.T) {
 	_, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p0", UserId: "nobody"})
 	refused(t, err, "USER_NOT_FOUND")
 
-	p.happen("p2", id, &projectsv1.ProjectCreated{})
+	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
 	w.until("exists (select from members where project_id = 'p2')")
 	if owners("p2") != 1 {
 		t.Error("the event made another owner")
@@ -106,8 +106,8 @@ func TestProjectOwners(t *testing.T) {
 	if _, err := w.service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"); err != nil {
 		t.Fatal(err)
 	}
-	p.happen("p2", id, &projectsv1.ProjectCreated{}) // a repeat
-	p.happen("p2", "nobody", &projectsv1.ProjectCreated{})
+	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // a repeat
+	p.happen("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
 	if _, err := w.service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', 1, now(), now())", id, w.orgID); err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,11 @@
 package page
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -18,7 +15,6 @@ import (
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/history"
-	"herald/shared/postgres"
 )
 
 // DefaultLimit is the size of a page whose caller names none, and the largest one
@@ -65,11 +61,11 @@ type Search struct {
 	columns, from, order string
 	conditions           []string
 	args                 []any
-	// patterns tells that how much is found is the planner's guess, and a bad one for
-	// parts of texts.
-	patterns bool
-	// parts tells that the best plan depends on the text: one that may be anywhere.
-	parts bool
+	// texts tells that texts are searched for, which few rows have. Where they lie the
+	// planner can only guess, and badly.
+	texts bool
+	// plan is how a search for few is planned.
+	plan string
 }
 
 // Select begins a search. Order names the columns that sort the list, comma
@@ -99,20 +95,22 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 		column, value = c.Folded, Fold(value)
 	}
 	if method <= heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE {
+		s.texts = true
 		return s.Where(column+" = ?", value)
 	}
 	if value == "" { // a part of every text
 		return s
 	}
-	s.patterns = true
+	s.texts = true
 	pattern := "%" + wildcards.Replace(value)
 	switch method {
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+		s.plan = cmp.Or(s.plan, onePlan) // an index has those that begin alike side by side
 		return s.starting(column, value)
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
 		pattern += "%"
 	}
-	s.parts = true
+	s.plan = ownPlan
 	return s.Where(column+" like ?", pattern)
 }
 
@@ -157,83 +155,11 @@ func Fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
-// List is a page of rows and what is known about the whole.
-type List[T any] struct {
-	Rows      []T
-	Total     uint64
-	Processed uint64    // the service's last event at the time of the read
-	At        time.Time // and its time, or that of the first start
-}
-
-// Read runs a search. Rows, total and history are of one moment: whoever sees an
-// event's sequence in Processed sees its effect in Rows.
-func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
-	if s.patterns {
-		if list, all, err := readFew[T](ctx, db, s, p); all || err != nil {
-			return list, err
-		}
-	}
-	plan := ""
-	if s.patterns {
-		plan = ownPlan
-	}
-	return read(ctx, db, s, plan, func(b *pgx.Batch, list *List[T]) {
-		b.Queue("select count(*) from "+s.from+s.where(), s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&list.Total) })
-		n := len(s.args)
-		b.Queue(fmt.Sprintf("select %s from %s%s order by %s limit $%d offset $%d", s.columns, s.from, s.where(), p.order(s.order), n+1, n+2),
-			s.bounded(p)...).Query(func(rows pgx.Rows) (err error) {
-			list.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-			return err
-		})
-	})
-}
-
-// How queries are planned: each for its own arguments, as the plan for one text is none
-// for the next, or once for all, which spares most of the time of a short one.
-const (
-	ownPlan = "set local plan_cache_mode = force_custom_plan"
-	onePlan = "set local plan_cache_mode = force_generic_plan"
-)
-
-// read runs the queries of a list in one round trip and one transaction. Without a plan
-// Postgres chooses how to plan.
-func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, plan string, queue func(*pgx.Batch, *List[T])) (List[T], error) {
-	var list List[T]
-	var b pgx.Batch
-	b.Queue("begin isolation level repeatable read, read only")
-	if plan != "" {
-		b.Queue(plan)
-	}
-	queue(&b, &list)
-	b.Queue(`select coalesce(e.position, 0), coalesce(e.time, f.time) from first_start f
-		left join (select position, time from events order by position desc limit 1) e on true`).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&list.Processed, &list.At) })
-	b.Queue("commit") // without it, after an error, the pool closes the connection
-	if err := db.SendBatch(ctx, &b).Close(); err != nil {
-		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
-	}
-	return list, nil
-}
-
 func (s *Search) where() string {
 	if len(s.conditions) == 0 {
 		return ""
 	}
 	return " where " + strings.Join(s.conditions, " and ")
-}
-
-// bounded is the arguments of the conditions, and then those of a page.
-func (s *Search) bounded(p Page) []any {
-	return append(s.args[:len(s.args):len(s.args)], p.Limit, int64(p.Offset))
-}
-
-// order gives columns, comma separated, the page's direction.
-func (p Page) order(columns string) string {
-	direction := " desc"
-	if p.Asc {
-		direction = " asc"
-	}
-	return strings.ReplaceAll(columns, ",", direction+",") + direction
 }
 
 // Each turns the rows of a list into messages.

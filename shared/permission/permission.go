@@ -58,6 +58,21 @@ func AboveProjects(s Scope) (names []string) {
 	return names
 }
 
+// CoversProjects tells whether roles of a wider scope hold, on every project of an
+// organization, all that any role on it does.
+func CoversProjects(memberships []Membership, organizationID string) bool {
+	return slices.ContainsFunc(memberships, func(m Membership) bool {
+		above := AboveProjects(Organization)
+		switch {
+		case m.ProjectID != "" || m.OrganizationID != "" && m.OrganizationID != organizationID:
+			return false
+		case m.OrganizationID == "":
+			above = AboveProjects(Instance)
+		}
+		return slices.ContainsFunc(m.Roles, func(role string) bool { return slices.Contains(above, role) })
+	})
+}
+
 // IsRole tells whether a role of that name counts in the scope.
 func IsRole(scope Scope, name string) bool {
 	r, ok := find(name)

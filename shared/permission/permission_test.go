@@ -131,6 +131,28 @@ func TestAboveProjects(t *testing.T) {
 	}
 }
 
+func TestCoversProjects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		memberships []permission.Membership
+		want        bool
+	}{
+		{"nobody", nil, false},
+		{"owner of the instance", at("", "", "IAM_OWNER_VIEWER", "IAM_OWNER"), true},
+		{"owner of the organization", at("a", "", "ORG_PROJECT_CREATOR", "ORG_OWNER"), true},
+		{"owner of another", at("b", "", "ORG_OWNER"), false},
+		{"owner of a project", at("a", "p", "PROJECT_OWNER"), false},
+		{"creator", at("a", "", "ORG_PROJECT_CREATOR", "ORG_OWNER_VIEWER", "ORG_USER_MANAGER"), false},
+		{"a role of another scope", append(at("", "", "ORG_OWNER"), at("a", "", "IAM_OWNER")...), false},
+		{"the second of two", append(at("b", "", "ORG_OWNER"), at("a", "", "ORG_OWNER")...), true},
+	} {
+		if got := permission.CoversProjects(c.memberships, "a"); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 func TestReadConvention(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"read", "write", "delete", "create", "import"}

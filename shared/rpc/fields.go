@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -23,18 +24,25 @@ var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 // Validate trims the fields that ask for it and checks the field rules of the
 // contract. The fault names every faulty field by its JSON path.
 func Validate(m proto.Message) error {
-	trim(m.ProtoReflect())
-	err := protovalidate.Validate(m)
-	invalid, ok := errors.AsType[*protovalidate.ValidationError](err)
-	if !ok {
-		return err
-	}
 	f := fault.ErrInvalid
 	var said []string
-	for _, v := range invalid.Violations {
-		path := jsonPath(v.Proto.GetField())
-		f = f.On(path, v.Proto.GetMessage())
-		said = append(said, path+": "+v.Proto.GetMessage())
+	flaw := func(path, reason string) {
+		f = f.On(path, reason)
+		said = append(said, path+": "+reason)
+	}
+	for _, path := range trim(m.ProtoReflect()) {
+		flaw(path, "names no filter")
+	}
+	err := protovalidate.Validate(m)
+	if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
+		for _, v := range invalid.Violations {
+			flaw(jsonPath(v.Proto.GetField()), v.Proto.GetMessage())
+		}
+	} else if err != nil {
+		return err
+	}
+	if said == nil {
+		return nil
 	}
 	return f.Say("%s", strings.Join(said, "; "))
 }
@@ -51,22 +59,37 @@ func possibleIDs(m protoreflect.Message, fields []protoreflect.FieldDescriptor) 
 }
 
 // trim drops the white space around every populated field that has the option,
-// however deep.
-func trim(m protoreflect.Message) {
+// however deep. It answers with the paths of filters in which nothing is set.
+func trim(m protoreflect.Message) (empty []string) {
+	bare := true
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		bare = false
 		switch {
 		case f.Kind() == protoreflect.StringKind && !f.IsList() && trimmed(f):
 			m.Set(f, protoreflect.ValueOfString(strings.TrimSpace(v.String())))
 		case f.Kind() != protoreflect.MessageKind || f.IsMap():
 		case f.IsList():
 			for i := range v.List().Len() {
-				trim(v.List().Get(i).Message())
+				for _, path := range trim(v.List().Get(i).Message()) {
+					empty = append(empty, strings.TrimSuffix(fmt.Sprintf("%s[%d].%s", f.JSONName(), i, path), "."))
+				}
 			}
 		default:
-			trim(v.Message())
+			for _, path := range trim(v.Message()) {
+				empty = append(empty, strings.TrimSuffix(f.JSONName()+"."+path, "."))
+			}
 		}
 		return true
 	})
+	if bare && filters(m.Descriptor()) {
+		return []string{""}
+	}
+	return empty
+}
+
+func filters(m protoreflect.MessageDescriptor) bool {
+	on, _ := proto.GetExtension(m.Options(), heraldv1.E_Filter).(bool)
+	return on
 }
 
 func trimmed(f protoreflect.FieldDescriptor) bool {

@@ -33,6 +33,8 @@ const (
 	atOnce   = 128
 	waiting  = 1024
 	patience = 2 * time.Second
+	// staying is how many workers wait for the next request instead of ending.
+	staying  = 32
 	drainFor = 10 * time.Second
 )
 
@@ -52,13 +54,24 @@ type Server struct {
 	// present holds a token for each request that was let in, working for each that
 	// has its turn.
 	present, working chan struct{}
-	busy             sync.WaitGroup
-	subs             []*nats.Subscription
+	// free holds a token for each worker that waits for what comes next.
+	free    chan struct{}
+	next    chan request
+	stopped chan struct{}
+	busy    sync.WaitGroup
+	subs    []*nats.Subscription
+}
+
+// request is a message and the method that it is for.
+type request struct {
+	*nats.Msg
+	serve func(*nats.Msg)
 }
 
 // NewServer prepares a server, which answers nothing before Register.
 func NewServer(c Config) *Server {
-	s := &Server{Config: c, present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce)}
+	s := &Server{Config: c, present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce),
+		free: make(chan struct{}, staying), next: make(chan request), stopped: make(chan struct{})}
 	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds", "Time from taking a request to its answer, by method and outcome.", "method", "outcome")
 	return s
 }
@@ -80,7 +93,7 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	}
 	for _, m := range methods {
 		serve := s.serve(m, handlers[string(m.Name())], implementation)
-		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) { s.admit(msg, serve) })
+		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) { s.admit(request{msg, serve}) })
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
 		}
@@ -91,22 +104,49 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 
 // admit serves a request beside the others: a subscription delivers its messages one
 // at a time. A request whose turn does not come is told so, not left to wait.
-func (s *Server) admit(m *nats.Msg, serve func(*nats.Msg)) {
+func (s *Server) admit(r request) {
 	select {
 	case s.present <- struct{}{}:
 	default:
-		s.overloaded(m)
+		s.overloaded(r.Msg)
 		return
 	}
-	s.busy.Go(func() {
-		defer func() { <-s.present }()
-		if !s.turn() {
-			s.overloaded(m)
+	s.busy.Add(1)
+	select {
+	case s.next <- r:
+	default:
+		go s.work(r)
+	}
+}
+
+// work answers one request after the other: whoever stays keeps the stack that the
+// first one made grow.
+func (s *Server) work(r request) {
+	for {
+		s.answer(r)
+		select {
+		case s.free <- struct{}{}:
+		default:
 			return
 		}
-		defer func() { <-s.working }()
-		serve(m)
-	})
+		select {
+		case r = <-s.next:
+			<-s.free
+		case <-s.stopped:
+			return
+		}
+	}
+}
+
+func (s *Server) answer(r request) {
+	defer s.busy.Done()
+	defer func() { <-s.present }()
+	if !s.turn() {
+		s.overloaded(r.Msg)
+		return
+	}
+	defer func() { <-s.working }()
+	r.serve(r.Msg)
 }
 
 // turn waits for a request's turn; false when patience ends.
@@ -189,6 +229,7 @@ func (s *Server) called(next endpoint.Endpoint) endpoint.Endpoint {
 // Drain leaves the queue groups, then waits for the requests under way. Where NATS is
 // away there is nobody to leave; where it goes meanwhile, Drain gives up after 10 s.
 func (s *Server) Drain() {
+	defer close(s.stopped)
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
 		sub.SetClosedHandler(func(string) { closed <- struct{}{} })

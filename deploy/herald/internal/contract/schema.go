@@ -74,13 +74,11 @@ func (s *schemas) message(m protoreflect.MessageDescriptor, without []string) ob
 		}
 	}
 	schema := object{{"type", "object"}}
-	text := comment(m)
-	rules, _ := proto.GetExtension(m.Options(), validate.E_Message).(*validate.MessageRules)
-	for _, c := range rules.GetCel() {
-		text = sentences(text, "Refused otherwise: "+c.GetMessage()+".")
-	}
-	if text != "" {
+	if text := comment(m); text != "" {
 		schema = schema.with("description", text)
+	}
+	if filter, _ := proto.GetExtension(m.Options(), heraldv1.E_Filter).(bool); filter {
+		schema = schema.with("minProperties", 1)
 	}
 	if len(required) > 0 {
 		schema = schema.with("required", required)

@@ -20,24 +20,31 @@ import (
 // ownerLimit is how long the answer to a creation waits for the owner's role.
 const ownerLimit = 2 * time.Second
 
-// CreateProject creates a project that the caller owns.
+// CreateProject creates a project. The caller becomes its owner, unless a wider role
+// holds as much already: organizations' owners would collect a role for each project.
 func (a Projects) CreateProject(ctx context.Context, r *projectsv1.CreateProjectRequest) (*projectsv1.CreateProjectResponse, error) {
 	p := domain.Project{ID: id.New(), OrgID: orgID(ctx), State: domain.ProjectActive, Settings: settings(r)}
-	record, err := a.Store.CreateProject(ctx, p, &projectsv1.ProjectCreated{})
+	created := &projectsv1.ProjectCreated{}
+	if c := caller.From(ctx); !permission.CoversProjects(c.Memberships, p.OrgID) {
+		created.OwnerId = c.UserID
+	}
+	record, err := a.Store.CreateProject(ctx, p, created)
 	if err != nil {
 		return nil, err
 	}
-	a.makeOwner(ctx, p)
+	if created.OwnerId != "" {
+		a.makeOwner(ctx, p, created.OwnerId)
+	}
 	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: page.Details(record, p.OrgID)}, nil
 }
 
-// makeOwner gives the caller the owner's role before the answer, so that the next
-// request may use it. The project exists whatever comes of it: where users is away,
+// makeOwner gives the owner's role before the answer, so that the next request may use
+// it. The project exists whatever comes of it: where users is away,
 // users does the same when it reads the event.
-func (a Projects) makeOwner(ctx context.Context, p domain.Project) {
+func (a Projects) makeOwner(ctx context.Context, p domain.Project, userID string) {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()
-	_, err := a.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: p.OrgID, ProjectId: p.ID, UserId: caller.From(ctx).UserID})
+	_, err := a.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: p.OrgID, ProjectId: p.ID, UserId: userID})
 	if err != nil {
 		a.Log.WarnContext(ctx, "a project's owner comes with its event", "project", p.ID, "err", err)
 	}

@@ -28,8 +28,11 @@ func (u Users) Handlers() []event.Handler {
 
 // projectCreated does what the service projects asks for when it creates one, in case
 // it could not ask. Who is no user any more owns nothing.
-func (u Users) projectCreated(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectCreated) error {
-	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: d.Actor})
+func (u Users) projectCreated(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
+	if created.OwnerId == "" {
+		return nil
+	}
+	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId})
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
 	}

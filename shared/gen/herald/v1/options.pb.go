@@ -241,6 +241,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "herald/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         84002,
+		Name:          "herald.v1.filter",
+		Tag:           "varint,84002,opt,name=filter",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*bool)(nil),
 		Field:         84001,
@@ -268,6 +276,10 @@ var (
 	//
 	// optional herald.v1.Event event = 84001;
 	E_Event = &file_herald_v1_options_proto_extTypes[2]
+	// Makes the message an element of a search: one in which no field is set is refused.
+	//
+	// optional bool filter = 84002;
+	E_Filter = &file_herald_v1_options_proto_extTypes[3]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
@@ -275,7 +287,7 @@ var (
 	// White space around the value is dropped before the field's rules are checked.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[3]
+	E_Trim = &file_herald_v1_options_proto_extTypes[4]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
@@ -299,7 +311,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages:I\n" +
-	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:3\n" +
+	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
+	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trimB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
@@ -327,14 +340,15 @@ var file_herald_v1_options_proto_depIdxs = []int32{
 	3, // 0: herald.v1.access:extendee -> google.protobuf.MethodOptions
 	3, // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
 	4, // 2: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	5, // 3: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	0, // 4: herald.v1.access:type_name -> herald.v1.Access
-	1, // 5: herald.v1.pages:type_name -> herald.v1.Pages
-	2, // 6: herald.v1.event:type_name -> herald.v1.Event
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	4, // [4:7] is the sub-list for extension type_name
-	0, // [0:4] is the sub-list for extension extendee
+	4, // 3: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	5, // 4: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	0, // 5: herald.v1.access:type_name -> herald.v1.Access
+	1, // 6: herald.v1.pages:type_name -> herald.v1.Pages
+	2, // 7: herald.v1.event:type_name -> herald.v1.Event
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	5, // [5:8] is the sub-list for extension type_name
+	0, // [0:5] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -350,7 +364,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
-			NumExtensions: 4,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

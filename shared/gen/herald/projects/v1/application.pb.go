@@ -2500,13 +2500,12 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12A\n" +
-	"\aqueries\x18\x03 \x03(\v2\x1d.herald.projects.v1.AppFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe5\x01\n" +
+	"\aqueries\x18\x03 \x03(\v2\x1d.herald.projects.v1.AppFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\x96\x01\n" +
 	"\tAppFilter\x12?\n" +
 	"\n" +
 	"name_query\x18\x01 \x01(\v2 .herald.projects.v1.AppNameQueryR\tnameQuery\x12B\n" +
 	"\vstate_query\x18\x02 \x01(\v2!.herald.projects.v1.AppStateQueryR\n" +
-	"stateQuery:S\xbaHP\x1aN\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a-has(this.name_query) || has(this.state_query)\"j\n" +
+	"stateQuery:\x04\x90\x82)\x01\"j\n" +
 	"\fAppNameQuery\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"O\n" +

@@ -23,7 +23,9 @@ const (
 )
 
 type ProjectCreated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user who becomes PROJECT_OWNER: the creator, where no wider role covers it.
+	OwnerId       string `protobuf:"bytes,1,opt,name=owner_id,json=ownerId,proto3" json:"owner_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -56,6 +58,13 @@ func (x *ProjectCreated) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ProjectCreated.ProtoReflect.Descriptor instead.
 func (*ProjectCreated) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ProjectCreated) GetOwnerId() string {
+	if x != nil {
+		return x.OwnerId
+	}
+	return ""
 }
 
 type ProjectChanged struct {
@@ -1209,8 +1218,9 @@ var File_herald_projects_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto\"(\n" +
-	"\x0eProjectCreated:\x16\x8a\x82)\x12\n" +
+	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto\"C\n" +
+	"\x0eProjectCreated\x12\x19\n" +
+	"\bowner_id\x18\x01 \x01(\tR\aownerId:\x16\x8a\x82)\x12\n" +
 	"\aproject\x12\acreated\"B\n" +
 	"\x0eProjectChanged\x12\x18\n" +
 	"\achanged\x18\x01 \x03(\tR\achanged:\x16\x8a\x82)\x12\n" +

@@ -1040,7 +1040,7 @@ var File_herald_projects_v1_grant_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\n" +
-	"\x1eherald/projects/v1/grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a herald/projects/v1/project.proto\x1a\x14herald/v1/list.proto\x1a\x18herald/v1/resource.proto\"\x9f\x02\n" +
+	"\x1eherald/projects/v1/grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a herald/projects/v1/project.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x9f\x02\n" +
 	"\fProjectGrant\x12\x19\n" +
 	"\bgrant_id\x18\x01 \x01(\tR\agrantId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12$\n" +
@@ -1080,11 +1080,10 @@ const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12J\n" +
-	"\aqueries\x18\x03 \x03(\v2&.herald.projects.v1.ProjectGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\x91\x02\n" +
+	"\aqueries\x18\x03 \x03(\v2&.herald.projects.v1.ProjectGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xb8\x01\n" +
 	"\x12ProjectGrantFilter\x12K\n" +
 	"\x0erole_key_query\x18\x01 \x01(\v2%.herald.projects.v1.GrantRoleKeyQueryR\froleKeyQuery\x12O\n" +
-	"\x11granted_org_query\x18\x02 \x01(\v2#.herald.projects.v1.GrantedOrgQueryR\x0fgrantedOrgQuery:]\xbaHZ\x1aX\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a7has(this.role_key_query) || has(this.granted_org_query)\"8\n" +
+	"\x11granted_org_query\x18\x02 \x01(\v2#.herald.projects.v1.GrantedOrgQueryR\x0fgrantedOrgQuery:\x04\x90\x82)\x01\"8\n" +
 	"\x11GrantRoleKeyQuery\x12#\n" +
 	"\brole_key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\aroleKey\"A\n" +
 	"\x0fGrantedOrgQuery\x12.\n" +
@@ -1103,12 +1102,11 @@ const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\trole_keys\x18\a \x03(\tR\broleKeys\"\x98\x01\n" +
 	"\x1cSearchGrantedProjectsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12L\n" +
-	"\aqueries\x18\x02 \x03(\v2(.herald.projects.v1.GrantedProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xb1\x02\n" +
+	"\aqueries\x18\x02 \x03(\v2(.herald.projects.v1.GrantedProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xd1\x01\n" +
 	"\x14GrantedProjectFilter\x12C\n" +
 	"\n" +
 	"name_query\x18\x01 \x01(\v2$.herald.projects.v1.ProjectNameQueryR\tnameQuery\x12n\n" +
-	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:d\xbaHa\x1a_\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a>has(this.name_query) || has(this.project_resource_owner_query)\"\x8d\x01\n" +
+	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:\x04\x90\x82)\x01\"\x8d\x01\n" +
 	"\x1dSearchGrantedProjectsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12:\n" +
 	"\x06result\x18\x02 \x03(\v2\".herald.projects.v1.GrantedProjectR\x06result*z\n" +

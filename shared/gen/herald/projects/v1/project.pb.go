@@ -1144,12 +1144,11 @@ const file_herald_projects_v1_project_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8a\x01\n" +
 	"\x15SearchProjectsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12E\n" +
-	"\aqueries\x18\x02 \x03(\v2!.herald.projects.v1.ProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xaa\x02\n" +
+	"\aqueries\x18\x02 \x03(\v2!.herald.projects.v1.ProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xca\x01\n" +
 	"\rProjectFilter\x12C\n" +
 	"\n" +
 	"name_query\x18\x01 \x01(\v2$.herald.projects.v1.ProjectNameQueryR\tnameQuery\x12n\n" +
-	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:d\xbaHa\x1a_\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a>has(this.name_query) || has(this.project_resource_owner_query)\"n\n" +
+	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:\x04\x90\x82)\x01\"n\n" +
 	"\x10ProjectNameQuery\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"L\n" +

@@ -73,7 +73,8 @@ const (
 //
 // Projects, roles, grants and applications.
 type ProjectsClient interface {
-	// Creates a project; the caller becomes its PROJECT_OWNER.
+	// Creates a project; the caller becomes its PROJECT_OWNER, unless a role in the organization
+	// or the instance holds as much already.
 	CreateProject(ctx context.Context, in *CreateProjectRequest, opts ...grpc.CallOption) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(ctx context.Context, in *GetProjectRequest, opts ...grpc.CallOption) (*GetProjectResponse, error)
@@ -606,7 +607,8 @@ func (c *projectsClient) ResolveProject(ctx context.Context, in *ResolveProjectR
 //
 // Projects, roles, grants and applications.
 type ProjectsServer interface {
-	// Creates a project; the caller becomes its PROJECT_OWNER.
+	// Creates a project; the caller becomes its PROJECT_OWNER, unless a role in the organization
+	// or the instance holds as much already.
 	CreateProject(context.Context, *CreateProjectRequest) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(context.Context, *GetProjectRequest) (*GetProjectResponse, error)

@@ -746,12 +746,11 @@ const file_herald_projects_v1_role_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12B\n" +
-	"\aqueries\x18\x03 \x03(\v2\x1e.herald.projects.v1.RoleFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xfe\x01\n" +
+	"\aqueries\x18\x03 \x03(\v2\x1e.herald.projects.v1.RoleFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xa9\x01\n" +
 	"\n" +
 	"RoleFilter\x12=\n" +
 	"\tkey_query\x18\x01 \x01(\v2 .herald.projects.v1.RoleKeyQueryR\bkeyQuery\x12V\n" +
-	"\x12display_name_query\x18\x02 \x01(\v2(.herald.projects.v1.RoleDisplayNameQueryR\x10displayNameQuery:Y\xbaHV\x1aT\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a3has(this.key_query) || has(this.display_name_query)\"h\n" +
+	"\x12display_name_query\x18\x02 \x01(\v2(.herald.projects.v1.RoleDisplayNameQueryR\x10displayNameQuery:\x04\x90\x82)\x01\"h\n" +
 	"\fRoleKeyQuery\x12\x1a\n" +
 	"\x03key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x03key\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x81\x01\n" +

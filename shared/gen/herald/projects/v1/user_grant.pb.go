@@ -843,7 +843,7 @@ var File_herald_projects_v1_user_grant_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_user_grant_proto_rawDesc = "" +
 	"\n" +
-	"#herald/projects/v1/user_grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x18herald/v1/resource.proto\"\xf1\x01\n" +
+	"#herald/projects/v1/user_grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xf1\x01\n" +
 	"\tUserGrant\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x17\n" +
@@ -880,13 +880,12 @@ const file_herald_projects_v1_user_grant_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8e\x01\n" +
 	"\x17SearchUserGrantsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12G\n" +
-	"\aqueries\x18\x02 \x03(\v2#.herald.projects.v1.UserGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xfe\x03\n" +
+	"\aqueries\x18\x02 \x03(\v2#.herald.projects.v1.UserGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe4\x02\n" +
 	"\x0fUserGrantFilter\x12J\n" +
 	"\ruser_id_query\x18\x01 \x01(\v2&.herald.projects.v1.UserGrantUserQueryR\vuserIdQuery\x12S\n" +
 	"\x10project_id_query\x18\x02 \x01(\v2).herald.projects.v1.UserGrantProjectQueryR\x0eprojectIdQuery\x12\\\n" +
 	"\x16project_grant_id_query\x18\x03 \x01(\v2'.herald.projects.v1.UserGrantGrantQueryR\x13projectGrantIdQuery\x12L\n" +
-	"\x0erole_key_query\x18\x04 \x01(\v2&.herald.projects.v1.UserGrantRoleQueryR\froleKeyQuery:\x9d\x01\xbaH\x99\x01\x1a\x96\x01\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1auhas(this.user_id_query) || has(this.project_id_query) || has(this.project_grant_id_query) || has(this.role_key_query)\"7\n" +
+	"\x0erole_key_query\x18\x04 \x01(\v2&.herald.projects.v1.UserGrantRoleQueryR\froleKeyQuery:\x04\x90\x82)\x01\"7\n" +
 	"\x12UserGrantUserQuery\x12!\n" +
 	"\auser_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x06userId\"@\n" +
 	"\x15UserGrantProjectQuery\x12'\n" +

@@ -1125,7 +1125,7 @@ var File_herald_users_v1_member_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/member.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x18herald/v1/resource.proto\"\xab\x01\n" +
+	"\x1cherald/users/v1/member.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xab\x01\n" +
 	"\x06Member\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x14\n" +
@@ -1163,10 +1163,9 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x85\x01\n" +
 	"\x14SearchMembersRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12A\n" +
-	"\aqueries\x18\x02 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\x95\x01\n" +
+	"\aqueries\x18\x02 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\\\n" +
 	"\fMemberFilter\x12F\n" +
-	"\ruser_id_query\x18\x01 \x01(\v2\".herald.users.v1.MemberUserIdQueryR\vuserIdQuery:=\xbaH:\x1a8\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a\x17has(this.user_id_query)\"8\n" +
+	"\ruser_id_query\x18\x01 \x01(\v2\".herald.users.v1.MemberUserIdQueryR\vuserIdQuery:\x04\x90\x82)\x01\"8\n" +
 	"\x11MemberUserIdQuery\x12#\n" +
 	"\auser_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x06userId\"z\n" +

@@ -1010,14 +1010,13 @@ const file_herald_users_v1_org_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x7f\n" +
 	"\x11SearchOrgsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12>\n" +
-	"\aqueries\x18\x02 \x03(\v2\x1a.herald.users.v1.OrgFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xbd\x02\n" +
+	"\aqueries\x18\x02 \x03(\v2\x1a.herald.users.v1.OrgFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xd4\x01\n" +
 	"\tOrgFilter\x12<\n" +
 	"\n" +
 	"name_query\x18\x01 \x01(\v2\x1d.herald.users.v1.OrgNameQueryR\tnameQuery\x12B\n" +
 	"\fdomain_query\x18\x02 \x01(\v2\x1f.herald.users.v1.OrgDomainQueryR\vdomainQuery\x12?\n" +
 	"\vstate_query\x18\x03 \x01(\v2\x1e.herald.users.v1.OrgStateQueryR\n" +
-	"stateQuery:m\xbaHj\x1ah\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1aGhas(this.name_query) || has(this.domain_query) || has(this.state_query)\"j\n" +
+	"stateQuery:\x04\x90\x82)\x01\"j\n" +
 	"\fOrgNameQuery\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"p\n" +

@@ -2197,7 +2197,7 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\tis_unique\x18\x01 \x01(\bR\bisUnique\"\x81\x01\n" +
 	"\x12SearchUsersRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12?\n" +
-	"\aqueries\x18\x02 \x03(\v2\x1b.herald.users.v1.UserFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe1\x05\n" +
+	"\aqueries\x18\x02 \x03(\v2\x1b.herald.users.v1.UserFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xfd\x03\n" +
 	"\n" +
 	"UserFilter\x12F\n" +
 	"\x0fuser_name_query\x18\x01 \x01(\v2\x1e.herald.users.v1.UserNameQueryR\ruserNameQuery\x12I\n" +
@@ -2209,8 +2209,7 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\vstate_query\x18\x06 \x01(\v2\x1f.herald.users.v1.UserStateQueryR\n" +
 	"stateQuery\x12=\n" +
 	"\n" +
-	"type_query\x18\a \x01(\v2\x1e.herald.users.v1.UserTypeQueryR\ttypeQuery:\xe7\x01\xbaH\xe3\x01\x1a\xe0\x01\n" +
-	"\ffilter.empty\x12\x0fnames no filter\x1a\xbe\x01has(this.user_name_query) || has(this.first_name_query) || has(this.last_name_query) || has(this.display_name_query) || has(this.email_query) || has(this.state_query) || has(this.type_query)\"t\n" +
+	"type_query\x18\a \x01(\v2\x1e.herald.users.v1.UserTypeQueryR\ttypeQuery:\x04\x90\x82)\x01\"t\n" +
 	"\rUserNameQuery\x12%\n" +
 	"\tuser_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\buserName\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"w\n" +
