@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -25,19 +26,26 @@ type binding struct {
 	ids  []protoreflect.FieldDescriptor
 }
 
+// answers keeps buffers that have grown, as the size of an answer is not known before.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
 func (e *edge) serveREST(x *exchange, r *http.Request, b *binding) {
-	body, err := e.tryREST(x, r, b)
+	buffer := answers.Get().(*[]byte)
+	defer answers.Put(buffer)
+	body, err := e.tryREST(x, r, b, (*buffer)[:0])
 	if err != nil {
 		x.fail(r, err)
 		return
 	}
+	*buffer = body
 	x.Header().Set("Content-Type", "application/json")
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(http.StatusOK)
 	_, _ = x.Write(body) // the sender has gone
 }
 
-func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) ([]byte, error) {
+// tryREST appends the answer to out.
+func (e *edge) tryREST(x *exchange, r *http.Request, b *binding, out []byte) ([]byte, error) {
 	if err := e.admit(x, r, b.method); err != nil {
 		return nil, err
 	}
@@ -49,12 +57,12 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	out := b.out.New().Interface()
-	if err := proto.Unmarshal(answer.Data, out); err != nil {
+	m := b.out.New().Interface()
+	if err := proto.Unmarshal(answer.Data, m); err != nil {
 		return nil, err
 	}
 	copyHeaders(x.Header(), answer.Header)
-	return transcode.Encode(nil, out)
+	return transcode.Encode(out, m)
 }
 
 // read makes the request's message of the body or the query, and of the path, which

@@ -49,11 +49,11 @@ type jsonFrames struct {
 func (c jsonFrames) Name() string { return c.name }
 
 func (c jsonFrames) Marshal(v any) ([]byte, error) {
-	out := c.out.New().Interface()
-	if err := proto.Unmarshal(v.(*frame).data, out); err != nil {
+	out, data := c.out.New().Interface(), v.(*frame).data
+	if err := proto.Unmarshal(data, out); err != nil {
 		return nil, err
 	}
-	return transcode.Encode(nil, out)
+	return transcode.Encode(make([]byte, 0, 3*len(data)), out)
 }
 
 func (c jsonFrames) Unmarshal(b []byte, v any) error {

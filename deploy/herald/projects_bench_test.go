@@ -89,7 +89,7 @@ const names = `(array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i % 5] ||
 // fill makes the projects of these numbers, and their applications. The indexes of
 // parts of names are made again afterwards: row by row they would take most of the time.
 func (a *archive) fill(from, to int) {
-	rows, err := a.db.Query(a.Context(), `select indexdef from pg_indexes where indexname like 'projects_by_part%'`)
+	rows, err := a.db.Query(a.Context(), `select indexdef from pg_indexes where indexname ~ '^projects_by_(part|end)'`)
 	check(a.B, err)
 	indexes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	check(a.B, err)
@@ -99,6 +99,7 @@ func (a *archive) fill(from, to int) {
 	for _, sql := range append([]string{
 		"set statement_timeout = 0", "set maintenance_work_mem = '512MB'",
 		"drop index projects_by_part_of_name", "drop index projects_by_part_of_name_folded",
+		"drop index projects_by_end_of_name", "drop index projects_by_end_of_name_folded",
 		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
 			select 'p' || i, '%s', name, lower(name), 1, false, false, false, 0, 0, '2026-01-01Z'::timestamptz + i * interval '1 s', now()
@@ -146,7 +147,7 @@ func (q question) condition() string {
 	if folded {
 		column, text = "name_folded", strings.ToLower(text)
 	}
-	return fmt.Sprintf(map[string]string{"EQUALS": "%s = '%s'", "STARTS_WITH": "%s like '%s%%'", "CONTAINS": "%s like '%%%s%%'", "ENDS_WITH": "%s like '%%%s'"}[method], column, text)
+	return fmt.Sprintf(map[string]string{"EQUALS": "%s = '%s'", "STARTS_WITH": "%s like '%s%%'", "CONTAINS": "%s like '%%%s%%'", "ENDS_WITH": "reverse(%s) like reverse('%s') || '%%'"}[method], column, text)
 }
 
 // asked is a step that asks the gateway.

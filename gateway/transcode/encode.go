@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -16,18 +15,13 @@ import (
 // out, as protojson does. It expects what proto.Unmarshal has read, which bounds how deep
 // m is nested and refuses m without its required fields. On an error it answers nil.
 func Encode(b []byte, m proto.Message) ([]byte, error) {
-	w := writers.Get().(*writer)
-	defer writers.Put(w)
-	w.out, w.err = w.out[:0], nil
+	w := writer{out: b}
 	w.message(planOf(m.ProtoReflect().Descriptor()), m.ProtoReflect())
 	if w.err != nil {
 		return nil, w.err
 	}
-	return append(b, w.out...), nil
+	return w.out, nil
 }
-
-// writers keeps buffers that have grown, as the size of an answer is not known before.
-var writers = sync.Pool{New: func() any { return new(writer) }}
 
 // writer appends to out. What it wrote counts only if err stayed nil, which is the
 // first error.

@@ -5,8 +5,10 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -56,7 +58,7 @@ func Bounds(q *heraldv1.ListQuery, max int64) (Page, error) {
 	return p, nil
 }
 
-// Search is a list with its filters. Its rows have created_at and id to be ordered by.
+// Search is a list with its filters.
 type Search struct {
 	columns, from, order string
 	conditions           []string
@@ -68,8 +70,8 @@ type Search struct {
 	plan string
 }
 
-// Select begins a search. Order names the columns that sort the list, comma
-// separated, oldest first.
+// Select begins a search. The first of the columns is never null. Order names those that
+// sort the list, ", " between them, oldest first.
 func Select(columns, from, order string) *Search {
 	return &Search{columns: columns, from: from, order: order}
 }
@@ -102,27 +104,37 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 		return s
 	}
 	s.texts = true
-	pattern := "%" + wildcards.Replace(value)
 	switch method {
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
-		s.plan = cmp.Or(s.plan, onePlan) // an index has those that begin alike side by side
 		return s.starting(column, value)
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:
-		pattern += "%"
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
+		return s.starting("reverse("+column+")", reverse(value))
 	}
-	s.plan = ownPlan
-	return s.Where(column+" like ?", pattern)
+	s.plan = ownPlan // the best one depends on the text
+	return s.Where(column+" like ?", "%"+wildcards.Replace(value)+"%")
 }
 
 // starting finds the texts between a prefix and what comes after all that begin with it:
 // an index in the order of the signs' numbers (collate "C") finds them together, and the
 // planner cannot take one for parts of texts, which would be slower.
 func (s *Search) starting(column, prefix string) *Search {
+	s.plan = cmp.Or(s.plan, onePlan)
 	s.Where(column+" >= ?", prefix)
 	if end := after(prefix); end != "" {
 		s.Where(column+" < ?", end)
 	}
 	return s
+}
+
+// reverse is what Postgres's function of that name does. What is not UTF-8 stays as it
+// is, for Postgres to refuse.
+func reverse(s string) string {
+	if !utf8.ValidString(s) {
+		return s
+	}
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
 }
 
 // after is the least text after all those that begin with a prefix; empty for none.

@@ -37,7 +37,10 @@ var kit = testkit.New("users", texts)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-type text struct{ ID, Body string }
+type text struct {
+	ID, Body  string
+	CreatedAt time.Time
+}
 
 // world is a database with texts.
 type world struct {
@@ -67,7 +70,7 @@ func (w world) add(id, body string) {
 	w.exec(`insert into texts (id, body, body_folded) values ($1, $2, $3)`, id, body, page.Fold(body))
 }
 
-func search() *page.Search { return page.Select("id, body", "texts", "created_at, id") }
+func search() *page.Search { return page.Select("id, body, created_at", "texts", "created_at, id") }
 
 func (w world) read(s *page.Search, p page.Page) page.List[text] {
 	w.Helper()

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,8 +52,8 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 // few finds, counts and sorts up to few rows; of more it only tells that there are more.
 // Rows are only taken from `found` as long as somebody wants them.
 func (s *Search) few(p Page) string {
-	found := fmt.Sprintf("found as materialized (%s), few as materialized (select * from found limit %d), size as (select count(*) as n from few)", s.rows(), few+1)
-	return s.statement(p, found, "select * from few", fmt.Sprintf("size.n <= %d", few))
+	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " + strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
+	return s.statement(p, found, "select * from few", "size.n <= "+strconv.Itoa(few))
 }
 
 // many counts the rows, and walks through them in their order for the page.
@@ -60,37 +61,30 @@ func (s *Search) many(p Page) string {
 	return s.statement(p, "size as (select count(*) as n from "+s.from+s.where()+")", s.rows(), "true")
 }
 
-// head is what stands in front of the columns of rows: what is known about the whole,
-// whether there is a row, and by what it is sorted.
-func (s *Search) head() int { return 4 + len(s.sorted()) }
+func (s *Search) rows() string { return "select " + s.columns + " from " + s.from + s.where() }
+
+// head is the number of the columns in front of those of a row.
+const head = 3
 
 // statement reads a page of rows, and beside it their number, in size, and the service's
-// history: at least one row, which holds nothing else where the page is empty.
+// history: at least one row, whose own columns are null where the page is empty.
 func (s *Search) statement(p Page, size, rows, shown string) string {
-	order, n := s.direction(p), len(s.args)
-	return fmt.Sprintf(`with %s select size.n, coalesce((select position from events order by position desc limit 1), 0),
+	order, limit, offset := s.sorted(p), strconv.Itoa(len(s.args)+1), strconv.Itoa(len(s.args)+2)
+	return "with " + size + ` select size.n, coalesce((select position from events order by position desc limit 1), 0),
 		coalesce((select time from events order by position desc limit 1), (select time from first_start)), page.*
-		from size left join (%s order by %s limit $%d offset $%d) page on %s order by %s`,
-		size, rows, order, n+1, n+2, shown, order)
+		from size left join (` + rows + " order by " + order + " limit $" + limit + " offset $" + offset + ") page on " + shown + " order by " + order
 }
 
-func (s *Search) rows() string {
-	own := "true as is_found"
-	for i, column := range s.sorted() {
-		own += fmt.Sprintf(", %s as order_%d", column, i)
-	}
-	return fmt.Sprintf("select %s, %s from %s%s", own, s.columns, s.from, s.where())
-}
-
-func (s *Search) sorted() []string { return strings.Split(s.order, ", ") }
-
-func (s *Search) direction(p Page) string {
-	columns, direction := s.sorted(), " desc"
+// sorted gives the columns that sort the list the page's direction. They go by the names
+// that the result gives them.
+func (s *Search) sorted(p Page) string {
+	direction := " desc"
 	if p.Asc {
 		direction = " asc"
 	}
-	for i := range columns {
-		columns[i] = fmt.Sprintf("order_%d%s", i, direction)
+	columns := strings.Split(s.order, ", ")
+	for i, column := range columns {
+		columns[i] = column[strings.LastIndexByte(column, '.')+1:] + direction
 	}
 	return strings.Join(columns, ", ")
 }
@@ -102,7 +96,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page, sql, 
 		b.Queue("select set_config('plan_cache_mode', $1, true)", plan)
 	}
 	args := append(s.args[:len(s.args):len(s.args)], p.Limit, int64(p.Offset))
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return list.scan(rows, s.head()) })
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return list.scan(rows) })
 	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}
@@ -110,7 +104,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page, sql, 
 }
 
 // scan reads what a statement answers with.
-func (l *List[T]) scan(rows pgx.Rows, head int) error {
+func (l *List[T]) scan(rows pgx.Rows) error {
 	if err := rows.Err(); err != nil {
 		return err // there are no columns
 	}
@@ -123,11 +117,14 @@ func (l *List[T]) scan(rows pgx.Rows, head int) error {
 	none[0], none[1], none[2] = &l.Total, &l.Processed, &l.At
 	one := append(none[:head:head], columns.at...)
 	for rows.Next() {
-		if rows.RawValues()[3] == nil {
+		if rows.RawValues()[head] == nil {
 			return rows.Scan(none...)
 		}
 		if err := rows.Scan(one...); err != nil {
 			return err
+		}
+		if l.Rows == nil {
+			l.Rows = make([]T, 0, min(l.Total, DefaultLimit))
 		}
 		l.Rows = append(l.Rows, *row)
 		*row = *new(T)

@@ -98,8 +98,11 @@ type Answer struct {
 // Forward sends an encoded request and returns the encoded answer, for a sender
 // that carries messages without reading them.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, MaxDuration)
-	defer cancel()
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, MaxDuration)
+		defer cancel()
+	}
 	m := &nats.Msg{Subject: subject(procedure), Data: request, Header: nats.Header{}}
 	outgoing(ctx, m.Header)
 	if header := signed(ctx); header != "" {

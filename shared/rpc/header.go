@@ -91,7 +91,7 @@ func incoming(ctx context.Context, m *nats.Msg) context.Context {
 		left = MaxDuration
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
-	context.AfterFunc(ctx, cancel) // go-kit ends the parent context with the request
+	_ = cancel // go-kit ends the parent context with the request
 	return ctx
 }
 

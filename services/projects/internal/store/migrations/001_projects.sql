@@ -20,7 +20,7 @@ create table projects (
 ) with (fillfactor = 85);
 create index projects_by_creation on projects (org_id, created_at, id);
 create index projects_by_name_folded on projects (org_id, name_folded);
--- For texts inside and at the end of names. The organization is not in them: GIN would
+-- For texts inside names. The organization is not in them: GIN would
 -- read through all that it has instead of the few projects whose name has the text. The
 -- list of what is still to be written to an index is short, as every search reads it.
 create index projects_by_part_of_name on projects using gin (name gin_trgm_ops) with (gin_pending_list_limit = 256);
