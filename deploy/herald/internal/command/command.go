@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -33,6 +34,18 @@ func Main(more ...*cobra.Command) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "herald:", err)
 		os.Exit(exitCode(err))
+	}
+}
+
+// fewest is how many threads run Go code at once, also on smaller machines.
+const fewest = 4
+
+// runOnFour is for the process with NATS in it, which syncs a file for each event. Until
+// Go's runtime notices, such a thread waits with all that stands behind it: of two, with
+// half of the work. GOMAXPROCS decides otherwise.
+func runOnFour() {
+	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < fewest {
+		runtime.GOMAXPROCS(fewest)
 	}
 }
 
@@ -71,6 +84,7 @@ func Run() *cobra.Command {
 		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			runOnFour()
 			return allinone.Run(c.Context(), os.Environ(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
