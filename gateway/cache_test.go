@@ -12,6 +12,7 @@ import (
 
 	"herald/gateway/authn"
 	"herald/shared/bus"
+	"herald/shared/id"
 	"herald/shared/secret"
 )
 
@@ -72,7 +73,9 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 	}
 	w.revoke(one)
 	w.revoke(two)
-	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{"ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about}}}
+	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{
+		"ce-id": {id.New()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
+	}}
 	if err := w.conns[0].PublishMsg(m); err != nil {
 		t.Fatal(err)
 	}

@@ -26,26 +26,34 @@ type binding struct {
 	ids  []protoreflect.FieldDescriptor
 }
 
-// answers keeps buffers that have grown, as the size of an answer is not known before.
+// answers keeps buffers that have grown, as the size of an answer is not known before;
+// none above largest.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
+const largest = 1 << 20
+
 func (e *edge) serveREST(x *exchange, r *http.Request, b *binding) {
-	buffer := answers.Get().(*[]byte)
-	defer answers.Put(buffer)
-	body, err := e.tryREST(x, r, b, (*buffer)[:0])
+	answer, err := e.tryREST(x, r, b)
 	if err != nil {
 		x.fail(r, err)
 		return
 	}
-	*buffer = body
+	buffer := answers.Get().(*[]byte)
+	body, err := transcode.Encode((*buffer)[:0], answer)
+	if err != nil {
+		x.fail(r, err)
+		return
+	}
 	x.Header().Set("Content-Type", "application/json")
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(http.StatusOK)
 	_, _ = x.Write(body) // the sender has gone
+	if *buffer = body; cap(body) <= largest {
+		answers.Put(buffer)
+	}
 }
 
-// tryREST appends the answer to out.
-func (e *edge) tryREST(x *exchange, r *http.Request, b *binding, out []byte) ([]byte, error) {
+func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message, error) {
 	if err := e.admit(x, r, b.method); err != nil {
 		return nil, err
 	}
@@ -62,7 +70,7 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding, out []byte) ([]
 		return nil, err
 	}
 	copyHeaders(x.Header(), answer.Header)
-	return transcode.Encode(out, m)
+	return m, nil
 }
 
 // read makes the request's message of the body or the query, and of the path, which

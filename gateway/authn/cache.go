@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,10 @@ const (
 	// remembered is how many answers are kept. They are short-lived: when there are
 	// more, starting afresh costs one question each.
 	remembered = 10_000
+	// recalled is how many drops are told from their repeats: some more than there are
+	// changes in the time between a wake-up and the stream. A repeat that is not recalled
+	// costs a question, no more.
+	recalled = 256
 )
 
 type cache struct {
@@ -22,7 +27,13 @@ type cache struct {
 	passes map[key]Pass
 	// drops counts the drops: an answer to a question from before the last one is not kept.
 	drops uint64
+	// done are the last drops, in a ring; next is the place of the next.
+	done [recalled]drop
+	next int
 }
+
+// drop is what an event asks for: to forget a user, or everybody where the id is empty.
+type drop struct{ eventID, userID string }
 
 func newCache() *cache { return &cache{passes: map[key]Pass{}} }
 
@@ -76,13 +87,19 @@ func (c *cache) covers(userID string, m permission.Membership) (known bool) {
 	return known
 }
 
-// drop forgets a user, or everybody where the id is empty.
-func (c *cache) drop(userID string) {
+// drop forgets whom it is about, unless it was done a moment ago. News of an event comes
+// twice, and both only after its commit: whatever was asked once the first was heard has
+// its answer from after the change, and earlier ones are gone or are not kept.
+func (c *cache) drop(d drop) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if d.eventID != "" && slices.Contains(c.done[:], d) {
+		return
+	}
+	c.done[c.next], c.next = d, (c.next+1)%recalled
 	c.drops++
 	for k, p := range c.passes {
-		if userID == "" || p.caller.UserID == userID {
+		if d.userID == "" || p.caller.UserID == d.userID {
 			delete(c.passes, k)
 		}
 	}

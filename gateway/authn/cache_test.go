@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,10 +62,89 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	t.Parallel()
 	nc, c, now := connect(t), newCache(), time.Now()
 	asked := c.epoch()
-	c.drop("u2") // whoever it is about: the answer may have been given before it
+	c.drop(drop{"e1", "u2"}) // whoever it is about: the answer may have been given before it
 	c.keep(of("u1", now), asked)
 	if _, ok := c.find(key{}, now, nc); ok {
 		t.Error("kept")
+	}
+}
+
+// News of one event comes twice, in either order: the first drops what is known from
+// before it, the second leaves what was asked for in between.
+func TestNewsCountsOnce(t *testing.T) {
+	t.Parallel()
+	a := &Authenticator{known: newCache()}
+	known := func(userID string) bool {
+		_, ok := a.known.passes[key{organization: userID}]
+		return ok
+	}
+	keep := func(userID string, epoch uint64) {
+		a.known.keep(Pass{key: key{organization: userID}, caller: caller.Caller{UserID: userID}}, epoch)
+	}
+	news := func(eventID, kind, data string) {
+		a.hear(&nats.Msg{Header: nats.Header{"ce-id": {eventID}, "ce-type": {"herald.users." + kind + ".v1"}}, Data: []byte(data)})
+	}
+	const u1, u2 = `{"userId":"u1"}`, `{"userId":"u2"}`
+	keep("u1", a.known.epoch())
+	asked := a.known.epoch()
+	news("e1", "member.removed", u1)
+	if known("u1") {
+		t.Fatal("the first news dropped nothing")
+	}
+	keep("u1", asked)
+	if known("u1") {
+		t.Fatal("kept an answer to a question from before the news")
+	}
+	for _, c := range []struct {
+		name, eventID, kind, data string
+		one, two                  bool // who is known afterwards
+	}{
+		{"a repeat", "e1", "member.removed", u1, true, true},
+		{"another change of the user", "e2", "member.removed", u1, false, true},
+		{"its repeat", "e2", "member.removed", u1, true, true},
+		{"the first, after another", "e1", "member.removed", u1, true, true},
+		{"the same about another user", "e1", "member.removed", u2, true, false},
+		{"the same about everybody", "e1", "member.removed", `[]`, false, false},
+		{"a change of everybody", "e3", "org.deactivated", `{}`, false, false},
+		{"its repeat", "e3", "org.deactivated", `{}`, true, true},
+		{"without an id", "", "member.removed", u1, false, true},
+		{"without an id, again", "", "member.removed", u1, false, true},
+	} {
+		keep("u1", a.known.epoch())
+		keep("u2", a.known.epoch())
+		news(c.eventID, c.kind, c.data)
+		if known("u1") != c.one || known("u2") != c.two {
+			t.Errorf("%s: u1 %v, u2 %v", c.name, known("u1"), known("u2"))
+		}
+	}
+	for i := range recalled {
+		keep("u1", a.known.epoch())
+		news(fmt.Sprint("later ", i), "member.removed", u1)
+		if known("u1") {
+			t.Fatalf("the %d. of many was not heard", i)
+		}
+	}
+	keep("u1", a.known.epoch())
+	if news("e1", "member.removed", u1); known("u1") {
+		t.Error("recalled for ever")
+	}
+}
+
+// News that drops nobody, because of what was known, is heard again.
+func TestNewsThatDroppedNobodyIsNotRecalled(t *testing.T) {
+	t.Parallel()
+	a := &Authenticator{known: newCache()}
+	owner := caller.Caller{UserID: "u1", Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}}}
+	added := &nats.Msg{Header: nats.Header{"ce-id": {"e1"}, "ce-type": {"herald.users.member.added.v1"}, "ce-organization": {"o1"}},
+		Data: []byte(`{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`)}
+	a.known.keep(Pass{caller: owner}, a.known.epoch())
+	if a.hear(added); len(a.known.passes) != 1 {
+		t.Fatal("dropped for what it had already")
+	}
+	owner.Memberships = nil
+	a.known.keep(Pass{caller: owner}, a.known.epoch())
+	if a.hear(added); len(a.known.passes) != 0 {
+		t.Error("not heard")
 	}
 }
 

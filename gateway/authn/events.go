@@ -11,7 +11,7 @@ import (
 )
 
 // listen subscribes to the news of users, who alone knows roles, states and personal
-// access tokens.
+// access tokens. Whichever of the two comes first counts.
 func (a *Authenticator) listen() error {
 	for _, subject := range []string{"outbox.users", "events.users.>"} { // right after the commit, and for certain
 		if _, err := a.Conn.Subscribe(subject, func(m *nats.Msg) { a.hear(m) }); err != nil {
@@ -51,5 +51,5 @@ func (a *Authenticator) hear(m *nats.Msg) {
 			return // whoever owns an organization owns all its projects already
 		}
 	}
-	a.known.drop(payload.UserID)
+	a.known.drop(drop{m.Header.Get("ce-id"), payload.UserID})
 }

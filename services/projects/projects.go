@@ -4,7 +4,6 @@ package projects
 
 import (
 	"context"
-	"runtime"
 
 	"herald/services/projects/internal/api"
 	"herald/services/projects/internal/store"
@@ -13,6 +12,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
 	"herald/shared/secret"
+	"herald/shared/turn"
 )
 
 // Config is the service's settings.
@@ -33,6 +33,6 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
 		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
-		Pairs: secret.NewPairs(runtime.GOMAXPROCS(0), waitingPairs),
+		Pairs: secret.NewPairs(turn.Processors(), waitingPairs),
 	})
 }

@@ -30,7 +30,7 @@ func TestFirstStart(t *testing.T) {
 		}
 		return admin
 	}
-	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o600); err != nil { // killed before the commit
+	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o644); err != nil { // killed before the commit, and opened to all since
 		t.Fatal(err)
 	}
 	admin := start()

@@ -4,7 +4,6 @@ package users
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"herald/services/users/internal/api"
@@ -16,6 +15,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
+	"herald/shared/turn"
 )
 
 // Config is the service's settings.
@@ -42,7 +42,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		return Administrator{}, err
 	}
 	db := store.Store{Journal: s.Journal}
-	passwords := password.NewHasher(runtime.GOMAXPROCS(0), waitingHashes)
+	passwords := password.NewHasher(turn.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {
 		return Administrator{}, err

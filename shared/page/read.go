@@ -96,7 +96,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page, sql, 
 		b.Queue("select set_config('plan_cache_mode', $1, true)", plan)
 	}
 	args := append(s.args[:len(s.args):len(s.args)], p.Limit, int64(p.Offset))
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return list.scan(rows) })
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return list.scan(rows, p) })
 	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}
@@ -104,7 +104,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page, sql, 
 }
 
 // scan reads what a statement answers with.
-func (l *List[T]) scan(rows pgx.Rows) error {
+func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	if err := rows.Err(); err != nil {
 		return err // there are no columns
 	}
@@ -124,7 +124,7 @@ func (l *List[T]) scan(rows pgx.Rows) error {
 			return err
 		}
 		if l.Rows == nil {
-			l.Rows = make([]T, 0, min(l.Total, DefaultLimit))
+			l.Rows = make([]T, 0, min(l.Total, uint64(p.Limit)))
 		}
 		l.Rows = append(l.Rows, *row)
 		*row = *new(T)

@@ -61,15 +61,11 @@ func AboveProjects(s Scope) (names []string) {
 // CoversProjects tells whether roles of a wider scope hold, on every project of an
 // organization, all that any role on it does.
 func CoversProjects(memberships []Membership, organizationID string) bool {
+	above := map[string][]string{"": AboveProjects(Instance), organizationID: AboveProjects(Organization)}
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
-		above := AboveProjects(Organization)
-		switch {
-		case m.ProjectID != "" || m.OrganizationID != "" && m.OrganizationID != organizationID:
-			return false
-		case m.OrganizationID == "":
-			above = AboveProjects(Instance)
-		}
-		return slices.ContainsFunc(m.Roles, func(role string) bool { return slices.Contains(above, role) })
+		return m.ProjectID == "" && slices.ContainsFunc(m.Roles, func(role string) bool {
+			return slices.Contains(above[m.OrganizationID], role)
+		})
 	})
 }
 

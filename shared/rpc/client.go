@@ -98,7 +98,7 @@ type Answer struct {
 // Forward sends an encoded request and returns the encoded answer, for a sender
 // that carries messages without reading them.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
-	if _, limited := ctx.Deadline(); !limited {
+	if at, limited := ctx.Deadline(); !limited || time.Until(at) > MaxDuration {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, MaxDuration)
 		defer cancel()

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +90,7 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 
 func (m Method) check() error {
 	a := m.Access
-	set := 0
+	set, queries := 0, m.Input().Fields().ByName("queries")
 	for _, given := range []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0} {
 		if given {
 			set++
@@ -104,6 +105,8 @@ func (m Method) check() error {
 		return fmt.Errorf("no role holds the permission %q", a.Permission)
 	case a.Project != "" && m.Input().Fields().ByName(protoreflect.Name(a.Project)) == nil:
 		return fmt.Errorf("the request has no field %q", a.Project)
+	case queries != nil && !filters(queries.Message()):
+		return errors.New("an element of queries has the option herald.v1.filter")
 	case len(a.Internal) > 0 && len(m.Rules) > 0:
 		return fmt.Errorf("an internal method has no REST path")
 	case len(a.Forwarded) > 0 && a.Permission == "" && !a.Authenticated:

@@ -58,6 +58,7 @@ type Server struct {
 	free    chan struct{}
 	next    chan request
 	stopped chan struct{}
+	stop    func() // may be called twice
 	busy    sync.WaitGroup
 	subs    []*nats.Subscription
 }
@@ -72,6 +73,7 @@ type request struct {
 func NewServer(c Config) *Server {
 	s := &Server{Config: c, present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce),
 		free: make(chan struct{}, staying), next: make(chan request), stopped: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() { close(s.stopped) })
 	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds", "Time from taking a request to its answer, by method and outcome.", "method", "outcome")
 	return s
 }
@@ -119,8 +121,8 @@ func (s *Server) admit(r request) {
 	}
 }
 
-// work answers one request after the other: whoever stays keeps the stack that the
-// first one made grow.
+// work answers one request after the other: whoever stays need not grow a stack for
+// each.
 func (s *Server) work(r request) {
 	for {
 		s.answer(r)
@@ -229,7 +231,7 @@ func (s *Server) called(next endpoint.Endpoint) endpoint.Endpoint {
 // Drain leaves the queue groups, then waits for the requests under way. Where NATS is
 // away there is nobody to leave; where it goes meanwhile, Drain gives up after 10 s.
 func (s *Server) Drain() {
-	defer close(s.stopped)
+	defer s.stop()
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
 		sub.SetClosedHandler(func(string) { closed <- struct{}{} })

@@ -9,9 +9,9 @@ import (
 	"encoding/pem"
 	"fmt"
 	"strings"
-	"time"
 
 	"herald/shared/fault"
+	"herald/shared/turn"
 )
 
 // ErrPublicKey answers for a public key that nobody could authenticate with.
@@ -35,31 +35,22 @@ type Pair struct {
 
 // Pairs makes key pairs, a bounded number at a time: each takes a core for a while. It
 // is safe for concurrent use.
-type Pairs struct {
-	present chan struct{} // one element per call that works or waits
-	working chan struct{} // one per call that works
-}
+type Pairs struct{ turns *turn.Queue }
 
 // NewPairs makes a Pairs that works on so many pairs at once, at least 1, and lets so
 // many calls wait.
-func NewPairs(atOnce, waiting int) *Pairs {
-	return &Pairs{present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce)}
+func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{turn.NewQueue(atOnce, waiting)} }
+
+// Make makes a pair of 2048 bits. fault.ErrOverloaded where too many wait already, or
+// ctx ends first.
+func (p *Pairs) Make(ctx context.Context) (pair Pair, err error) {
+	if refused := p.turns.Do(ctx, func() { pair, err = newPair() }); refused != nil {
+		return Pair{}, refused
+	}
+	return pair, err
 }
 
-// Make makes a pair of 2048 bits. ErrOverloaded where too many wait already.
-func (p *Pairs) Make(ctx context.Context) (Pair, error) {
-	select {
-	case p.present <- struct{}{}:
-		defer func() { <-p.present }()
-	default:
-		return Pair{}, fault.ErrOverloaded.After(time.Second)
-	}
-	select {
-	case p.working <- struct{}{}:
-		defer func() { <-p.working }()
-	case <-ctx.Done():
-		return Pair{}, fault.ErrOverloaded.After(time.Second).Because(ctx.Err())
-	}
+func newPair() (Pair, error) {
 	key, err := rsa.GenerateKey(rand.Reader, pairBits)
 	if err != nil {
 		return Pair{}, fmt.Errorf("make a key pair: %w", err)

@@ -18,12 +18,12 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"herald/deploy/herald/internal/durable"
 	"herald/deploy/herald/internal/inbox"
 	"herald/gateway"
 	"herald/services/users"
 	"herald/shared/boot"
 	"herald/shared/bus"
+	"herald/shared/durable"
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"

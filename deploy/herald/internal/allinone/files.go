@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"herald/deploy/herald/internal/durable"
 	"herald/shared/bus"
+	"herald/shared/durable"
 	"herald/shared/secret"
 )
 

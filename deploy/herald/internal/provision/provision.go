@@ -17,8 +17,8 @@ import (
 	"strings"
 	"sync"
 
-	"herald/deploy/herald/internal/durable"
 	"herald/shared/bus"
+	"herald/shared/durable"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )

@@ -37,9 +37,6 @@ func (u Users) newPassword(ctx context.Context, typed, field string) (string, er
 		return "", refusal(err, field)
 	}
 	hash, err := u.Passwords.Hash(ctx, typed)
-	if errors.Is(err, password.ErrBusy) {
-		return "", fault.ErrOverloaded
-	}
 	return hash.Encoded(), err
 }
 

@@ -2,45 +2,37 @@ package password
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"golang.org/x/text/unicode/norm"
-)
 
-// ErrBusy says that all slots and all places in the queue are taken: try again
-// later.
-var ErrBusy = errors.New("password: too many passwords are being hashed")
+	"herald/shared/turn"
+)
 
 // Hasher is the only one to derive keys, a bounded number at a time. It is safe
 // for concurrent use.
 type Hasher struct {
-	slots       chan struct{} // one element per derivation that runs
-	admitted    chan struct{} // one per call that runs or waits
+	turns       *turn.Queue
 	derivations atomic.Int64
 }
 
-// NewHasher makes a Hasher that works on as many passwords at a time as there
-// are slots (one per core, at least 1), and lets as many calls wait as the
-// queue has places. A call beyond them gets ErrBusy.
-func NewHasher(slots, queue int) *Hasher {
-	return &Hasher{
-		slots:    make(chan struct{}, slots),
-		admitted: make(chan struct{}, slots+queue),
-	}
+// NewHasher makes a Hasher that works on so many passwords at a time (one per core, at
+// least 1), and lets so many calls wait. A call beyond them, or whose context ends
+// first, gets fault.ErrOverloaded.
+func NewHasher(atOnce, waiting int) *Hasher {
+	return &Hasher{turns: turn.NewQueue(atOnce, waiting)}
 }
 
 // Hash makes a new hash of the password in NFC: argon2id with m=19456 KiB, t=2,
 // p=1, a random salt of 16 bytes and a key of 32. The password is not checked
 // against the policy, but above 4 KiB it is TooLong. Otherwise the error is
-// ErrBusy or ctx's.
+// fault.ErrOverloaded.
 func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	if len(password) > maxBytes {
 		return Hash{}, TooLong
 	}
 	var made argon2Hash
-	err := h.run(ctx, func() {
+	err := h.turns.Do(ctx, func() {
 		h.derivations.Add(1)
 		made = newArgon2(norm.NFC.AppendString(nil, password))
 	})
@@ -65,7 +57,7 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 	}
 	composed := norm.NFC.String(password)
 	asTyped := false
-	err = h.run(ctx, func() {
+	err = h.turns.Do(ctx, func() {
 		ok = h.matches(kept, composed)
 		if !ok && composed != password {
 			ok = h.matches(kept, password)
@@ -86,24 +78,4 @@ func (h *Hasher) Derivations() int64 { return h.derivations.Load() }
 func (h *Hasher) matches(s scheme, password string) bool {
 	h.derivations.Add(1)
 	return s.matches([]byte(password))
-}
-
-// run does the work in a slot, after waiting for one if the queue has room.
-func (h *Hasher) run(ctx context.Context, work func()) error {
-	select {
-	case h.admitted <- struct{}{}:
-		defer func() { <-h.admitted }()
-	default:
-		return ErrBusy
-	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("password: waiting for a slot: %w", err)
-	}
-	work()
-	return nil
 }

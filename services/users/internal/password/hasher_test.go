@@ -1,15 +1,15 @@
 package password
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"golang.org/x/text/unicode/norm"
+
+	"herald/shared/fault"
 )
 
 func parse(t *testing.T, encoded string) Hash {
@@ -196,77 +196,31 @@ func TestCryptLimit(t *testing.T) {
 	}
 }
 
-func TestSlotsAndQueue(t *testing.T) {
+func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := NewHasher(2, 1)
-		release := make(chan struct{})
-		var running, finished atomic.Int32
-		work := func() {
-			running.Add(1)
-			<-release
-			running.Add(-1)
-			finished.Add(1)
-		}
-		var group sync.WaitGroup
-		for range 3 {
-			group.Go(func() {
-				if err := h.run(t.Context(), work); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if running.Load() != 2 {
-			t.Errorf("%d run in 2 slots", running.Load())
-		}
-		if _, err := h.Hash(t.Context(), ascii); !errors.Is(err, ErrBusy) {
-			t.Errorf("Hash with a full queue: %v", err)
-		}
-		if _, _, err := h.Verify(t.Context(), Hash{}, ascii); !errors.Is(err, ErrBusy) {
-			t.Errorf("Verify with a full queue: %v", err)
-		}
-		release <- struct{}{}
-		synctest.Wait()
-		if running.Load() != 2 || finished.Load() != 1 {
-			t.Errorf("%d run and %d have finished after one was released", running.Load(), finished.Load())
-		}
-		close(release)
-		group.Wait()
-		if _, err := h.Hash(t.Context(), ascii); err != nil || h.Derivations() != 1 {
-			t.Errorf("idle again: %v, %d derivations", err, h.Derivations())
-		}
-	})
-}
-
-func TestWaitingEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := NewHasher(1, 1)
+		h := NewHasher(1, 0)
 		release := make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
-			if err := h.run(t.Context(), func() { <-release }); err != nil {
+			if err := h.turns.Do(t.Context(), func() { <-release }); err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 3 { // each time the place in the queue is given back
-			ctx, cancel = context.WithCancel(t.Context())
-			group.Go(func() {
-				if _, err := h.Hash(ctx, ascii); !errors.Is(err, context.Canceled) {
-					t.Errorf("waiting: %v", err)
-				}
-			})
-			synctest.Wait()
-			cancel()
-			synctest.Wait()
+		if _, err := h.Hash(t.Context(), ascii); !errors.Is(err, fault.ErrOverloaded) {
+			t.Errorf("Hash: %v", err)
+		}
+		if _, _, err := h.Verify(t.Context(), Hash{}, ascii); !errors.Is(err, fault.ErrOverloaded) {
+			t.Errorf("Verify: %v", err)
 		}
 		close(release)
 		group.Wait()
-		if _, err := h.Hash(ctx, ascii); !errors.Is(err, context.Canceled) || h.Derivations() != 0 {
-			t.Errorf("already cancelled: %v, %d derivations", err, h.Derivations())
+		if h.Derivations() != 0 {
+			t.Errorf("%d derivations", h.Derivations())
+		}
+		if _, err := h.Hash(t.Context(), ascii); err != nil {
+			t.Errorf("idle again: %v", err)
 		}
 	})
 }

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/durable"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/secret"
@@ -54,8 +54,10 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 	if err != nil {
 		return Administrator{}, fmt.Errorf("first start: %w", err)
 	}
-	if err := write(unfinished(settings.TokenFile), token); err != nil {
-		return Administrator{}, err
+	if settings.TokenFile != "" { // on the disk before the account is
+		if err := durable.Replace(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
+			return Administrator{}, fmt.Errorf("administrator's token: %w", err)
+		}
 	}
 	instance, events := describe(settings, hash.Encoded(), token)
 	if err := s.CreateInstance(ctx, instance, events); errors.Is(err, store.ErrStarted) {
@@ -84,19 +86,6 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 
 func unfinished(file string) string { return file + ".new" }
 
-// write puts a token into a file that only its owner can read, and on the disk.
-func write(file string, token secret.Text) error {
-	if file == unfinished("") {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("administrator's token: %w", err)
-	}
-	_, err = f.WriteString(token.Reveal() + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
 // finish gives the token's file its name if its token is known, whoever wrote it; a
 // file of a start that was never committed is removed.
 func finish(ctx context.Context, s store.Store, file string) error {
@@ -117,12 +106,8 @@ func finish(ctx context.Context, s store.Store, file string) error {
 	if !known {
 		return os.Remove(unfinished(file))
 	}
-	if err := os.Rename(unfinished(file), file); err != nil {
+	if err := durable.Rename(unfinished(file), file); err != nil {
 		return fmt.Errorf("administrator's token: %w", err)
 	}
-	dir, err := os.Open(filepath.Dir(file))
-	if err != nil {
-		return fmt.Errorf("administrator's token: %w", err)
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }

@@ -80,8 +80,8 @@ type Holder struct {
 }
 
 // Holders reads a token by its hash: a row for each membership, no row for an
-// unknown token. An empty orgID asks for the holder's own organization. Whoever creates
-// projects for an organization owns thousands of them: where a role in the organization
+// unknown token. An empty orgID asks for the holder's own organization. Somebody
+// may own thousands of projects: where a role in the organization
 // or the instance gives all that roles on projects give, those are not even read.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
 	return postgres.All[Holder](ctx, s.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,

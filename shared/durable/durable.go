@@ -16,13 +16,22 @@ func Replace(file, text string, mode fs.FileMode) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = Rename(f.Name(), file)
 	}
-	if err := os.Rename(f.Name(), file); err != nil {
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may have its new name already
+	}
+	return err
+}
+
+// Rename gives a file that is on the disk another name in the same folder, which is on
+// the disk too when Rename returns.
+func Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(file))
+	dir, err := os.Open(filepath.Dir(to))
 	if err != nil {
 		return err
 	}

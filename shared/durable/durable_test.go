@@ -1,0 +1,85 @@
+package durable_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"herald/shared/durable"
+)
+
+// holds fails the test unless the folder has this one file, whole and of that mode.
+func holds(t *testing.T, file, text string, mode fs.FileMode) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != mode {
+		t.Fatalf("%v, %v", info, err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != text {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	for _, c := range []struct {
+		text string
+		mode fs.FileMode
+	}{
+		{"a longer text", 0o644},
+		{"a text", 0o600}, // none of the first one's length or mode stays
+		{"a text", 0o444}, // is replaced all the same
+		{"", 0o600},
+	} {
+		if err := durable.Replace(file, c.text, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, file, c.text, c.mode)
+	}
+}
+
+// What cannot be written leaves everything as it was.
+func TestReplaceFails(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "folder")
+	held := filepath.Join(folder, "held")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.Replace(held, "text", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{folder, filepath.Join(folder, "missing", "key")} {
+		if err := durable.Replace(file, "secret", 0o600); err == nil {
+			t.Errorf("%s was written", file)
+		}
+	}
+	holds(t, held, "text", 0o600)
+	if entries, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(entries) != 1 {
+		t.Errorf("something stays beside the folder: %v, %v", entries, err)
+	}
+}
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "key")
+	if err := durable.Rename(file+".new", file); err == nil {
+		t.Error("nothing was renamed")
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := durable.Replace(file+".new", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := durable.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, file, text, 0o600)
+	}
+}
