@@ -34,6 +34,7 @@ var (
 		"herald.text.v1.Text.ResolveMessageText":     {"notification"},
 		"herald.users.v1.Users.CheckCode":            {"auth"},
 		"herald.users.v1.Users.CompleteCode":         {"auth"},
+		"herald.users.v1.Users.ListAskedMails":       {"notification"},
 		"herald.users.v1.Users.MakeProjectOwner":     {"projects"},
 		"herald.users.v1.Users.PrepareMail":          {"notification"},
 		"herald.users.v1.Users.RequestCode":          {"auth"},

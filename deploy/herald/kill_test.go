@@ -3,8 +3,10 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -97,12 +99,17 @@ func (i *instance) imported() map[string]bool {
 
 // allMailed waits until every user's mail is sent, holds that each has one Message-ID,
 // and answers with the number of repeated deliveries. A mail that the relay never
-// answered twice is given up, and says so: those are counted too.
+// answered twice is given up, and says so: those are counted too. The relay is asked
+// first, since a list of mails brings what an event that was lost would not.
 func (i *instance) allMailed(ctx context.Context, server *smtpd.Server, ids map[string]bool) (repeats, uncertain int) {
 	i.t.Helper()
+	unsent := i.unsent(ctx, server, ids)
 	for id := range ids {
-		if i.mailed(ctx, id) == "NOTIFICATION_STATE_UNCERTAIN" {
+		switch {
+		case i.mailed(ctx, id) == "NOTIFICATION_STATE_UNCERTAIN":
 			uncertain++
+		case unsent[id]:
+			i.t.Errorf("the mail to %s was not sent before somebody looked for it", id)
 		}
 	}
 	mails, err := server.Wait(ctx, 0)
@@ -123,6 +130,24 @@ func (i *instance) allMailed(ctx context.Context, server *smtpd.Server, ids map[
 		i.t.Errorf("%d of %d users have a mail, %d are uncertain", len(messageIDs), len(ids), uncertain)
 	}
 	return repeats, uncertain
+}
+
+// unsent are the users to whom no mail has come within two minutes.
+func (i *instance) unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[string]bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	left := maps.Clone(ids)
+	for n := 1; len(left) > 0 && ctx.Err() == nil; {
+		mails, err := server.Wait(ctx, n)
+		if err != nil {
+			continue
+		}
+		for _, m := range mails {
+			delete(left, strings.TrimSuffix(m.To[0], "@example.com"))
+		}
+		n = len(mails) + 1
+	}
+	return left
 }
 
 // mailed waits until the one mail to a user has ended, and answers with its state.

@@ -160,7 +160,7 @@ const (
 )
 
 // With three replicas of each service and two gateways, what a 200 said is in every
-// later read and search, a role that was given can be used at once, and one that was
+// later read, list and search, a role that was given can be used at once, and one that was
 // taken, or a token, is refused within 100 ms. It measures times, so that it runs
 // beside no other test of the package.
 func TestThreeReplicas(t *testing.T) {
@@ -183,8 +183,25 @@ func TestThreeReplicas(t *testing.T) {
 	if hits.Load() != loops {
 		t.FailNow()
 	}
+	r.mails(t)
 	r.roles(t)
 	r.tokens(t)
+}
+
+// mails asks for a mail again and again: whichever replica answered with its id, and
+// whichever is asked for the list, it is there, also before its event has come.
+func (r *replicas) mails(t *testing.T) {
+	t.Helper()
+	user, _ := r.member("reader")
+	path := "/management/v1/users/" + user
+	for n := range 2 * rounds {
+		asked := r.admin(n, "", "POST", path+"/password/_reset", "{}").at("notificationId")
+		listed := r.admin(n/2, "", "GET", path+"/notifications", "")
+		result, _ := listed.at("result").([]any)
+		if asked == nil || !slices.ContainsFunc(result, func(m any) bool { return m.(map[string]any)["id"] == asked }) {
+			t.Fatalf("round %d: mail %v is not among %v", n, asked, listed.body)
+		}
+	}
 }
 
 // member makes a person with a token, and answers with both.

@@ -147,7 +147,7 @@ func TestNotifierDied(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{})
 			n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now()}
-			if err := w.store().Queue(t.Context(), n); err != nil {
+			if _, err := w.store().Queue(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
 			for _, rendered := range test.deaths {

@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/shared/boot"
+	"herald/shared/caller"
 	"herald/shared/event"
+	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
@@ -25,6 +27,8 @@ type people struct {
 	mu      sync.Mutex
 	// answer replaces the usual answer to a request for a mail; nil answers as usual.
 	answer func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)
+	// asked answers requests for what was asked for lately; nil knows of nothing.
+	asked func() ([]*usersv1.AskedMail, error)
 	// renew answers requests for new mails with their ids, me those for the caller.
 	renew func(ctx context.Context, kind, userID string) (string, error)
 	me    *usersv1.User
@@ -60,11 +64,24 @@ func (p *people) ask(userID string) string {
 func (p *people) happen(userID string, m proto.Message) string {
 	p.Helper()
 	eventID := id.New()
+	p.happenAs(eventID, userID, m)
+	return eventID
+}
+
+// happenAs is for an event whose id is known before it comes.
+func (p *people) happenAs(eventID, userID string, m proto.Message) {
+	p.Helper()
 	save := event.Save{AggregateID: userID, OrganizationID: "o1", EventID: eventID, SQL: "nothing as (select $9)", Args: []any{""}}
 	if _, err := p.service.Journal.Create(p.Context(), m, save); err != nil {
 		p.Fatal(err)
 	}
-	return eventID
+}
+
+// tells sets what users answers when it is asked for the mails to Ada.
+func (p *people) tells(mails ...*usersv1.AskedMail) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = func() ([]*usersv1.AskedMail, error) { return mails, nil }
 }
 
 func (p *people) answers(f func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)) {
@@ -83,6 +100,24 @@ func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (
 		return answer(r)
 	}
 	return person(r), nil
+}
+
+// ListAskedMails knows only Ada, who is of o1.
+func (p *people) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRequest) (*usersv1.ListAskedMailsResponse, error) {
+	if c := caller.From(ctx); c.Service != "notification" || c.UserID != "" {
+		p.Errorf("%+v asks for mails", c)
+	}
+	if r.OrgId != "o1" || r.UserId != "ada" {
+		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	}
+	p.mu.Lock()
+	asked := p.asked
+	p.mu.Unlock()
+	if asked == nil {
+		return &usersv1.ListAskedMailsResponse{}, nil
+	}
+	mails, err := asked()
+	return &usersv1.ListAskedMailsResponse{Result: mails}, err
 }
 
 // ResendInitialization asks for an init mail.

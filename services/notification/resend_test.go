@@ -10,7 +10,6 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/mail"
 	"herald/shared/caller"
-	"herald/shared/event"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -60,10 +59,7 @@ func TestResendAnew(t *testing.T) {
 			if n := w.settled(fresh); story(n) != "SENT: SENT" {
 				t.Errorf("%v", n)
 			}
-			save := event.Save{AggregateID: "ada", OrganizationID: "o1", EventID: fresh, SQL: "nothing as (select $9)", Args: []any{""}}
-			if _, err := w.people.service.Journal.Create(t.Context(), &usersv1.HumanEmailChanged{Mail: kind}, save); err != nil {
-				t.Fatal(err)
-			}
+			w.people.happenAs(fresh, "ada", &usersv1.HumanEmailChanged{Mail: kind})
 			w.settled(w.people.ask("ada"))
 			w.accepted(2)
 		})
@@ -133,7 +129,7 @@ func TestResendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
 	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: time.Now()}
-	if err := w.store().Queue(t.Context(), n); err != nil {
+	if _, err := w.store().Queue(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	var done atomic.Int64

@@ -21,9 +21,11 @@ type Aggregate struct {
 	ID             string
 }
 
+const columns = `position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`
+
 // SearchChanges lists what happened to an aggregate, in the order of the events.
 func SearchChanges(ctx context.Context, db *pgxpool.Pool, a Aggregate, p page.Page) (*heraldv1.SearchChangesResponse, error) {
-	list, err := page.Read[Event](ctx, db, page.Select(`position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`, "events", "position").
+	list, err := page.Read[Event](ctx, db, page.Select(columns, "events", "position").
 		Where("organization_id = ?", a.OrganizationID).Where("aggregate = any (?)", a.Names).Where("aggregate_id = ?", a.ID), p)
 	if err != nil {
 		return nil, err

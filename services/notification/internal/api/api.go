@@ -13,6 +13,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/page"
+	"herald/shared/rpc"
 )
 
 // Notifications implements the contract.
@@ -27,11 +28,14 @@ type Notifications struct {
 
 var _ notificationv1.NotificationsServer = Notifications{}
 
-// ListNotifications lists the mails to a user of the organization acted on. Who the
-// users are is not known here: for an unknown one the list is empty.
+// ListNotifications lists the mails to a user of the organization acted on, all those
+// among them that users has asked for so far.
 func (n Notifications) ListNotifications(ctx context.Context, r *notificationv1.ListNotificationsRequest) (*notificationv1.ListNotificationsResponse, error) {
 	p, err := page.Bounds(r.Query, n.MaxLimit)
 	if err != nil {
+		return nil, err
+	}
+	if err := n.catchUp(ctx, r.UserId); err != nil {
 		return nil, err
 	}
 	list, err := n.Store.List(ctx, caller.From(ctx).OrganizationID, r.UserId, p)
@@ -43,6 +47,30 @@ func (n Notifications) ListNotifications(ctx context.Context, r *notificationv1.
 		answer.Result = append(answer.Result, notification(row))
 	}
 	return answer, nil
+}
+
+// catchUp queues the mails to a user of the organization acted on that were asked for a
+// moment ago, and whose events may still be on their way: they will find them here. The
+// fault of users for one who is not there is the answer here too.
+func (n Notifications) catchUp(ctx context.Context, userID string) error {
+	orgID := caller.From(ctx).OrganizationID
+	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx), &usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
+	if err != nil || len(asked.Result) == 0 {
+		return err
+	}
+	var mails []domain.Notification
+	for _, m := range asked.Result {
+		mail := domain.Notification{ID: m.NotificationId, OrgID: orgID, UserID: userID, Kind: m.Kind, CreatedAt: m.Time.AsTime()}
+		if err := mail.BringsCode(); err != nil {
+			return err
+		}
+		mails = append(mails, mail)
+	}
+	added, err := n.Store.Queue(ctx, mails...)
+	if added > 0 {
+		n.Mails.Wake()
+	}
+	return err
 }
 
 func notification(n domain.Listed) *notificationv1.Notification {

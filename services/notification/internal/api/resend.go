@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -15,7 +17,7 @@ import (
 // ended. A new one is in the list when it is answered, before its event has come.
 func (n Notifications) ResendNotification(ctx context.Context, r *notificationv1.ResendNotificationRequest) (*notificationv1.ResendNotificationResponse, error) {
 	orgID := caller.From(ctx).OrganizationID
-	found, err := n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
+	found, err := n.hurry(ctx, r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -29,12 +31,29 @@ func (n Notifications) ResendNotification(ctx context.Context, r *notificationv1
 			return nil, err
 		}
 		found = domain.Notification{ID: id, OrgID: orgID, UserID: r.UserId, Kind: found.Kind, CreatedAt: n.Store.Now()}
-		if err := n.Store.Queue(ctx, found); err != nil {
+		if _, err := n.Store.Queue(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 	n.Mails.Wake()
 	return &notificationv1.ResendNotificationResponse{NotificationId: found.ID}, nil
+}
+
+// hurry makes a mail due at once that waits, also one whose event is still to come. Where
+// there is no such user there is no such mail.
+func (n Notifications) hurry(ctx context.Context, r *notificationv1.ResendNotificationRequest) (domain.Notification, error) {
+	orgID := caller.From(ctx).OrganizationID
+	found, err := n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
+	if !errors.Is(err, domain.ErrNotFound) {
+		return found, err
+	}
+	if err := n.catchUp(ctx, r.UserId); err != nil {
+		if fault.From(err).Code == fault.NotFound {
+			return found, domain.ErrNotFound
+		}
+		return found, err
+	}
+	return n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
 }
 
 // renew asks for a new mail and answers with its notification's id.

@@ -4,6 +4,7 @@ package domain
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"herald/shared/fault"
@@ -63,6 +64,15 @@ type Notification struct {
 	// Language and Recipient are known once the mail was prepared.
 	Language  string
 	Recipient string
+}
+
+// BringsCode fails for a mail of a kind that users cannot ask for.
+func (n Notification) BringsCode() error {
+	switch n.Kind {
+	case Init, VerifyEmail, PasswordReset:
+		return nil
+	}
+	return fmt.Errorf("there is no mail of kind %q", n.Kind)
 }
 
 // Attempt is one delivery to the mail server, or what kept the mail from getting there.

@@ -4,55 +4,24 @@ package intake
 
 import (
 	"context"
-	"fmt"
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
-	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mails"
 )
 
 // Handlers queue the mails with codes and wake a sender.
 func Handlers(db store.Store, wake func()) []event.Handler {
-	queue := func(ctx context.Context, d event.Delivery, kind string) error {
-		switch kind {
-		case "":
-			return nil
-		case domain.Init, domain.VerifyEmail, domain.PasswordReset:
-		default:
-			return fmt.Errorf("there is no mail of kind %q", kind)
+	return mails.Handlers(func(ctx context.Context, d event.Delivery, kind string) error {
+		n := domain.Notification{ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time}
+		if err := n.BringsCode(); err != nil {
+			return err
 		}
-		err := db.Queue(ctx, domain.Notification{ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time})
-		if err == nil {
-			wake()
+		if _, err := db.Queue(ctx, n); err != nil {
+			return err
 		}
-		return err
-	}
-	return []event.Handler{
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanCreated) error {
-			return queue(ctx, d, kind(e.InitMail))
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanImported) error {
-			return queue(ctx, d, kind(e.InitMail))
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanInitializationRequested) error {
-			return queue(ctx, d, kind(e.InitMail))
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanEmailChanged) error {
-			return queue(ctx, d, e.Mail)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanEmailVerificationRequested) error {
-			return queue(ctx, d, e.Mail)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.HumanPasswordResetRequested) error {
-			return queue(ctx, d, e.Mail)
-		}),
-	}
-}
-
-func kind(m usersv1.InitMail) string {
-	if m == usersv1.InitMail_INIT_MAIL_QUEUED {
-		return domain.Init
-	}
-	return ""
+		wake()
+		return nil
+	})
 }

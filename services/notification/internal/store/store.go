@@ -22,12 +22,19 @@ var Migrations embed.FS
 // Store is the service's database.
 type Store struct{ event.Journal }
 
-// Queue adds a notification, which is due at once; one that is known already stays as it is.
-func (s Store) Queue(ctx context.Context, n domain.Notification) error {
-	_, err := s.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
-		values ($1, $2, $3, $4, $5, $6, now()) on conflict (id) do nothing`,
-		n.ID, n.OrgID, n.UserID, n.Kind, domain.Queued, n.CreatedAt)
-	return postgres.Fault(err)
+// Queue adds notifications, which are due at once, and answers with how many are new: one
+// that is known already stays as it is. Whoever adds the same at the same time takes them
+// in the same order, and nobody waits for one who waits for them.
+func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int64, err error) {
+	var ids, orgs, users, kinds []string
+	var times []time.Time
+	for _, n := range all {
+		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users, n.UserID), append(kinds, n.Kind), append(times, n.CreatedAt)
+	}
+	tag, err := s.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
+		select n.*, $6, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) n (id, org_id, user_id, kind, created_at)
+		order by n.id on conflict (id) do nothing`, ids, orgs, users, kinds, times, domain.Queued)
+	return tag.RowsAffected(), postgres.Fault(err)
 }
 
 // Begin adds a notification that is claimed from its beginning, for the time of a lease.

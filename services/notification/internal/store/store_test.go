@@ -42,7 +42,7 @@ func newWorld(t testing.TB) world {
 
 func (w world) queue(id string) {
 	w.Helper()
-	if err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: domain.Init, CreatedAt: made}); err != nil {
+	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: domain.Init, CreatedAt: made}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -1301,6 +1301,167 @@ func (x *PrepareMailResponse) GetPasswordSet() bool {
 	return false
 }
 
+// Asked by the notifier before it lists the mails to a user.
+type ListAskedMailsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	OrgId         string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAskedMailsRequest) Reset() {
+	*x = ListAskedMailsRequest{}
+	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAskedMailsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAskedMailsRequest) ProtoMessage() {}
+
+func (x *ListAskedMailsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAskedMailsRequest.ProtoReflect.Descriptor instead.
+func (*ListAskedMailsRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListAskedMailsRequest) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
+	}
+	return ""
+}
+
+func (x *ListAskedMailsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type ListAskedMailsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Newest first.
+	Result        []*AskedMail `protobuf:"bytes,1,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAskedMailsResponse) Reset() {
+	*x = ListAskedMailsResponse{}
+	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAskedMailsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAskedMailsResponse) ProtoMessage() {}
+
+func (x *ListAskedMailsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAskedMailsResponse.ProtoReflect.Descriptor instead.
+func (*ListAskedMailsResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListAskedMailsResponse) GetResult() []*AskedMail {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// A mail that an event asked for.
+type AskedMail struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event's id.
+	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
+	// init, verifyemail or passwordreset.
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AskedMail) Reset() {
+	*x = AskedMail{}
+	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AskedMail) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AskedMail) ProtoMessage() {}
+
+func (x *AskedMail) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AskedMail.ProtoReflect.Descriptor instead.
+func (*AskedMail) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *AskedMail) GetNotificationId() string {
+	if x != nil {
+		return x.NotificationId
+	}
+	return ""
+}
+
+func (x *AskedMail) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *AskedMail) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 var File_herald_users_v1_mail_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_mail_proto_rawDesc = "" +
@@ -1387,7 +1548,16 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\rcreation_date\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\fcreationDate\x12;\n" +
 	"\vchange_date\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"changeDate\x12!\n" +
-	"\fpassword_set\x18\x11 \x01(\bR\vpasswordSetB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\fpassword_set\x18\x11 \x01(\bR\vpasswordSet\"G\n" +
+	"\x15ListAskedMailsRequest\x12\x15\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"L\n" +
+	"\x16ListAskedMailsResponse\x122\n" +
+	"\x06result\x18\x01 \x03(\v2\x1a.herald.users.v1.AskedMailR\x06result\"x\n" +
+	"\tAskedMail\x12'\n" +
+	"\x0fnotification_id\x18\x01 \x01(\tR\x0enotificationId\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_mail_proto_rawDescOnce sync.Once
@@ -1401,7 +1571,7 @@ func file_herald_users_v1_mail_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_mail_proto_rawDescData
 }
 
-var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_herald_users_v1_mail_proto_goTypes = []any{
 	(*ResendInitializationRequest)(nil),      // 0: herald.users.v1.ResendInitializationRequest
 	(*ResendInitializationResponse)(nil),     // 1: herald.users.v1.ResendInitializationResponse
@@ -1426,25 +1596,30 @@ var file_herald_users_v1_mail_proto_goTypes = []any{
 	(*RequestCodeResponse)(nil),              // 20: herald.users.v1.RequestCodeResponse
 	(*PrepareMailRequest)(nil),               // 21: herald.users.v1.PrepareMailRequest
 	(*PrepareMailResponse)(nil),              // 22: herald.users.v1.PrepareMailResponse
-	(*v1.ObjectDetails)(nil),                 // 23: herald.v1.ObjectDetails
-	(*timestamppb.Timestamp)(nil),            // 24: google.protobuf.Timestamp
+	(*ListAskedMailsRequest)(nil),            // 23: herald.users.v1.ListAskedMailsRequest
+	(*ListAskedMailsResponse)(nil),           // 24: herald.users.v1.ListAskedMailsResponse
+	(*AskedMail)(nil),                        // 25: herald.users.v1.AskedMail
+	(*v1.ObjectDetails)(nil),                 // 26: herald.v1.ObjectDetails
+	(*timestamppb.Timestamp)(nil),            // 27: google.protobuf.Timestamp
 }
 var file_herald_users_v1_mail_proto_depIdxs = []int32{
-	23, // 0: herald.users.v1.ResendInitializationResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 1: herald.users.v1.UpdateEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 2: herald.users.v1.ResendEmailVerificationResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 3: herald.users.v1.UpdateMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 4: herald.users.v1.VerifyMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 5: herald.users.v1.SetPasswordResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 6: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
-	24, // 7: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
-	24, // 8: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
-	24, // 9: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	26, // 0: herald.users.v1.ResendInitializationResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 1: herald.users.v1.UpdateEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 2: herald.users.v1.ResendEmailVerificationResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 3: herald.users.v1.UpdateMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 4: herald.users.v1.VerifyMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 5: herald.users.v1.SetPasswordResponse.details:type_name -> herald.v1.ObjectDetails
+	26, // 6: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 7: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
+	27, // 8: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
+	27, // 9: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
+	25, // 10: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
+	27, // 11: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_mail_proto_init() }
@@ -1458,7 +1633,7 @@ func file_herald_users_v1_mail_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_mail_proto_rawDesc), len(file_herald_users_v1_mail_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xeeE\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe5F\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -129,7 +129,8 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xb7\x01\n" +
 	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
-	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
+	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
+	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
 	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12g\n" +
 	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
@@ -189,49 +190,51 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 41: herald.users.v1.RemoveMyPersonalAccessTokenRequest
 	(*ResolveTokenRequest)(nil),                 // 42: herald.users.v1.ResolveTokenRequest
 	(*PrepareMailRequest)(nil),                  // 43: herald.users.v1.PrepareMailRequest
-	(*CheckCodeRequest)(nil),                    // 44: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 45: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 46: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 47: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 48: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 49: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 50: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 51: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 52: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 53: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 54: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 55: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 56: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 57: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 58: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 59: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 60: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 61: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 62: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 63: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 64: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 65: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 66: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 67: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 68: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 69: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 70: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 71: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 72: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 73: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 74: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 75: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 76: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 77: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 78: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 79: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 80: herald.users.v1.PrepareMailResponse
-	(*CheckCodeResponse)(nil),                   // 81: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 82: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 83: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 84: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 85: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 86: herald.users.v1.MakeProjectOwnerResponse
+	(*ListAskedMailsRequest)(nil),               // 44: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 45: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 46: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 47: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 48: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 49: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 50: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 51: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 52: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 53: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 54: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 55: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 56: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 57: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 58: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 59: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 60: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 61: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 62: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 63: herald.users.v1.CreateHumanUserResponse
+	(*GetUserResponse)(nil),                     // 64: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 65: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 66: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 67: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 68: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 69: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 70: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 71: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 72: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 73: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 74: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 75: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 76: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 77: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 78: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 79: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 80: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 81: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 82: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 83: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 84: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 85: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 86: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 87: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 88: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -284,70 +287,72 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	41, // 47: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
 	42, // 48: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
 	43, // 49: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	44, // 50: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	45, // 51: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	46, // 52: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	47, // 53: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	48, // 54: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	49, // 55: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	50, // 56: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	51, // 57: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	52, // 58: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	53, // 59: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	54, // 60: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	55, // 61: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	56, // 62: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	57, // 63: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	57, // 64: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	57, // 65: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	58, // 66: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	59, // 67: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	59, // 68: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	57, // 69: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	57, // 70: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	57, // 71: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	58, // 72: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	57, // 73: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	57, // 74: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	57, // 75: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	58, // 76: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	59, // 77: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	60, // 78: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	60, // 79: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	61, // 80: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	62, // 81: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	63, // 82: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	64, // 83: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	65, // 84: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	66, // 85: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	66, // 86: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	66, // 87: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	67, // 88: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	68, // 89: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	69, // 90: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	70, // 91: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	71, // 92: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	72, // 93: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	73, // 94: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	70, // 95: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	74, // 96: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	75, // 97: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	76, // 98: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	77, // 99: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	78, // 100: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	75, // 101: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	76, // 102: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	78, // 103: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	79, // 104: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	80, // 105: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	81, // 106: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	82, // 107: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	83, // 108: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	84, // 109: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	85, // 110: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	86, // 111: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	56, // [56:112] is the sub-list for method output_type
-	0,  // [0:56] is the sub-list for method input_type
+	44, // 50: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	45, // 51: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	46, // 52: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	47, // 53: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	48, // 54: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	49, // 55: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	50, // 56: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	51, // 57: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	52, // 58: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	53, // 59: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	54, // 60: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	55, // 61: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	56, // 62: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	57, // 63: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	58, // 64: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	58, // 65: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	58, // 66: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	59, // 67: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	60, // 68: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	60, // 69: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	58, // 70: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	58, // 71: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	58, // 72: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	59, // 73: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	58, // 74: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	58, // 75: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	58, // 76: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	59, // 77: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	60, // 78: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	61, // 79: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	61, // 80: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	62, // 81: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	63, // 82: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	64, // 83: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	65, // 84: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	66, // 85: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	67, // 86: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	67, // 87: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	67, // 88: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	68, // 89: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	69, // 90: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	70, // 91: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	71, // 92: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	72, // 93: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	73, // 94: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	74, // 95: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	71, // 96: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	75, // 97: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	76, // 98: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	77, // 99: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	78, // 100: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	79, // 101: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	76, // 102: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	77, // 103: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	79, // 104: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	80, // 105: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	81, // 106: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	82, // 107: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	83, // 108: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	84, // 109: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	85, // 110: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	86, // 111: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	87, // 112: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	88, // 113: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	57, // [57:114] is the sub-list for method output_type
+	0,  // [0:57] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

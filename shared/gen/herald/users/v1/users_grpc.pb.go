@@ -72,6 +72,7 @@ const (
 	Users_RemoveMyPersonalAccessToken_FullMethodName  = "/herald.users.v1.Users/RemoveMyPersonalAccessToken"
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
+	Users_ListAskedMails_FullMethodName               = "/herald.users.v1.Users/ListAskedMails"
 	Users_CheckCode_FullMethodName                    = "/herald.users.v1.Users/CheckCode"
 	Users_CompleteCode_FullMethodName                 = "/herald.users.v1.Users/CompleteCode"
 	Users_RequestCode_FullMethodName                  = "/herald.users.v1.Users/RequestCode"
@@ -186,6 +187,8 @@ type UsersClient interface {
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 	// Answers with what a mail says; hands out the code at the moment of sending.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
+	// Lists the mails to a user of an organization that were asked for in the last minutes.
+	ListAskedMails(ctx context.Context, in *ListAskedMailsRequest, opts ...grpc.CallOption) (*ListAskedMailsResponse, error)
 	// Tells whether a mailed code has expired.
 	CheckCode(ctx context.Context, in *CheckCodeRequest, opts ...grpc.CallOption) (*CheckCodeResponse, error)
 	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
@@ -708,6 +711,16 @@ func (c *usersClient) PrepareMail(ctx context.Context, in *PrepareMailRequest, o
 	return out, nil
 }
 
+func (c *usersClient) ListAskedMails(ctx context.Context, in *ListAskedMailsRequest, opts ...grpc.CallOption) (*ListAskedMailsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAskedMailsResponse)
+	err := c.cc.Invoke(ctx, Users_ListAskedMails_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) CheckCode(ctx context.Context, in *CheckCodeRequest, opts ...grpc.CallOption) (*CheckCodeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckCodeResponse)
@@ -874,6 +887,8 @@ type UsersServer interface {
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
 	// Answers with what a mail says; hands out the code at the moment of sending.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
+	// Lists the mails to a user of an organization that were asked for in the last minutes.
+	ListAskedMails(context.Context, *ListAskedMailsRequest) (*ListAskedMailsResponse, error)
 	// Tells whether a mailed code has expired.
 	CheckCode(context.Context, *CheckCodeRequest) (*CheckCodeResponse, error)
 	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
@@ -1044,6 +1059,9 @@ func (UnimplementedUsersServer) ResolveToken(context.Context, *ResolveTokenReque
 }
 func (UnimplementedUsersServer) PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PrepareMail not implemented")
+}
+func (UnimplementedUsersServer) ListAskedMails(context.Context, *ListAskedMailsRequest) (*ListAskedMailsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAskedMails not implemented")
 }
 func (UnimplementedUsersServer) CheckCode(context.Context, *CheckCodeRequest) (*CheckCodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckCode not implemented")
@@ -1983,6 +2001,24 @@ func _Users_PrepareMail_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_ListAskedMails_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAskedMailsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ListAskedMails(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ListAskedMails_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ListAskedMails(ctx, req.(*ListAskedMailsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_CheckCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckCodeRequest)
 	if err := dec(in); err != nil {
@@ -2297,6 +2333,10 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PrepareMail",
 			Handler:    _Users_PrepareMail_Handler,
+		},
+		{
+			MethodName: "ListAskedMails",
+			Handler:    _Users_ListAskedMails_Handler,
 		},
 		{
 			MethodName: "CheckCode",

@@ -1,0 +1,121 @@
+package notification
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/shared/fault"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
+)
+
+// asked is a mail that users asked for, told before its event comes.
+func asked(kind string) *usersv1.AskedMail {
+	return &usersv1.AskedMail{NotificationId: id.New(), Kind: kind, Time: timestamppb.Now()}
+}
+
+// ids are those of a list, as it comes.
+func ids(list []*notificationv1.Notification) (all []string) {
+	for _, n := range list {
+		all = append(all, n.Id)
+	}
+	return all
+}
+
+// What users has asked for is listed and sent before its event comes, which changes
+// nothing any more.
+func TestListBeforeTheEvent(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	first, second, third := asked("init"), asked("verifyemail"), asked("passwordreset")
+	second.Time, third.Time = timestamppb.New(first.Time.AsTime().Add(time.Second)), timestamppb.New(first.Time.AsTime().Add(2*time.Second))
+	w.people.tells(third, second, first)
+	list := w.list(t.Context())
+	if !slices.Equal(ids(list), []string{third.NotificationId, second.NotificationId, first.NotificationId}) ||
+		list[0].Kind != "passwordreset" || list[1].Kind != "verifyemail" || list[2].Kind != "init" {
+		t.Fatalf("listed at once: %v", list)
+	}
+	for _, n := range list {
+		if n := w.settled(n.Id); story(n) != "SENT: SENT" {
+			t.Errorf("%v", n)
+		}
+	}
+	before := w.dump("(select * from notifications order by id)")
+	w.people.happenAs(first.NotificationId, "ada", &usersv1.HumanImported{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED})
+	w.people.happenAs(second.NotificationId, "ada", &usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"})
+	w.people.happenAs(third.NotificationId, "ada", &usersv1.HumanPasswordResetRequested{Mail: "passwordreset"})
+	last := w.people.ask("ada") // comes after them
+	w.settled(last)
+	w.accepted(4)
+	if after := w.dump("(select * from notifications where id <> '" + last + "' order by id)"); after != before {
+		t.Errorf("the events changed\n%s\nto\n%s", before, after)
+	}
+}
+
+// Lists at once, beside the event: one mail.
+func TestListsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	mails := []*usersv1.AskedMail{asked("init"), asked("verifyemail"), asked("passwordreset")}
+	w.people.tells(mails...)
+	var listing sync.WaitGroup
+	for range 20 {
+		listing.Go(func() {
+			if list := w.list(t.Context()); len(list) != len(mails) {
+				t.Errorf("listed %v", list)
+			}
+		})
+	}
+	for _, m := range mails {
+		w.people.happenAs(m.NotificationId, "ada", &usersv1.HumanEmailChanged{Mail: m.Kind})
+	}
+	listing.Wait()
+	w.settled(w.people.ask("ada"))
+	for _, m := range mails {
+		w.settled(m.NotificationId)
+	}
+	w.accepted(len(mails) + 1)
+	if n := w.count("notifications"); n != len(mails)+1 {
+		t.Errorf("%d mails:\n%s", n, w.dump("notifications"))
+	}
+}
+
+// A mail whose event has not come can be asked for again like any other.
+func TestResendBeforeTheEvent(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	m := asked("init")
+	w.people.tells(m)
+	if got, err := w.resend("o1", "ORG_OWNER", "ada", m.NotificationId); err != nil || got != m.NotificationId {
+		t.Fatalf("%s, %v", got, err)
+	}
+	w.settled(m.NotificationId)
+	w.accepted(1)
+}
+
+// Without users the list would lack what a caller was told of: it is refused.
+func TestListWithoutUsers(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	known := w.people.ask("ada")
+	w.settled(known)
+	for _, refusal := range []error{fault.ErrUnavailable, fault.ErrOverloaded} {
+		w.people.mu.Lock()
+		w.people.asked = func() ([]*usersv1.AskedMail, error) { return nil, refusal }
+		w.people.mu.Unlock()
+		_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+		w.refused(err, fault.From(refusal).ID, fault.From(refusal).Code)
+	}
+	w.people.tells(asked("test"))
+	_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+	w.refused(err, "INTERNAL", fault.Internal)
+	if n := w.count("notifications"); n != 1 || !strings.Contains(w.logs.text(), `there is no mail of kind`) {
+		t.Errorf("%d mails\n%s", n, w.logs.text())
+	}
+}

@@ -1,0 +1,105 @@
+package mails_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"herald/shared/event"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/mails"
+	"herald/shared/postgres"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("users", fstest.MapFS{"migrations/001_nothing.sql": {Data: []byte("select 1")}})
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// contracts are the events of users.
+func contracts(t *testing.T) (all []protoreflect.MessageType) {
+	t.Helper()
+	messages := usersv1.File_herald_users_v1_events_proto.Messages()
+	for i := range messages.Len() {
+		if proto.HasExtension(messages.Get(i).Options(), heraldv1.E_Event) {
+			m, err := protoregistry.GlobalTypes.FindMessageByName(messages.Get(i).FullName())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// with are an event's variants that name a mail, by its kind; "" for none.
+func with(t protoreflect.MessageType) map[string][]proto.Message {
+	fields := t.Descriptor().Fields()
+	variants := map[string][]proto.Message{"": {t.New().Interface()}}
+	set := func(kind string, field protoreflect.FieldDescriptor, v protoreflect.Value) {
+		m := t.New()
+		m.Set(field, v)
+		variants[kind] = append(variants[kind], m.Interface())
+	}
+	if f := fields.ByName("mail"); f != nil {
+		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+			set(kind, f, protoreflect.ValueOfString(kind))
+		}
+	}
+	if f := fields.ByName("init_mail"); f != nil {
+		set("init", f, protoreflect.ValueOfEnum(usersv1.InitMail_INIT_MAIL_QUEUED.Number()))
+		set("", f, protoreflect.ValueOfEnum(usersv1.InitMail_INIT_MAIL_NOT_NEEDED.Number()))
+	}
+	return variants
+}
+
+// Every event of users that names a mail asks for it, and none of the others asks.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), kit.Database(t), noop.NewTracerProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	now := time.Now().Truncate(time.Microsecond)
+	journal := event.Journal{DB: db, Now: func() time.Time { return now }, Committed: func(event.Event) {}}
+	asking := 0
+	for _, contract := range contracts(t) {
+		for kind, variants := range with(contract) {
+			for _, m := range variants {
+				aggregate := string(contract.Descriptor().Name()) + " " + m.(interface{ String() string }).String()
+				save := event.Save{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1", SQL: "nothing as (select $9)", Args: []any{""}}
+				if _, err := journal.Create(t.Context(), m, save); err != nil {
+					t.Fatal(err)
+				}
+				var want, got []string
+				if kind != "" {
+					want, asking = []string{kind}, asking+1
+				}
+				past := event.Past{OrganizationID: "o1", AggregateID: aggregate, Since: now, Most: 5}
+				err := journal.Recall(t.Context(), past, mails.Handlers(func(_ context.Context, d event.Delivery, kind string) error {
+					if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" || !d.Time.Equal(now) {
+						t.Errorf("%s: %+v", aggregate, d)
+					}
+					got = append(got, kind)
+					return nil
+				})...)
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s asks for %q, %v, want %q", aggregate, got, err, want)
+				}
+			}
+		}
+	}
+	if asking < 12 {
+		t.Errorf("only %d events with a mail", asking)
+	}
+}
