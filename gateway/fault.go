@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -31,12 +33,15 @@ func asJSON(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
 	_, _ = w.Write(encodeFault(f))
 }
 
+// encodeFault leaves faults, which are rare, to protojson, but for the white space that it
+// varies from build to build.
 func encodeFault(f *fault.Fault) []byte {
-	body, err := protojson.Marshal(f.Status())
-	if err != nil {
+	var body bytes.Buffer
+	text, err := protojson.Marshal(f.Status())
+	if err != nil || json.Compact(&body, text) != nil {
 		return encodeFault(fault.ErrInternal)
 	}
-	return body
+	return body.Bytes()
 }
 
 var rpcErrors = connect.NewErrorWriter(connect.WithCodec(frames{}))

@@ -344,6 +344,10 @@ func (a answer) refused(t testing.TB, status int, id string) errorBody {
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Fatalf("content type %q", got)
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, a.body); err != nil || compact.String() != string(a.body) {
+		t.Fatalf("%s has white space, %v", a.body, err)
+	}
 	return e
 }
 
