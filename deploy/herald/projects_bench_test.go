@@ -152,9 +152,9 @@ func (q question) condition() string {
 
 // asked is a step that asks the gateway.
 func (a *archive) asked(q question, clients int) func() error {
-	client, body := crowd(clients), q.body()
+	client, body := newCrowd(clients), q.body()
 	return func() error {
-		return send(client, http.MethodPost, a.url+"/management/v1/projects/_search", a.token, body)
+		return client.send(http.MethodPost, a.url+"/management/v1/projects/_search", a.token, body)
 	}
 }
 
@@ -203,8 +203,8 @@ func best(b *testing.B, clients int, steps ...func() error) []times {
 
 // hop is the time of the cheapest call through the gateway.
 func (a *archive) hop(clients int) times {
-	client := crowd(clients)
-	return best(a.B, clients, func() error { return send(client, http.MethodGet, a.url+"/admin/v1/languages", a.token, "") })[0]
+	client := newCrowd(clients)
+	return best(a.B, clients, func() error { return client.send(http.MethodGet, a.url+"/admin/v1/languages", a.token, "") })[0]
 }
 
 func (a *archive) compare(q question, clients int, hop times) {
@@ -237,9 +237,9 @@ func (a *archive) flat(small, large []time.Duration) {
 // changes measures changes of projects that nobody else changes, beside the floor.
 func (a *archive) changes(floorURL string) {
 	const clients, rounds, each = 16, 3, 2 * time.Second
-	client, floored := crowd(clients), imports(floorURL, "", clients)
+	client, floored := newCrowd(clients), imports(floorURL, "", clients)
 	do := func(method, path, body string) error {
-		return send(client, method, a.url+"/management/v1/projects"+path, a.token, body)
+		return client.send(method, a.url+"/management/v1/projects"+path, a.token, body)
 	}
 	name := func(n int64) string {
 		body, _ := json.Marshal(map[string]string{"name": fmt.Sprintf("Made %d", n)})
