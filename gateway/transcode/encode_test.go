@@ -406,8 +406,10 @@ func BenchmarkEncode(b *testing.B) {
 		}{{"own", Encode}, {"protojson", full.MarshalAppend}} {
 			b.Run(fmt.Sprint(w.name, "/", n), func(b *testing.B) {
 				b.ReportAllocs()
+				var out []byte
 				for b.Loop() {
-					if _, err := w.write(nil, m); err != nil {
+					var err error
+					if out, err = w.write(out[:0], m); err != nil {
 						b.Fatal(err)
 					}
 				}

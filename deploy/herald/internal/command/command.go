@@ -50,9 +50,8 @@ func runOnFour() {
 
 // spare is memory that counts as in use and is none, as nobody touches it: garbage may
 // grow to some 40 MB before it is collected, however little is in use. With Go's own rule
-// alone every seventh part of the work was collecting, and each time somebody's answer
-// waited a millisecond longer. A larger GOGC would do the same to the large blocks of
-// password hashes.
+// alone an eighth of the work was collecting. A larger GOGC would do the same to the large
+// blocks of password hashes.
 const spare = 32 << 20
 
 func root(more []*cobra.Command) *cobra.Command {
