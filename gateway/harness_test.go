@@ -50,13 +50,13 @@ type world struct {
 	url   string
 	auth  *auth
 	conns []*nats.Conn // of the services, users first
-	lines *lines
+	lines *testkit.Lines
 	clock *clock
 }
 
 func start(t testing.TB) *world {
 	t.Helper()
-	w := &world{Ground: testkit.Ground(t), users: newUsers(), auth: &auth{}, lines: &lines{}, clock: &clock{}}
+	w := &world{Ground: testkit.Ground(t), users: newUsers(), auth: &auth{}, lines: &testkit.Lines{}, clock: &clock{}}
 	var err error
 	w.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{}, "test", w.lines)
 	if err != nil {
@@ -103,24 +103,6 @@ type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) Now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
-
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // users is a users service that knows tokens and one user, u1 of organization o1.
 type users struct {

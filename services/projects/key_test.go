@@ -20,7 +20,6 @@ import (
 
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
 )
@@ -54,9 +53,7 @@ func TestAppKeys(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := &world{TB: t, ground: g, users: &users{}}
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
-	w.start()
+	w := newWorldOn(t, g)
 	p := w.project(w.inA, "Shop")
 	app, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "API", AuthMethodType: 2})
 	if err != nil {

@@ -68,7 +68,13 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, ground: testkit.Ground(t), users: &users{}}
+	return newWorldOn(t, testkit.Ground(t))
+}
+
+// newWorldOn is a world whose clock or log is the test's.
+func newWorldOn(t testing.TB, g boot.Ground) *world {
+	t.Helper()
+	w := &world{TB: t, ground: g, users: &users{}}
 	testkit.Serve(t, w.ground, "users", &usersv1.Users_ServiceDesc, w.users)
 	w.start()
 	return w

@@ -1,12 +1,10 @@
 package projects_test
 
 import (
-	"bytes"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
@@ -24,9 +21,7 @@ func TestAppSecrets(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := &world{TB: t, ground: g, users: &users{}}
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
-	w.start()
+	w := newWorldOn(t, g)
 	at := func() string { return g.Now().Format(time.RFC3339Nano) }
 	p := w.project(w.inA, "Shop")
 	web := w.webApp(w.inA, p, "Web")
@@ -125,33 +120,13 @@ func TestAppSecrets(t *testing.T) {
 	}
 }
 
-// lines is a log that several goroutines write.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // Secrets and keys are in the answers that show them, and nowhere else.
 func TestAppSecretsStayIn(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
-	log := &lines{}
+	log := &testkit.Lines{}
 	g.Log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w := &world{TB: t, ground: g, users: &users{}}
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
-	w.start()
+	w := newWorldOn(t, g)
 	p := w.project(w.inA, "Shop")
 	web := w.webApp(w.inA, p, "Web")
 	renewed, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour)})

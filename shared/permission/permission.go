@@ -49,7 +49,12 @@ func Roles(scope Scope) []Role {
 
 // AboveProjects lists the roles of a wider scope that hold all that any role on a
 // project does.
-func AboveProjects(s Scope) (names []string) {
+func AboveProjects(s Scope) []string { return aboveProjects[s] }
+
+// aboveProjects is asked for with every token: it is worked out once.
+var aboveProjects = map[Scope][]string{Instance: above(Instance), Organization: above(Organization)}
+
+func above(s Scope) (names []string) {
 	for _, r := range Roles(s) {
 		if !slices.ContainsFunc(where(onProject), func(p string) bool { return !slices.Contains(r.Permissions, p) }) {
 			names = append(names, r.Name)
