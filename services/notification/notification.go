@@ -18,7 +18,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -44,7 +44,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 }
 
 func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
-	if err := page.CheckMax(c.MaxLimit); err != nil {
+	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
 	if c.SMTP.Empty() {

@@ -11,7 +11,7 @@ import (
 
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 )
 
 // BenchmarkSearchProjects measures pages of 50 among 200,000 projects of one
@@ -97,7 +97,7 @@ func (w *world) fill(n int) {
 func (w *world) bare(method heraldv1.TextQueryMethod, name string) error {
 	column := "name"
 	if method%2 == 1 {
-		column, name = "name_folded", page.Fold(name)
+		column, name = "name_folded", search.Fold(name)
 	}
 	condition := column + ` = '` + name + `'`
 	if method > 1 {

@@ -10,7 +10,7 @@ import (
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/turn"
 )
@@ -28,7 +28,7 @@ const waitingPairs = 16
 
 // New registers the service.
 func New(_ context.Context, s *boot.Service, c Config) error {
-	if err := page.CheckMax(c.MaxLimit); err != nil {
+	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{

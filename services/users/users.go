@@ -14,7 +14,7 @@ import (
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 	"herald/shared/turn"
 )
 
@@ -38,7 +38,7 @@ const waitingHashes = 64
 
 // New registers the service and makes what a first start needs.
 func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
-	if err := page.CheckMax(c.MaxLimit); err != nil {
+	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return Administrator{}, err
 	}
 	db := store.Store{Journal: s.Journal}

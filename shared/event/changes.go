@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 )
 
 // Aggregate names whose history is asked for: what an organization's events say under
@@ -24,8 +24,8 @@ type Aggregate struct {
 const columns = `position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`
 
 // SearchChanges lists what happened to an aggregate, in the order of the events.
-func SearchChanges(ctx context.Context, db *pgxpool.Pool, a Aggregate, p page.Page) (*heraldv1.SearchChangesResponse, error) {
-	list, err := page.Read[Event](ctx, db, page.Select(columns, "events", "position").
+func SearchChanges(ctx context.Context, db *pgxpool.Pool, a Aggregate, p search.Page) (*heraldv1.SearchChangesResponse, error) {
+	list, err := search.Read[Event](ctx, db, search.Select(columns, "events", "position").
 		Where("organization_id = ?", a.OrganizationID).Where("aggregate = any (?)", a.Names).Where("aggregate_id = ?", a.ID), p)
 	if err != nil {
 		return nil, err

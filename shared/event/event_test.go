@@ -28,8 +28,8 @@ import (
 	_ "herald/shared/gen/herald/text/v1" // its service consumes here
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
 	"herald/shared/postgres"
+	"herald/shared/resource"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -57,7 +57,7 @@ var (
 )
 
 type thing struct {
-	history.Record
+	resource.Record
 	ID   string
 	Name string
 }
@@ -117,7 +117,7 @@ func start(t testing.TB, task func(context.Context)) (stop func()) {
 	return stop
 }
 
-func (r *replica) create(id string, with ...func(*event.Save)) (history.Record, error) {
+func (r *replica) create(id string, with ...func(*event.Save)) (resource.Record, error) {
 	return r.Create(caller.With(r.Context(), caller.Caller{UserID: "someone"}), &usersv1.OrgCreated{}, newThing(id, with...))
 }
 

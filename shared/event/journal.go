@@ -14,8 +14,8 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
-	"herald/shared/history"
 	"herald/shared/postgres"
+	"herald/shared/resource"
 )
 
 // Journal writes changes together with their events, so that neither is ever there
@@ -66,15 +66,15 @@ func (s *Save) Also(sql string, args ...any) {
 }
 
 // Create runs one statement in one round trip and answers with the new object's record.
-func (j Journal) Create(ctx context.Context, m proto.Message, s Save) (history.Record, error) {
+func (j Journal) Create(ctx context.Context, m proto.Message, s Save) (resource.Record, error) {
 	e, err := j.event(ctx, m, s)
 	if err != nil {
-		return history.Record{}, err
+		return resource.Record{}, err
 	}
 	sql, args := e.with(s)
-	r := history.Record{CreatedAt: e.Time, ChangedAt: e.Time}
+	r := resource.Record{CreatedAt: e.Time, ChangedAt: e.Time}
 	if err := j.DB.QueryRow(ctx, sql, args...).Scan(&r.Sequence); err != nil {
-		return history.Record{}, s.fault(err)
+		return resource.Record{}, s.fault(err)
 	}
 	e.Position = r.Sequence
 	j.Committed(e)

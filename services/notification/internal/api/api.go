@@ -12,8 +12,8 @@ import (
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // Notifications implements the contract.
@@ -31,7 +31,7 @@ var _ notificationv1.NotificationsServer = Notifications{}
 // ListNotifications lists the mails to a user of the organization acted on, all those
 // among them that users has asked for so far.
 func (n Notifications) ListNotifications(ctx context.Context, r *notificationv1.ListNotificationsRequest) (*notificationv1.ListNotificationsResponse, error) {
-	p, err := page.Bounds(r.Query, n.MaxLimit)
+	p, err := search.Bounds(r.Query, n.MaxLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/shared/event"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/search"
 )
 
 // Migrations make the tables.
@@ -74,7 +74,7 @@ const listed = columns + `, coalesce((
 	from attempts a where a.notification_id = notifications.id), '[]') as attempts`
 
 // List reads the notifications to a user of an organization.
-func (s Store) List(ctx context.Context, orgID, userID string, p page.Page) (page.List[domain.Listed], error) {
-	return page.Read[domain.Listed](ctx, s.DB, page.Select(listed, "notifications", "created_at, id").
+func (s Store) List(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.Listed], error) {
+	return search.Read[domain.Listed](ctx, s.DB, search.Select(listed, "notifications", "created_at, id").
 		Where("org_id = ?", orgID).Where("user_id = ?", userID), p)
 }

@@ -13,8 +13,8 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -114,7 +114,7 @@ func TestList(t *testing.T) {
 			w.settle(c, domain.Verdict{State: domain.Sent, Attempt: domain.Sent, Reply: "250 ok"})
 		}
 	}
-	list, err := w.List(t.Context(), "o1", "u1", page.Page{Limit: 2, Asc: true})
+	list, err := w.List(t.Context(), "o1", "u1", search.Page{Limit: 2, Asc: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestList(t *testing.T) {
 		t.Errorf("attempt %+v", first)
 	}
 	for _, owner := range [][2]string{{"o2", "u1"}, {"o1", "u2"}, {"", ""}} {
-		if list, err := w.List(t.Context(), owner[0], owner[1], page.Page{Limit: 10}); err != nil || list.Total != 0 || len(list.Rows) != 0 {
+		if list, err := w.List(t.Context(), owner[0], owner[1], search.Page{Limit: 10}); err != nil || list.Total != 0 || len(list.Rows) != 0 {
 			t.Errorf("%q: %+v, %v", owner, list, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -32,10 +32,10 @@ var _ projectsv1.ProjectsServer = Projects{}
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
 // pageOf reads which page of what is in a project is asked for; the project is there.
-func (a Projects) pageOf(ctx context.Context, projectID string, q *heraldv1.ListQuery) (page.Page, error) {
-	p, err := page.Bounds(q, a.MaxLimit)
+func (a Projects) pageOf(ctx context.Context, projectID string, q *heraldv1.ListQuery) (search.Page, error) {
+	p, err := search.Bounds(q, a.MaxLimit)
 	if err != nil {
-		return page.Page{}, err
+		return search.Page{}, err
 	}
 	_, err = a.Store.Project(ctx, orgID(ctx), projectID)
 	return p, err

@@ -10,7 +10,8 @@ import (
 	"herald/services/projects/internal/store"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // CreateOidcApp adds an application that logs users in. A project that is inactive takes
@@ -25,7 +26,7 @@ func (a Projects) CreateOidcApp(ctx context.Context, r *projectsv1.CreateOidcApp
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.CreateOidcAppResponse{AppId: app.ID, Details: page.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+	return &projectsv1.CreateOidcAppResponse{AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
 }
 
 // CreateApiApp adds an application that only checks tokens.
@@ -36,7 +37,7 @@ func (a Projects) CreateApiApp(ctx context.Context, r *projectsv1.CreateApiAppRe
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.CreateApiAppResponse{AppId: app.ID, Details: page.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+	return &projectsv1.CreateApiAppResponse{AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
 }
 
 // GetApp reads an application.
@@ -54,20 +55,20 @@ func (a Projects) SearchApps(ctx context.Context, r *projectsv1.SearchAppsReques
 	if err != nil {
 		return nil, err
 	}
-	search := a.Store.Applications(orgID(ctx), r.ProjectId)
+	query := a.Store.Applications(orgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			search.Text(store.ApplicationName, f.Method, f.Name)
+			query.Text(store.ApplicationName, f.Method, f.Name)
 		}
 		if f := q.StateQuery; f != nil {
-			search.Where("state = ?", domain.AppState(f.State))
+			query.Where("state = ?", domain.AppState(f.State))
 		}
 	}
-	list, err := a.Store.SearchApplications(ctx, search, p)
+	list, err := a.Store.SearchApplications(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: page.Each(list.Rows, application)}, nil
+	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: search.Each(list.Rows, application)}, nil
 }
 
 // UpdateApp renames an application.
@@ -131,7 +132,7 @@ func (a Projects) changeApp(ctx context.Context, r appOf, change func(*domain.Ap
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AppResponse{Details: page.Changed(app.Record, app.OrgID)}, nil
+	return &projectsv1.AppResponse{Details: resource.Changed(app.Record, app.OrgID)}, nil
 }
 
 // RemoveApp removes an application.
@@ -140,7 +141,7 @@ func (a Projects) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AppResponse{Details: page.Changed(app.Record, app.OrgID)}, nil
+	return &projectsv1.AppResponse{Details: resource.Changed(app.Record, app.OrgID)}, nil
 }
 
 // oidcConfig reads what a creation and a change have in common.
@@ -177,7 +178,7 @@ func apiConfig(r interface {
 }
 
 func application(app domain.Application) *projectsv1.App {
-	m := &projectsv1.App{Id: app.ID, Details: page.Details(app.Record, app.OrgID), State: projectsv1.AppState(app.State), Name: app.Name}
+	m := &projectsv1.App{Id: app.ID, Details: resource.Details(app.Record, app.OrgID), State: projectsv1.AppState(app.State), Name: app.Name}
 	if app.API != nil {
 		m.Config = &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{ClientId: app.ID, AuthMethodType: projectsv1.ApiAuthMethodType(app.API.AuthMethod)}}
 		return m

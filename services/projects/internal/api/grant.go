@@ -11,8 +11,9 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // AddProjectGrant grants a project to another organization.
@@ -37,7 +38,7 @@ func (a Projects) AddProjectGrant(ctx context.Context, r *projectsv1.AddProjectG
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AddProjectGrantResponse{GrantId: g.ID, Details: page.Details(record, g.OrgID)}, nil
+	return &projectsv1.AddProjectGrantResponse{GrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
 // missing tells that another service does not know what it was asked about.
@@ -102,7 +103,7 @@ func (a Projects) changeGrant(ctx context.Context, r grantOf, change func(*domai
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.ProjectGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+	return &projectsv1.ProjectGrantResponse{Details: resource.Changed(g.Record, g.OrgID)}, nil
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
@@ -113,7 +114,7 @@ func (a Projects) RemoveProjectGrant(ctx context.Context, r *projectsv1.ProjectG
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.ProjectGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+	return &projectsv1.ProjectGrantResponse{Details: resource.Changed(g.Record, g.OrgID)}, nil
 }
 
 // SearchProjectGrants lists a project's grants.
@@ -122,55 +123,55 @@ func (a Projects) SearchProjectGrants(ctx context.Context, r *projectsv1.SearchP
 	if err != nil {
 		return nil, err
 	}
-	search := a.Store.ProjectGrants(orgID(ctx), r.ProjectId)
+	query := a.Store.ProjectGrants(orgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.RoleKeyQuery; f != nil {
-			search.Where("? = any (g.role_keys)", f.RoleKey)
+			query.Where("? = any (g.role_keys)", f.RoleKey)
 		}
 		if f := q.GrantedOrgQuery; f != nil {
-			search.Where("g.granted_org_id = ?", f.GrantedOrgId)
+			query.Where("g.granted_org_id = ?", f.GrantedOrgId)
 		}
 	}
-	list, err := a.Store.SearchProjectGrants(ctx, search, p)
+	list, err := a.Store.SearchProjectGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: page.Each(list.Rows, projectGrant)}, nil
+	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: search.Each(list.Rows, projectGrant)}, nil
 }
 
 // SearchGrantedProjects lists the projects that other organizations granted to the one
 // acted on.
 func (a Projects) SearchGrantedProjects(ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest) (*projectsv1.SearchGrantedProjectsResponse, error) {
-	p, err := page.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	search := a.Store.GrantedProjects(orgID(ctx))
+	query := a.Store.GrantedProjects(orgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			search.Text(store.GrantedProjectName, f.Method, f.Name)
+			query.Text(store.GrantedProjectName, f.Method, f.Name)
 		}
 		if f := q.ProjectResourceOwnerQuery; f != nil {
-			search.Where("p.org_id = ?", f.ResourceOwner)
+			query.Where("p.org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := a.Store.SearchProjectGrants(ctx, search, p)
+	list, err := a.Store.SearchProjectGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: page.Each(list.Rows, grantedProject)}, nil
+	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, grantedProject)}, nil
 }
 
 func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
 	return &projectsv1.ProjectGrant{
-		GrantId: g.ID, Details: page.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
+		GrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
 		State: projectsv1.ProjectGrantState(g.State), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
 	}
 }
 
 func grantedProject(g domain.ProjectGrant) *projectsv1.GrantedProject {
 	return &projectsv1.GrantedProject{
-		GrantId: g.ID, Details: page.Details(g.Record, g.OrgID), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		GrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
 		State: projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState), RoleKeys: g.RoleKeys,
 	}
 }

@@ -12,7 +12,8 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -36,7 +37,7 @@ func (a Projects) AddAppKey(ctx context.Context, r *projectsv1.AddAppKeyRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AddAppKeyResponse{KeyId: k.ID, KeyDetails: file, Details: page.Details(record, k.OrgID)}, nil
+	return &projectsv1.AddAppKeyResponse{KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID)}, nil
 }
 
 // keyPair reads the caller's public key, or makes a pair where the caller has none and
@@ -80,7 +81,7 @@ func (a Projects) GetAppKey(ctx context.Context, r *projectsv1.GetAppKeyRequest)
 
 // SearchAppKeys lists an application's keys.
 func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeysRequest) (*projectsv1.SearchAppKeysResponse, error) {
-	p, err := page.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeys
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchAppKeysResponse{Details: list.Details(), Result: page.Each(list.Rows, appKey)}, nil
+	return &projectsv1.SearchAppKeysResponse{Details: list.Details(), Result: search.Each(list.Rows, appKey)}, nil
 }
 
 // RemoveAppKey ends an application's key.
@@ -100,9 +101,9 @@ func (a Projects) RemoveAppKey(ctx context.Context, r *projectsv1.RemoveAppKeyRe
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RemoveAppKeyResponse{Details: page.Changed(k.Record, k.OrgID)}, nil
+	return &projectsv1.RemoveAppKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, nil
 }
 
 func appKey(k domain.AppKey) *heraldv1.Key {
-	return &heraldv1.Key{Id: k.ID, Details: page.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON, ExpirationDate: timestamppb.New(k.ExpiresAt)}
+	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON, ExpirationDate: timestamppb.New(k.ExpiresAt)}
 }

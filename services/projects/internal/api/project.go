@@ -12,9 +12,10 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/page"
 	"herald/shared/permission"
+	"herald/shared/resource"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // ownerLimit is how long the answer to a creation waits for the owner's role.
@@ -35,7 +36,7 @@ func (a Projects) CreateProject(ctx context.Context, r *projectsv1.CreateProject
 	if created.OwnerId != "" {
 		a.makeOwner(ctx, p, created.OwnerId)
 	}
-	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: page.Details(record, p.OrgID)}, nil
+	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: resource.Details(record, p.OrgID)}, nil
 }
 
 // makeOwner gives the owner's role before the answer, so that the next request may use
@@ -71,7 +72,7 @@ func (a Projects) UpdateProject(ctx context.Context, r *projectsv1.UpdateProject
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.UpdateProjectResponse{Details: page.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.UpdateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
 // DeactivateProject ends the tokens of a project's applications.
@@ -83,7 +84,7 @@ func (a Projects) DeactivateProject(ctx context.Context, r *projectsv1.Deactivat
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.DeactivateProjectResponse{Details: page.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.DeactivateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
 // ReactivateProject lets a project's applications have tokens again.
@@ -94,7 +95,7 @@ func (a Projects) ReactivateProject(ctx context.Context, r *projectsv1.Reactivat
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.ReactivateProjectResponse{Details: page.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.ReactivateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
 // RemoveProject removes a project with everything in it.
@@ -103,34 +104,34 @@ func (a Projects) RemoveProject(ctx context.Context, r *projectsv1.RemoveProject
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RemoveProjectResponse{Details: page.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.RemoveProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
 // SearchProjects lists the projects that the organization acted on owns, as far as the
 // caller may read them.
 func (a Projects) SearchProjects(ctx context.Context, r *projectsv1.SearchProjectsRequest) (*projectsv1.SearchProjectsResponse, error) {
-	p, err := page.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
 	c := caller.From(ctx)
-	search := a.Store.Projects(c.OrganizationID)
+	query := a.Store.Projects(c.OrganizationID)
 	if !c.Can("project.read", "") {
-		search.Where("id = any (?)", readable(c))
+		query.Where("id = any (?)", readable(c))
 	}
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			search.Text(store.ProjectName, f.Method, f.Name)
+			query.Text(store.ProjectName, f.Method, f.Name)
 		}
 		if f := q.ProjectResourceOwnerQuery; f != nil {
-			search.Where("org_id = ?", f.ResourceOwner)
+			query.Where("org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := a.Store.SearchProjects(ctx, search, p)
+	list, err := a.Store.SearchProjects(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: page.Each(list.Rows, project)}, nil
+	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, project)}, nil
 }
 
 // readable lists the projects that a caller may read by roles on the projects themselves.
@@ -166,7 +167,7 @@ func settings(r interface {
 
 func project(p domain.Project) *projectsv1.Project {
 	return &projectsv1.Project{
-		Id: p.ID, Details: page.Details(p.Record, p.OrgID), Name: p.Name, State: projectsv1.ProjectState(p.State),
+		Id: p.ID, Details: resource.Details(p.Record, p.OrgID), Name: p.Name, State: projectsv1.ProjectState(p.State),
 		ProjectRoleAssertion: p.ProjectRoleAssertion, ProjectRoleCheck: p.ProjectRoleCheck, HasProjectCheck: p.HasProjectCheck,
 		PrivateLabelingSetting: projectsv1.PrivateLabelingSetting(p.PrivateLabelingSetting),
 	}

@@ -8,7 +8,8 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	"herald/shared/page"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // AddRole adds a role to a project.
@@ -23,7 +24,7 @@ func (a Projects) AddRoles(ctx context.Context, r *projectsv1.AddRolesRequest) (
 
 func (a Projects) addRoles(ctx context.Context, projectID string, roles []*projectsv1.NewRole) (*projectsv1.RoleResponse, error) {
 	added := &projectsv1.RoleAdded{}
-	all := page.Each(roles, func(n *projectsv1.NewRole) domain.Role {
+	all := search.Each(roles, func(n *projectsv1.NewRole) domain.Role {
 		role := domain.Role{Key: n.Key}
 		role.Change(n.DisplayName, n.Group)
 		added.Keys = append(added.Keys, n.Key)
@@ -36,7 +37,7 @@ func (a Projects) addRoles(ctx context.Context, projectID string, roles []*proje
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: page.Details(record, orgID(ctx))}, nil
+	return &projectsv1.RoleResponse{Details: resource.Details(record, orgID(ctx))}, nil
 }
 
 // UpdateRole replaces a role's display name and group.
@@ -51,7 +52,7 @@ func (a Projects) UpdateRole(ctx context.Context, r *projectsv1.UpdateRoleReques
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: page.Changed(role.Record, role.OrgID)}, nil
+	return &projectsv1.RoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
 }
 
 // RemoveRole removes a role, also from everybody who has it.
@@ -60,7 +61,7 @@ func (a Projects) RemoveRole(ctx context.Context, r *projectsv1.RemoveRoleReques
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: page.Changed(role.Record, role.OrgID)}, nil
+	return &projectsv1.RoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
 }
 
 // SearchProjectRoles lists a project's roles.
@@ -69,22 +70,22 @@ func (a Projects) SearchProjectRoles(ctx context.Context, r *projectsv1.SearchPr
 	if err != nil {
 		return nil, err
 	}
-	search := a.Store.Roles(orgID(ctx), r.ProjectId)
+	query := a.Store.Roles(orgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.KeyQuery; f != nil {
-			search.Text(store.RoleKey, f.Method, f.Key)
+			query.Text(store.RoleKey, f.Method, f.Key)
 		}
 		if f := q.DisplayNameQuery; f != nil {
-			search.Text(store.RoleDisplayName, f.Method, f.DisplayName)
+			query.Text(store.RoleDisplayName, f.Method, f.DisplayName)
 		}
 	}
-	list, err := a.Store.SearchRoles(ctx, search, p)
+	list, err := a.Store.SearchRoles(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: page.Each(list.Rows, role)}, nil
+	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: search.Each(list.Rows, role)}, nil
 }
 
 func role(r domain.Role) *projectsv1.ProjectRole {
-	return &projectsv1.ProjectRole{Key: r.Key, Details: page.Details(r.Record, r.OrgID), DisplayName: r.DisplayName, Group: r.Group}
+	return &projectsv1.ProjectRole{Key: r.Key, Details: resource.Details(r.Record, r.OrgID), DisplayName: r.DisplayName, Group: r.Group}
 }

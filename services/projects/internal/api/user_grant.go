@@ -10,8 +10,9 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // AddUserGrant gives a user roles on a project of the organization, or on one granted
@@ -33,7 +34,7 @@ func (a Projects) AddUserGrant(ctx context.Context, r *projectsv1.AddUserGrantRe
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AddUserGrantResponse{UserGrantId: g.ID, Details: page.Details(record, g.OrgID)}, nil
+	return &projectsv1.AddUserGrantResponse{UserGrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
 // mayGive refuses what cannot be given, and says why; the store decides.
@@ -87,7 +88,7 @@ func (a Projects) UpdateUserGrant(ctx context.Context, r *projectsv1.UpdateUserG
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.UserGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+	return &projectsv1.UserGrantResponse{Details: resource.Changed(g.Record, g.OrgID)}, nil
 }
 
 // RemoveUserGrant takes a user's roles on a project.
@@ -98,40 +99,40 @@ func (a Projects) RemoveUserGrant(ctx context.Context, r *projectsv1.RemoveUserG
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.UserGrantResponse{Details: page.Changed(g.Record, g.OrgID)}, nil
+	return &projectsv1.UserGrantResponse{Details: resource.Changed(g.Record, g.OrgID)}, nil
 }
 
 // SearchUserGrants lists who has which roles on which project.
 func (a Projects) SearchUserGrants(ctx context.Context, r *projectsv1.SearchUserGrantsRequest) (*projectsv1.SearchUserGrantsResponse, error) {
-	p, err := page.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	search := a.Store.UserGrants(orgID(ctx))
+	query := a.Store.UserGrants(orgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.UserIdQuery; f != nil {
-			search.Where("u.user_id = ?", f.UserId)
+			query.Where("u.user_id = ?", f.UserId)
 		}
 		if f := q.ProjectIdQuery; f != nil {
-			search.Where("u.project_id = ?", f.ProjectId)
+			query.Where("u.project_id = ?", f.ProjectId)
 		}
 		if f := q.ProjectGrantIdQuery; f != nil {
-			search.Where("coalesce(u.project_grant_id, '') = ?", f.ProjectGrantId)
+			query.Where("coalesce(u.project_grant_id, '') = ?", f.ProjectGrantId)
 		}
 		if f := q.RoleKeyQuery; f != nil {
-			search.Where("? = any (u.role_keys)", f.RoleKey)
+			query.Where("? = any (u.role_keys)", f.RoleKey)
 		}
 	}
-	list, err := a.Store.SearchUserGrants(ctx, search, p)
+	list, err := a.Store.SearchUserGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchUserGrantsResponse{Details: list.Details(), Result: page.Each(list.Rows, userGrant)}, nil
+	return &projectsv1.SearchUserGrantsResponse{Details: list.Details(), Result: search.Each(list.Rows, userGrant)}, nil
 }
 
 func userGrant(g domain.UserGrant) *projectsv1.UserGrant {
 	return &projectsv1.UserGrant{
-		Id: g.ID, Details: page.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID, ProjectName: g.ProjectName,
 		ProjectGrantId: g.ProjectGrantID, RoleKeys: g.RoleKeys,
 	}
 }

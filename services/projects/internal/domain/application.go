@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // AppState is whether an application gets tokens.
@@ -31,7 +31,7 @@ var (
 // tokens. Its id is its client id too: one identity, under which it is managed, logs
 // users in and shows in events.
 type Application struct {
-	history.Record
+	resource.Record
 	ID        string
 	ProjectID string
 	OrgID     string // the project's

@@ -2,7 +2,7 @@ package domain
 
 import (
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // GrantState is whether a grant counts.
@@ -27,7 +27,7 @@ var (
 // ProjectGrant is another organization's right to give some of a project's roles to its
 // own users.
 type ProjectGrant struct {
-	history.Record
+	resource.Record
 	ID           string
 	GrantedOrgID string
 	RoleKeys     []string // sorted

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // MaxAppKeys is how many keys an application may have at a time, expired ones included:
@@ -19,7 +19,7 @@ var (
 
 // AppKey is a key with which an application authenticates, without the key itself.
 type AppKey struct {
-	history.Record
+	resource.Record
 	ID            string
 	ApplicationID string
 	ProjectID     string // the application's

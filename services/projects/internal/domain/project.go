@@ -4,7 +4,7 @@ package domain
 
 import (
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // ProjectState is whether a project's applications get tokens.
@@ -26,7 +26,7 @@ var (
 
 // Project is a group of applications that share their roles.
 type Project struct {
-	history.Record
+	resource.Record
 	ID    string
 	OrgID string
 	State ProjectState

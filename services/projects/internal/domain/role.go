@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Faults of a project's roles.
@@ -19,7 +19,7 @@ var (
 
 // Role is what users can be on a project.
 type Role struct {
-	history.Record
+	resource.Record
 	ProjectID   string
 	OrgID       string // the project's
 	Key         string

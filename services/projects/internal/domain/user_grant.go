@@ -2,7 +2,7 @@ package domain
 
 import (
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Faults of grants to users. What a request names beside its path is told apart from
@@ -18,7 +18,7 @@ var (
 
 // UserGrant is the roles that an organization gave a user on a project.
 type UserGrant struct {
-	history.Record
+	resource.Record
 	ID        string
 	OrgID     string // who gave them
 	UserID    string

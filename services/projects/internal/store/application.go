@@ -7,9 +7,9 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // ApplicationName is the column that applications are searched by.
-var ApplicationName = page.Column{Exact: "name", Folded: "name_folded"}
+var ApplicationName = search.Column{Exact: "name", Folded: "name_folded"}
 
 // Application reads an application of a project.
 func (s Store) Application(ctx context.Context, orgID, projectID, id string) (domain.Application, error) {
@@ -28,7 +28,7 @@ func (s Store) Application(ctx context.Context, orgID, projectID, id string) (do
 }
 
 // CreateApplication writes an application.
-func (s Store) CreateApplication(ctx context.Context, a domain.Application, created proto.Message) (history.Record, error) {
+func (s Store) CreateApplication(ctx context.Context, a domain.Application, created proto.Message) (resource.Record, error) {
 	return s.Create(ctx, created, event.Save{
 		AggregateID: a.ID, OrganizationID: a.OrgID, Constraints: constraints, Unless: domain.ErrProjectNotFound,
 		If: `exists (select from projects where id = $10 and org_id = $11)`,
@@ -36,7 +36,7 @@ func (s Store) CreateApplication(ctx context.Context, a domain.Application, crea
 			insert into applications (id, project_id, org_id, name, name_folded, state, oidc_config, api_config, secret_hash, sequence, created_at, changed_at)
 			select $9, $10, $11, $12, $13, $14, $15::jsonb, $16::jsonb, $17, position, time, time from event
 		)`,
-		Args: []any{a.ID, a.ProjectID, a.OrgID, a.Name, page.Fold(a.Name), a.State, a.OIDC, a.API, a.SecretHash},
+		Args: []any{a.ID, a.ProjectID, a.OrgID, a.Name, search.Fold(a.Name), a.State, a.OIDC, a.API, a.SecretHash},
 	})
 }
 
@@ -56,7 +56,7 @@ func saveApplication(a domain.Application) event.Save {
 			from event where id = $9
 		)`,
 		Args: []any{
-			a.ID, a.Name, page.Fold(a.Name), a.State, a.Generation, a.OIDC, a.API,
+			a.ID, a.Name, search.Fold(a.Name), a.State, a.Generation, a.OIDC, a.API,
 			a.SecretHash, a.FormerSecretHash, a.FormerSecretUntil,
 		},
 	}
@@ -76,11 +76,11 @@ func (s Store) RemoveApplication(ctx context.Context, orgID, projectID, id strin
 }
 
 // Applications begins a search among the applications of a project.
-func (s Store) Applications(orgID, projectID string) *page.Search {
-	return page.Select(applicationColumns, "applications", "created_at, id").Where("org_id = ?", orgID).Where("project_id = ?", projectID)
+func (s Store) Applications(orgID, projectID string) *search.Query {
+	return search.Select(applicationColumns, "applications", "created_at, id").Where("org_id = ?", orgID).Where("project_id = ?", projectID)
 }
 
 // SearchApplications runs it.
-func (s Store) SearchApplications(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.Application], error) {
-	return page.Read[domain.Application](ctx, s.DB, search, p)
+func (s Store) SearchApplications(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Application], error) {
+	return search.Read[domain.Application](ctx, s.DB, query, p)
 }

@@ -7,9 +7,9 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // Whoever gives a project's roles holds its row with `for share`; whoever takes roles or
@@ -25,7 +25,7 @@ const (
 )
 
 // GrantedProjectName is the column that granted projects are searched by.
-var GrantedProjectName = page.Column{Exact: "p.name", Folded: "p.name_folded"}
+var GrantedProjectName = search.Column{Exact: "p.name", Folded: "p.name_folded"}
 
 // ProjectGrant reads a grant of a project.
 func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (domain.ProjectGrant, error) {
@@ -40,16 +40,16 @@ func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) 
 }
 
 // giving writes what gives a project's roles to somebody. Lock answers with the project.
-func (s Store) giving(ctx context.Context, lock event.Object[domain.Project], key []any, given proto.Message) (history.Record, error) {
+func (s Store) giving(ctx context.Context, lock event.Object[domain.Project], key []any, given proto.Message) (resource.Record, error) {
 	p, err := event.Change(ctx, s.Journal, lock, key, func(*domain.Project) (proto.Message, error) { return given, nil })
-	return history.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
+	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
 
 // lockOwn holds an organization's own project for giving its roles.
 const lockOwn = `select ` + projectColumns + ` from projects where org_id = $1 and id = $2 for share`
 
 // CreateProjectGrant writes a grant. ErrRoleUnknown where a role is gone meanwhile.
-func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (history.Record, error) {
+func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (resource.Record, error) {
 	return s.giving(ctx, event.Object[domain.Project]{
 		Lock: lockOwn, NotFound: domain.ErrProjectNotFound,
 		Save: func(p domain.Project) event.Save {
@@ -102,16 +102,16 @@ func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id stri
 }
 
 // ProjectGrants begins a search among the grants of a project.
-func (s Store) ProjectGrants(orgID, projectID string) *page.Search {
-	return page.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("p.org_id = ?", orgID).Where("g.project_id = ?", projectID)
+func (s Store) ProjectGrants(orgID, projectID string) *search.Query {
+	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("p.org_id = ?", orgID).Where("g.project_id = ?", projectID)
 }
 
 // GrantedProjects begins a search among the grants that an organization has.
-func (s Store) GrantedProjects(grantedOrgID string) *page.Search {
-	return page.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("g.granted_org_id = ?", grantedOrgID)
+func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
+	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("g.granted_org_id = ?", grantedOrgID)
 }
 
 // SearchProjectGrants runs one of the two.
-func (s Store) SearchProjectGrants(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.ProjectGrant], error) {
-	return page.Read[domain.ProjectGrant](ctx, s.DB, search, p)
+func (s Store) SearchProjectGrants(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.ProjectGrant], error) {
+	return search.Read[domain.ProjectGrant](ctx, s.DB, query, p)
 }

@@ -7,9 +7,9 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const (
@@ -26,7 +26,7 @@ func (s Store) AppKey(ctx context.Context, orgID, projectID, appID, id string) (
 
 // AddAppKey writes a public key. The application is held meanwhile, so that its events
 // stay in order and its keys can be counted; it does not change itself.
-func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte, added proto.Message) (history.Record, error) {
+func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte, added proto.Message) (resource.Record, error) {
 	a, err := event.Change(ctx, s.Journal, event.Object[domain.Application]{
 		Lock: readApplication + ` for no key update`, NotFound: domain.ErrAppNotFound,
 		Save: func(a domain.Application) event.Save {
@@ -41,7 +41,7 @@ func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte,
 			}
 		},
 	}, []any{k.OrgID, k.ProjectID, k.ApplicationID}, func(*domain.Application) (proto.Message, error) { return added, nil })
-	return history.Record{Sequence: a.Sequence, CreatedAt: a.ChangedAt, ChangedAt: a.ChangedAt}, err
+	return resource.Record{Sequence: a.Sequence, CreatedAt: a.ChangedAt, ChangedAt: a.ChangedAt}, err
 }
 
 // RemoveAppKey ends a key of an application, which is held as AddAppKey does.
@@ -58,7 +58,7 @@ func (s Store) RemoveAppKey(ctx context.Context, orgID, projectID, appID, id str
 }
 
 // SearchAppKeys lists an application's keys.
-func (s Store) SearchAppKeys(ctx context.Context, orgID, projectID, appID string, p page.Page) (page.List[domain.AppKey], error) {
-	return page.Read[domain.AppKey](ctx, s.DB, page.Select(appKeyColumns, appKeyFrom, "k.created_at, k.id").
+func (s Store) SearchAppKeys(ctx context.Context, orgID, projectID, appID string, p search.Page) (search.List[domain.AppKey], error) {
+	return search.Read[domain.AppKey](ctx, s.DB, search.Select(appKeyColumns, appKeyFrom, "k.created_at, k.id").
 		Where("a.org_id = ?", orgID).Where("a.project_id = ?", projectID).Where("a.id = ?", appID), p)
 }

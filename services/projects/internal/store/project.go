@@ -7,15 +7,15 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check, has_project_check, private_labeling_setting, sequence, created_at, changed_at`
 
 // ProjectName is the column that projects are searched by.
-var ProjectName = page.Column{Exact: "name", Folded: "name_folded"}
+var ProjectName = search.Column{Exact: "name", Folded: "name_folded"}
 
 // Project reads a project of an organization.
 func (s Store) Project(ctx context.Context, orgID, id string) (domain.Project, error) {
@@ -24,7 +24,7 @@ func (s Store) Project(ctx context.Context, orgID, id string) (domain.Project, e
 }
 
 // CreateProject writes a project.
-func (s Store) CreateProject(ctx context.Context, p domain.Project, created proto.Message) (history.Record, error) {
+func (s Store) CreateProject(ctx context.Context, p domain.Project, created proto.Message) (resource.Record, error) {
 	return s.Create(ctx, created, event.Save{
 		AggregateID: p.ID, OrganizationID: p.OrgID, Constraints: constraints,
 		SQL: `project as (
@@ -33,7 +33,7 @@ func (s Store) CreateProject(ctx context.Context, p domain.Project, created prot
 			select $9, $10, $11, $12, $13, $14, $15, $16, $17, position, time, time from event
 		)`,
 		Args: []any{
-			p.ID, p.OrgID, p.Name, page.Fold(p.Name), p.State,
+			p.ID, p.OrgID, p.Name, search.Fold(p.Name), p.State,
 			p.ProjectRoleAssertion, p.ProjectRoleCheck, p.HasProjectCheck, p.PrivateLabelingSetting,
 		},
 	})
@@ -58,7 +58,7 @@ func saveProject(p domain.Project) event.Save {
 			from event where id = $9
 		)`,
 		Args: []any{
-			p.ID, p.Name, page.Fold(p.Name), p.State, p.Generation,
+			p.ID, p.Name, search.Fold(p.Name), p.State, p.Generation,
 			p.ProjectRoleAssertion, p.ProjectRoleCheck, p.HasProjectCheck, p.PrivateLabelingSetting,
 		},
 	}
@@ -80,11 +80,11 @@ func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed prot
 }
 
 // Projects begins a search among the projects of an organization.
-func (s Store) Projects(orgID string) *page.Search {
-	return page.Select(projectColumns, "projects", "created_at, id").Where("org_id = ?", orgID)
+func (s Store) Projects(orgID string) *search.Query {
+	return search.Select(projectColumns, "projects", "created_at, id").Where("org_id = ?", orgID)
 }
 
 // SearchProjects runs it.
-func (s Store) SearchProjects(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.Project], error) {
-	return page.Read[domain.Project](ctx, s.DB, search, p)
+func (s Store) SearchProjects(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Project], error) {
+	return search.Read[domain.Project](ctx, s.DB, query, p)
 }

@@ -7,9 +7,9 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 
 // The columns that roles are searched by.
 var (
-	RoleKey         = page.Column{Exact: "r.key", Folded: "r.key_folded"}
-	RoleDisplayName = page.Column{Exact: "r.display_name", Folded: "r.display_name_folded"}
+	RoleKey         = search.Column{Exact: "r.key", Folded: "r.key_folded"}
+	RoleDisplayName = search.Column{Exact: "r.display_name", Folded: "r.display_name_folded"}
 )
 
 // RoleKeys reads which of some keys a project has.
@@ -31,11 +31,11 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 }
 
 // CreateRoles adds roles to a project, all or none.
-func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message) (history.Record, error) {
+func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message) (resource.Record, error) {
 	var keys, foldedKeys, names, foldedNames, groups []string
 	for _, r := range roles {
-		keys, foldedKeys = append(keys, r.Key), append(foldedKeys, page.Fold(r.Key))
-		names, foldedNames = append(names, r.DisplayName), append(foldedNames, page.Fold(r.DisplayName))
+		keys, foldedKeys = append(keys, r.Key), append(foldedKeys, search.Fold(r.Key))
+		names, foldedNames = append(names, r.DisplayName), append(foldedNames, search.Fold(r.DisplayName))
 		groups = append(groups, r.Group)
 	}
 	return s.Create(ctx, added, event.Save{
@@ -62,7 +62,7 @@ func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string, cha
 					update roles set display_name = $11, display_name_folded = $12, "group" = $13, sequence = position, changed_at = time
 					from event where project_id = $9 and key = $10
 				)`,
-				Args: []any{r.ProjectID, r.Key, r.DisplayName, page.Fold(r.DisplayName), r.Group},
+				Args: []any{r.ProjectID, r.Key, r.DisplayName, search.Fold(r.DisplayName), r.Group},
 			}
 		},
 	}, []any{orgID, projectID, key}, change)
@@ -93,11 +93,11 @@ func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, rem
 }
 
 // Roles begins a search among a project's roles.
-func (s Store) Roles(orgID, projectID string) *page.Search {
-	return page.Select(roleColumns, roleFrom, "r.created_at, r.key").Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
+func (s Store) Roles(orgID, projectID string) *search.Query {
+	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
 }
 
 // SearchRoles runs it.
-func (s Store) SearchRoles(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.Role], error) {
-	return page.Read[domain.Role](ctx, s.DB, search, p)
+func (s Store) SearchRoles(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Role], error) {
+	return search.Read[domain.Role](ctx, s.DB, query, p)
 }

@@ -7,9 +7,9 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const (
@@ -36,7 +36,7 @@ func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.
 
 // CreateUserGrant writes a grant on an organization's own project, or on one that is
 // granted to it. ErrUserGrantNotAllowed where roles or grant are gone meanwhile.
-func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (history.Record, error) {
+func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (resource.Record, error) {
 	lock, key := event.Object[domain.Project]{Lock: lockOwn, NotFound: domain.ErrUserGrantProject}, []any{g.OrgID, g.ProjectID}
 	if g.ProjectGrantID != "" {
 		lock, key = event.Object[domain.Project]{Lock: lockGranted, NotFound: domain.ErrUserGrantByGrant}, append(key, g.ProjectGrantID)
@@ -86,11 +86,11 @@ func (s Store) RemoveUserGrant(ctx context.Context, orgID, userID, id string, re
 }
 
 // UserGrants begins a search among the grants that an organization gave to users.
-func (s Store) UserGrants(orgID string) *page.Search {
-	return page.Select(userGrantColumns, userGrantFrom, "u.created_at, u.id").Where("u.org_id = ?", orgID)
+func (s Store) UserGrants(orgID string) *search.Query {
+	return search.Select(userGrantColumns, userGrantFrom, "u.created_at, u.id").Where("u.org_id = ?", orgID)
 }
 
 // SearchUserGrants runs it.
-func (s Store) SearchUserGrants(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.UserGrant], error) {
-	return page.Read[domain.UserGrant](ctx, s.DB, search, p)
+func (s Store) SearchUserGrants(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.UserGrant], error) {
+	return search.Read[domain.UserGrant](ctx, s.DB, query, p)
 }

@@ -7,7 +7,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/page"
+	"herald/shared/resource"
 )
 
 // ofInstance stands where an organization would: languages belong to the whole instance.
@@ -24,7 +24,7 @@ func (t Text) GetDefaultLanguage(ctx context.Context, _ *textv1.GetDefaultLangua
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.GetDefaultLanguageResponse{Language: l.Default(t.Catalog), Details: page.Details(l.Record, ofInstance)}, nil
+	return &textv1.GetDefaultLanguageResponse{Language: l.Default(t.Catalog), Details: resource.Details(l.Record, ofInstance)}, nil
 }
 
 // SetDefaultLanguage replaces the default language.
@@ -42,7 +42,7 @@ func (t Text) SetDefaultLanguage(ctx context.Context, r *textv1.SetDefaultLangua
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.SetDefaultLanguageResponse{Details: page.Changed(l.Record, ofInstance)}, nil
+	return &textv1.SetDefaultLanguageResponse{Details: resource.Changed(l.Record, ofInstance)}, nil
 }
 
 // GetAllowedLanguages reads the languages of mails and pages.
@@ -51,7 +51,7 @@ func (t Text) GetAllowedLanguages(ctx context.Context, _ *textv1.GetAllowedLangu
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.GetAllowedLanguagesResponse{Languages: l.Allowed(t.Catalog), Details: page.Details(l.Record, ofInstance)}, nil
+	return &textv1.GetAllowedLanguagesResponse{Languages: l.Allowed(t.Catalog), Details: resource.Details(l.Record, ofInstance)}, nil
 }
 
 // SetAllowedLanguages replaces the languages of mails and pages.
@@ -69,7 +69,7 @@ func (t Text) SetAllowedLanguages(ctx context.Context, r *textv1.SetAllowedLangu
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.SetAllowedLanguagesResponse{Details: page.Changed(l.Record, ofInstance)}, nil
+	return &textv1.SetAllowedLanguagesResponse{Details: resource.Changed(l.Record, ofInstance)}, nil
 }
 
 // ResolveLanguages answers both in one read, so that they fit each other.

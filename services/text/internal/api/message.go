@@ -11,8 +11,7 @@ import (
 	"herald/services/text/internal/store"
 	"herald/shared/caller"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/history"
-	"herald/shared/page"
+	"herald/shared/resource"
 )
 
 // GetMessageText names the language that it used in the header content-language, since
@@ -69,7 +68,7 @@ func (t Text) SetMessageText(ctx context.Context, r *textv1.SetMessageTextReques
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.SetMessageTextResponse{Details: page.Changed(c.Record, k.OrganizationID)}, nil
+	return &textv1.SetMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
 // ResetMessageText removes the organization's own text.
@@ -84,7 +83,7 @@ func (t Text) ResetMessageText(ctx context.Context, r *textv1.ResetMessageTextRe
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.ResetMessageTextResponse{Details: page.Changed(c.Record, k.OrganizationID)}, nil
+	return &textv1.ResetMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
 // ResolveMessageText takes any preferred language: what is none gives way to the
@@ -150,9 +149,9 @@ func (t Text) sent(ctx context.Context, k store.Key) (*textv1.CustomText, error)
 	return text, nil
 }
 
-func customText(t domain.Texts, r history.Record, k store.Key) *textv1.CustomText {
+func customText(t domain.Texts, r resource.Record, k store.Key) *textv1.CustomText {
 	return &textv1.CustomText{
-		Details: page.Details(r, k.OrganizationID),
+		Details: resource.Details(r, k.OrganizationID),
 		Title:   t.Title, PreHeader: t.PreHeader, Subject: t.Subject, Greeting: t.Greeting,
 		Text: t.Text, ButtonText: t.ButtonText, FooterText: t.FooterText,
 	}

@@ -8,8 +8,8 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/history"
 	"herald/shared/render"
+	"herald/shared/resource"
 )
 
 // sampleID is a user who does not exist, so the link of a preview opens a page that knows
@@ -46,7 +46,7 @@ func (t Text) PreviewMessageText(ctx context.Context, r *textv1.SetMessageTextRe
 	reader := sample()
 	rendered, err := render.Mail{
 		PublicURL: t.PublicURL, Kind: k.Kind, UserID: sampleID, Reader: reader, Language: k.Language,
-		Text: customText(own.Or(standard), history.Record{}, k),
+		Text: customText(own.Or(standard), resource.Record{}, k),
 	}.Render()
 	if err != nil {
 		return nil, err

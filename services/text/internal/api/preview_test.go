@@ -9,8 +9,8 @@ import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/history"
 	"herald/shared/render"
+	"herald/shared/resource"
 )
 
 // What is accepted can be sent, to the reader with the longest names too.
@@ -52,7 +52,7 @@ func TestAcceptedCanBeSent(t *testing.T) {
 			for _, texts := range []domain.Texts{own, defaults} {
 				_, err := render.Mail{
 					PublicURL: "https://id.example.com", Kind: kind, UserID: name, Reader: long, Language: language,
-					Text: customText(texts.Or(standard), history.Record{}, store.Key{}),
+					Text: customText(texts.Or(standard), resource.Record{}, store.Key{}),
 				}.Render()
 				if err != nil {
 					t.Errorf("%s %s: %v", language, kind, err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Faults of the instance's languages.
@@ -18,7 +18,7 @@ var (
 // Languages is what administrators decided about the languages of mails and pages. It
 // limits what readers get, never what texts may be written in or asked for.
 type Languages struct {
-	history.Record
+	resource.Record
 	// DefaultLanguage is empty as long as the setting counts.
 	DefaultLanguage string
 	// AllowedLanguages is empty where all supported ones are, of later versions too.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Faults of messages.
@@ -57,7 +57,7 @@ func (t Texts) Or(d Texts) Texts {
 // Custom is an organization's own words for a message in one language; what it did not
 // write is empty. One that wrote nothing has sequence 0 and the times of the first start.
 type Custom struct {
-	history.Record
+	resource.Record
 	Texts
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Each part falls back on its own, and any part alone makes the whole not default.
@@ -28,7 +28,7 @@ func TestOr(t *testing.T) {
 			t.Errorf("%+v passes for the default", own)
 		}
 	}
-	if !(Custom{Record: history.Record{Sequence: 7}}).IsDefault() {
+	if !(Custom{Record: resource.Record{Sequence: 7}}).IsDefault() {
 		t.Error("empty texts do not pass for the default")
 	}
 }

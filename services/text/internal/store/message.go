@@ -8,8 +8,8 @@ import (
 
 	"herald/services/text/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
 	"herald/shared/postgres"
+	"herald/shared/resource"
 )
 
 // Key names a message's texts: whose they are, what the message is about, and the
@@ -19,10 +19,10 @@ type Key struct{ OrganizationID, Kind, Language string }
 const customColumns = `title, pre_header, subject, greeting, text, button_text, footer_text, sequence, created_at, changed_at`
 
 // Beginning is the record of what nobody has changed since the service's history began.
-func (s Store) Beginning(ctx context.Context) (history.Record, error) {
-	r, err := postgres.One[history.Record](ctx, s.DB, `select 0::bigint as sequence, time as created_at, time as changed_at from first_start`)
+func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
+	r, err := postgres.One[resource.Record](ctx, s.DB, `select 0::bigint as sequence, time as created_at, time as changed_at from first_start`)
 	if err != nil {
-		return history.Record{}, fmt.Errorf("read the first start: %w", postgres.Fault(err))
+		return resource.Record{}, fmt.Errorf("read the first start: %w", postgres.Fault(err))
 	}
 	return r, nil
 }

@@ -7,7 +7,7 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 )
 
 // ofUser are the aggregates that have a user's id.
@@ -15,7 +15,7 @@ var ofUser = []string{"human", "member"}
 
 // SearchUserChanges lists what happened to a user of the organization acted on.
 func (u Users) SearchUserChanges(ctx context.Context, r *usersv1.SearchUserChangesRequest) (*heraldv1.SearchChangesResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (u Users) SearchMyOrgChanges(ctx context.Context, r *usersv1.SearchMyOrgCha
 }
 
 func (u Users) changes(ctx context.Context, a event.Aggregate, q *heraldv1.ListQuery) (*heraldv1.SearchChangesResponse, error) {
-	p, err := page.Bounds(q, u.MaxLimit)
+	p, err := search.Bounds(q, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}

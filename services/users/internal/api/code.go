@@ -12,7 +12,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
 )
 
 // newCode derives a code for a mail that is to be sent.
@@ -41,7 +41,7 @@ func (u Users) changeUser(ctx context.Context, orgID, userID string, change func
 	if err != nil {
 		return nil, "", err
 	}
-	details := page.Changed(found.Record, found.OrgID)
+	details := resource.Changed(found.Record, found.OrgID)
 	if made.Code == nil {
 		return details, "", nil
 	}

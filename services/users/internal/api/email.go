@@ -7,7 +7,7 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
+	"herald/shared/resource"
 )
 
 // UpdateEmail replaces a user's e-mail.
@@ -91,5 +91,5 @@ func (u Users) VerifyMyEmail(ctx context.Context, r *usersv1.VerifyMyEmailReques
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.VerifyMyEmailResponse{Details: page.Changed(done.Record, done.OrgID)}, nil
+	return &usersv1.VerifyMyEmailResponse{Details: resource.Changed(done.Record, done.OrgID)}, nil
 }

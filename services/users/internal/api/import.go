@@ -14,9 +14,8 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/history"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
 	"herald/shared/rpc"
 )
 
@@ -54,7 +53,7 @@ func (u Users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: mail}, nil
+	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail}, nil
 }
 
 // repeated answers an import whose id or name is taken, perhaps by itself.
@@ -75,8 +74,8 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 	if err := protojson.Unmarshal(first.Data, &imported); err != nil {
 		return nil, fmt.Errorf("first import of a user: %w", err)
 	}
-	record := history.Record{Sequence: first.Position, CreatedAt: first.Time, ChangedAt: first.Time}
-	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: imported.InitMail}, nil
+	record := resource.Record{Sequence: first.Position, CreatedAt: first.Time, ChangedAt: first.Time}
+	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: imported.InitMail}, nil
 }
 
 // importData reads the three shapes in which an import may come, and checks the

@@ -10,9 +10,10 @@ import (
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/page"
 	"herald/shared/permission"
+	"herald/shared/resource"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // AddOrgMember gives a user roles in the organization acted on.
@@ -84,7 +85,7 @@ func (u Users) addMember(ctx context.Context, scope permission.Scope, m domain.M
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.MemberResponse{Details: page.Details(record, m.OrgID)}, nil
+	return &usersv1.MemberResponse{Details: resource.Details(record, m.OrgID)}, nil
 }
 
 func (u Users) updateMember(ctx context.Context, scope permission.Scope, place domain.Member, roles []string) (*usersv1.MemberResponse, error) {
@@ -117,7 +118,7 @@ func (u Users) changeMember(ctx context.Context, place domain.Member, change fun
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.MemberResponse{Details: page.Changed(m.Record, m.OrgID)}, nil
+	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
 }
 
 func mayGive(ctx context.Context, m domain.Member) error {
@@ -139,7 +140,7 @@ func (u Users) SearchIamMembers(ctx context.Context, r *usersv1.SearchMembersReq
 
 // SearchProjectMembers lists the members of a project of the organization acted on.
 func (u Users) SearchProjectMembers(ctx context.Context, r *usersv1.SearchProjectMembersRequest) (*usersv1.SearchMembersResponse, error) {
-	if _, err := page.Bounds(r.Query, u.MaxLimit); err != nil { // before it is told whether there is such a project
+	if _, err := search.Bounds(r.Query, u.MaxLimit); err != nil { // before it is told whether there is such a project
 		return nil, err
 	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
@@ -148,25 +149,25 @@ func (u Users) SearchProjectMembers(ctx context.Context, r *usersv1.SearchProjec
 	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), r.ProjectId), &usersv1.SearchMembersRequest{Query: r.Query, Queries: r.Queries})
 }
 
-func (u Users) searchMembers(ctx context.Context, search *page.Search, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+func (u Users) searchMembers(ctx context.Context, query *search.Query, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
 	for _, q := range r.Queries {
 		if f := q.UserIdQuery; f != nil {
-			search.Where("m.user_id = ?", f.UserId)
+			query.Where("m.user_id = ?", f.UserId)
 		}
 	}
-	list, err := u.Store.SearchMembers(ctx, search, p)
+	list, err := u.Store.SearchMembers(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: page.Each(list.Rows, member)}, nil
+	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: search.Each(list.Rows, member)}, nil
 }
 
 func member(m store.NamedMember) *usersv1.Member {
-	return &usersv1.Member{UserId: m.UserID, Details: page.Details(m.Record, m.OrgID), Roles: m.Roles, UserName: m.UserName, DisplayName: m.DisplayName}
+	return &usersv1.Member{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles, UserName: m.UserName, DisplayName: m.DisplayName}
 }
 
 // SearchOrgMemberRoles lists the roles of organizations.
@@ -185,7 +186,7 @@ func (Users) SearchIamMemberRoles(context.Context, *usersv1.SearchRolesRequest) 
 }
 
 func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
-	return &usersv1.SearchRolesResponse{Result: page.Each(permission.Roles(scope), func(r permission.Role) *usersv1.Role {
+	return &usersv1.SearchRolesResponse{Result: search.Each(permission.Roles(scope), func(r permission.Role) *usersv1.Role {
 		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
 	})}
 }
@@ -193,7 +194,7 @@ func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
 // SearchMemberships lists the places in which a user of the organization has roles;
 // members of that organization alone see those in it.
 func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershipsRequest) (*usersv1.SearchMembershipsResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -210,23 +211,23 @@ func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershi
 
 // SearchMyMemberships lists the places in which the caller has roles.
 func (u Users) SearchMyMemberships(ctx context.Context, r *usersv1.SearchMyMembershipsRequest) (*usersv1.SearchMembershipsResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
 	return u.memberships(ctx, caller.From(ctx).UserID, "", p)
 }
 
-func (u Users) memberships(ctx context.Context, userID, orgID string, p page.Page) (*usersv1.SearchMembershipsResponse, error) {
+func (u Users) memberships(ctx context.Context, userID, orgID string, p search.Page) (*usersv1.SearchMembershipsResponse, error) {
 	list, err := u.Store.SearchMemberships(ctx, userID, orgID, p)
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: page.Each(list.Rows, membership)}, nil
+	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: search.Each(list.Rows, membership)}, nil
 }
 
 func membership(m domain.Member) *usersv1.Membership {
-	out := &usersv1.Membership{UserId: m.UserID, Details: page.Details(m.Record, m.OrgID), Roles: m.Roles}
+	out := &usersv1.Membership{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles}
 	switch {
 	case m.ProjectID != "":
 		out.Type = &usersv1.Membership_ProjectId{ProjectId: m.ProjectID}

@@ -11,7 +11,8 @@ import (
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // CreateOrg creates an organization that the caller owns.
@@ -26,7 +27,7 @@ func (u Users) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*use
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.CreateOrgResponse{Id: o.ID, Details: page.Details(record, o.ID)}, nil
+	return &usersv1.CreateOrgResponse{Id: o.ID, Details: resource.Details(record, o.ID)}, nil
 }
 
 // primaryDomain is the slug of the name below the public host; the end of the id,
@@ -71,7 +72,7 @@ func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.UpdateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+	return &usersv1.UpdateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
 // DeactivateMyOrg ends the tokens of the organization's users.
@@ -83,7 +84,7 @@ func (u Users) DeactivateMyOrg(ctx context.Context, _ *usersv1.DeactivateMyOrgRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.DeactivateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+	return &usersv1.DeactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
 // ReactivateMyOrg lets the organization's users in again.
@@ -94,34 +95,34 @@ func (u Users) ReactivateMyOrg(ctx context.Context, _ *usersv1.ReactivateMyOrgRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.ReactivateMyOrgResponse{Details: page.Changed(o.Record, o.ID)}, nil
+	return &usersv1.ReactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
 // SearchOrgs lists the instance's organizations.
 func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*usersv1.SearchOrgsResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	search := u.Store.Orgs()
+	query := u.Store.Orgs()
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			search.Text(store.OrgName, f.Method, f.Name)
+			query.Text(store.OrgName, f.Method, f.Name)
 		}
 		if f := q.DomainQuery; f != nil {
-			search.Text(store.OrgDomain, f.Method, f.Domain)
+			query.Text(store.OrgDomain, f.Method, f.Domain)
 		}
 		if f := q.StateQuery; f != nil {
-			search.Where("state = ?", f.State)
+			query.Where("state = ?", f.State)
 		}
 	}
-	list, err := u.Store.SearchOrgs(ctx, search, p)
+	list, err := u.Store.SearchOrgs(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: page.Each(list.Rows, org)}, nil
+	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: search.Each(list.Rows, org)}, nil
 }
 
 func org(o domain.Org) *usersv1.Org {
-	return &usersv1.Org{Id: o.ID, Details: page.Details(o.Record, o.ID), State: usersv1.OrgState(o.State), Name: o.Name, PrimaryDomain: o.PrimaryDomain}
+	return &usersv1.Org{Id: o.ID, Details: resource.Details(o.Record, o.ID), State: usersv1.OrgState(o.State), Name: o.Name, PrimaryDomain: o.PrimaryDomain}
 }

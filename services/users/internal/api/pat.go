@@ -10,9 +10,10 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
-	"herald/shared/page"
 	"herald/shared/permission"
+	"herald/shared/resource"
 	"herald/shared/rpc"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -50,7 +51,7 @@ func (u Users) addToken(ctx context.Context, orgID, userID string, expiry *times
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.AddPersonalAccessTokenResponse{TokenId: t.ID, Token: token.Reveal(), Details: page.Details(record, orgID)}, nil
+	return &usersv1.AddPersonalAccessTokenResponse{TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, orgID)}, nil
 }
 
 // GetPersonalAccessToken reads a token's description.
@@ -74,7 +75,7 @@ func (u Users) SearchMyPersonalAccessTokens(ctx context.Context, r *usersv1.Sear
 }
 
 func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *heraldv1.ListQuery) (*usersv1.SearchPersonalAccessTokensResponse, error) {
-	p, err := page.Bounds(q, u.MaxLimit)
+	p, err := search.Bounds(q, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *herald
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: page.Each(list.Rows, token)}, nil
+	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: search.Each(list.Rows, token)}, nil
 }
 
 // RemovePersonalAccessToken ends a user's token.
@@ -107,7 +108,7 @@ func (u Users) removeToken(ctx context.Context, orgID, userID, tokenID string) (
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.RemovePersonalAccessTokenResponse{Details: page.Changed(t.Record, orgID)}, nil
+	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, nil
 }
 
 // ResolveToken turns a token into the caller it stands for. Whoever asks for an
@@ -140,5 +141,5 @@ func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest)
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {
-	return &usersv1.PersonalAccessToken{Id: t.ID, Details: page.Details(t.Record, t.OrgID), ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+	return &usersv1.PersonalAccessToken{Id: t.ID, Details: resource.Details(t.Record, t.OrgID), ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
 }

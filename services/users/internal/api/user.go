@@ -8,7 +8,8 @@ import (
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/page"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // CreateHumanUser creates a human user; an initial password has to be changed.
@@ -26,7 +27,7 @@ func (u Users) CreateHumanUser(ctx context.Context, r *usersv1.CreateHumanUserRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.CreateHumanUserResponse{UserId: n.ID, Details: page.Details(record, n.OrgID), InitMail: mail}, nil
+	return &usersv1.CreateHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail}, nil
 }
 
 // settle gives a new user its state, and a code where a mail is needed.
@@ -65,48 +66,48 @@ func (u Users) IsUserUnique(ctx context.Context, r *usersv1.IsUserUniqueRequest)
 
 // SearchUsers lists the users of the organization acted on.
 func (u Users) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) (*usersv1.SearchUsersResponse, error) {
-	p, err := page.Bounds(r.Query, u.MaxLimit)
+	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	search := u.Store.Users(orgID(ctx))
+	query := u.Store.Users(orgID(ctx))
 	for _, q := range r.Queries {
-		filterUsers(search, q)
+		filterUsers(query, q)
 	}
-	list, err := u.Store.SearchUsers(ctx, search, p)
+	list, err := u.Store.SearchUsers(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: page.Each(list.Rows, user)}, nil
+	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: search.Each(list.Rows, user)}, nil
 }
 
-func filterUsers(search *page.Search, q *usersv1.UserFilter) {
+func filterUsers(query *search.Query, q *usersv1.UserFilter) {
 	if f := q.UserNameQuery; f != nil {
-		search.Text(store.UserName, f.Method, f.UserName)
+		query.Text(store.UserName, f.Method, f.UserName)
 	}
 	if f := q.FirstNameQuery; f != nil {
-		search.Text(store.FirstName, f.Method, f.FirstName)
+		query.Text(store.FirstName, f.Method, f.FirstName)
 	}
 	if f := q.LastNameQuery; f != nil {
-		search.Text(store.LastName, f.Method, f.LastName)
+		query.Text(store.LastName, f.Method, f.LastName)
 	}
 	if f := q.DisplayNameQuery; f != nil {
-		search.Text(store.DisplayName, f.Method, f.DisplayName)
+		query.Text(store.DisplayName, f.Method, f.DisplayName)
 	}
 	if f := q.EmailQuery; f != nil {
-		search.Text(store.Email, f.Method, f.EmailAddress)
+		query.Text(store.Email, f.Method, f.EmailAddress)
 	}
 	if f := q.StateQuery; f != nil {
-		search.Where("state = ?", f.State)
+		query.Where("state = ?", f.State)
 	}
 	if f := q.TypeQuery; f != nil {
-		search.Where("type = ?", f.Type)
+		query.Where("type = ?", f.Type)
 	}
 }
 
 func user(u domain.User) *usersv1.User {
 	out := &usersv1.User{
-		Id: u.ID, Details: page.Details(u.Record, u.OrgID), State: usersv1.UserState(u.State),
+		Id: u.ID, Details: resource.Details(u.Record, u.OrgID), State: usersv1.UserState(u.State),
 		UserName: u.UserName, LoginNames: []string{u.UserName}, PreferredLoginName: u.UserName,
 	}
 	if u.Type == domain.Machine {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"herald/shared/fault"
-	"herald/shared/history"
 	"herald/shared/permission"
+	"herald/shared/resource"
 )
 
 // Faults of memberships.
@@ -22,7 +22,7 @@ var (
 
 // Member is a user's roles in one place. Both ids are empty for the instance.
 type Member struct {
-	history.Record
+	resource.Record
 	UserID    string
 	OrgID     string
 	ProjectID string

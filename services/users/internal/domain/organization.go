@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // OrgState is whether an organization's users get tokens.
@@ -33,7 +33,7 @@ var (
 
 // Org is an organization: whoever it is that has users and projects.
 type Org struct {
-	history.Record
+	resource.Record
 	ID            string
 	Name          string
 	PrimaryDomain string

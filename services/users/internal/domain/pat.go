@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // Faults of personal access tokens.
@@ -19,7 +19,7 @@ const FreshLogin = 10 * time.Minute
 
 // PAT is a personal access token, of which only the hash is known.
 type PAT struct {
-	history.Record
+	resource.Record
 	ID        string
 	UserID    string
 	OrgID     string // the user's

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"herald/shared/fault"
-	"herald/shared/history"
+	"herald/shared/resource"
 )
 
 // UserState is what a user may do.
@@ -43,7 +43,7 @@ var (
 
 // User is a person or a machine of an organization.
 type User struct {
-	history.Record
+	resource.Record
 	ID       string
 	OrgID    string
 	Type     UserType

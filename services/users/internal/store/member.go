@@ -9,9 +9,9 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
@@ -28,7 +28,7 @@ func (s Store) Memberships(ctx context.Context, callerID, orgID, userID string) 
 }
 
 // CreateMember writes a member. The user may belong to any organization.
-func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (history.Record, error) {
+func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
 	return s.Create(ctx, added, newMember(m))
 }
 
@@ -74,24 +74,24 @@ type NamedMember struct {
 
 // Members begins a search among the members of an organization, of one of its projects,
 // or of the instance where both ids are empty.
-func (s Store) Members(orgID, projectID string) *page.Search {
-	return page.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
+func (s Store) Members(orgID, projectID string) *search.Query {
+	return search.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
 		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ? and m.project_id = ?`, orgID, projectID)
 }
 
 // SearchMembers runs it.
-func (s Store) SearchMembers(ctx context.Context, search *page.Search, p page.Page) (page.List[NamedMember], error) {
-	return page.Read[NamedMember](ctx, s.DB, search, p)
+func (s Store) SearchMembers(ctx context.Context, query *search.Query, p search.Page) (search.List[NamedMember], error) {
+	return search.Read[NamedMember](ctx, s.DB, query, p)
 }
 
 // SearchMemberships lists a user's places: all of them where orgID is empty, else
 // those in that organization.
-func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p page.Page) (page.List[domain.Member], error) {
-	search := page.Select(memberColumns, "members", "created_at, org_id, project_id").Where("user_id = ?", userID)
+func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p search.Page) (search.List[domain.Member], error) {
+	query := search.Select(memberColumns, "members", "created_at, org_id, project_id").Where("user_id = ?", userID)
 	if orgID != "" {
-		search.Where("org_id = ?", orgID)
+		query.Where("org_id = ?", orgID)
 	}
-	return page.Read[domain.Member](ctx, s.DB, search, p)
+	return search.Read[domain.Member](ctx, s.DB, query, p)
 }
 
 // prefixed writes a table's alias before each of its columns.

@@ -7,17 +7,17 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const orgColumns = `id, name, primary_domain, state, generation, sequence, created_at, changed_at`
 
 // OrgName and OrgDomain are the columns that organizations are searched by.
 var (
-	OrgName   = page.Column{Exact: "name", Folded: "name_folded"}
-	OrgDomain = page.Column{Exact: "primary_domain", Folded: "primary_domain"}
+	OrgName   = search.Column{Exact: "name", Folded: "name_folded"}
+	OrgDomain = search.Column{Exact: "primary_domain", Folded: "primary_domain"}
 )
 
 // Org reads an organization.
@@ -28,7 +28,7 @@ func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 
 // CreateOrg writes an organization and its first owner; ownerID is empty where a
 // service creates it.
-func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (history.Record, error) {
+func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (resource.Record, error) {
 	return s.Create(ctx, created, newOrg(o, ownerID))
 }
 
@@ -42,7 +42,7 @@ func newOrg(o domain.Org, ownerID string) event.Save {
 			insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
 			select $14, org.id, '{ORG_OWNER}', position, time, time from event, org where $14 <> ''
 		)`,
-		Args: []any{o.ID, o.Name, page.Fold(o.Name), o.PrimaryDomain, o.State, ownerID},
+		Args: []any{o.ID, o.Name, search.Fold(o.Name), o.PrimaryDomain, o.State, ownerID},
 	}
 }
 
@@ -61,18 +61,18 @@ func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org
 					update organizations set name = $10, name_folded = $11, state = $12, generation = $13, sequence = position, changed_at = time
 					from event where id = $9
 				)`,
-				Args: []any{o.ID, o.Name, page.Fold(o.Name), o.State, o.Generation},
+				Args: []any{o.ID, o.Name, search.Fold(o.Name), o.State, o.Generation},
 			}
 		},
 	}, []any{id}, change)
 }
 
 // Orgs begins a search among all organizations.
-func (s Store) Orgs() *page.Search {
-	return page.Select(orgColumns, "organizations", "created_at, id")
+func (s Store) Orgs() *search.Query {
+	return search.Select(orgColumns, "organizations", "created_at, id")
 }
 
 // SearchOrgs runs it.
-func (s Store) SearchOrgs(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.Org], error) {
-	return page.Read[domain.Org](ctx, s.DB, search, p)
+func (s Store) SearchOrgs(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Org], error) {
+	return search.Read[domain.Org](ctx, s.DB, query, p)
 }

@@ -8,10 +8,10 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/permission"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequence, p.created_at, p.changed_at`
@@ -19,7 +19,7 @@ const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequenc
 const patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
 
 // CreatePAT writes a token's hash.
-func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (history.Record, error) {
+func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
 	return s.Create(ctx, added, newPAT(t, hash))
 }
 
@@ -56,8 +56,8 @@ func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed 
 }
 
 // SearchPATs lists a user's tokens.
-func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p page.Page) (page.List[domain.PAT], error) {
-	return page.Read[domain.PAT](ctx, s.DB, page.Select(patColumns, patFrom, "p.created_at, p.id").
+func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.PAT], error) {
+	return search.Read[domain.PAT](ctx, s.DB, search.Select(patColumns, patFrom, "p.created_at, p.id").
 		Where("u.org_id = ?", orgID).Where("p.user_id = ?", userID), p)
 }
 

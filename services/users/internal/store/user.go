@@ -10,20 +10,20 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name, preferred_language, gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, sequence, created_at, changed_at`
 
 // The columns that users are searched by.
 var (
-	UserName    = page.Column{Exact: "user_name", Folded: "user_name_folded"}
-	FirstName   = page.Column{Exact: "first_name", Folded: "first_name_folded"}
-	LastName    = page.Column{Exact: "last_name", Folded: "last_name_folded"}
-	DisplayName = page.Column{Exact: "display_name", Folded: "display_name_folded"}
-	Email       = page.Column{Exact: "email", Folded: "email_folded"}
+	UserName    = search.Column{Exact: "user_name", Folded: "user_name_folded"}
+	FirstName   = search.Column{Exact: "first_name", Folded: "first_name_folded"}
+	LastName    = search.Column{Exact: "last_name", Folded: "last_name_folded"}
+	DisplayName = search.Column{Exact: "display_name", Folded: "display_name_folded"}
+	Email       = search.Column{Exact: "email", Folded: "email_folded"}
 )
 
 // User reads a user of an organization.
@@ -48,7 +48,7 @@ type NewUser struct {
 }
 
 // CreateUser writes a user in one statement.
-func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message) (history.Record, error) {
+func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message) (resource.Record, error) {
 	return s.Create(ctx, created, newUser(u))
 }
 
@@ -62,8 +62,8 @@ func newUser(u NewUser) event.Save {
 		returning id
 	)`
 	save.Args = []any{
-		u.ID, u.OrgID, u.Type, u.State, u.UserName, page.Fold(u.UserName), u.FirstName, page.Fold(u.FirstName), u.LastName, page.Fold(u.LastName),
-		u.NickName, u.DisplayName, page.Fold(u.DisplayName), u.PreferredLanguage, u.Gender, u.Email, page.Fold(u.Email), u.EmailVerified,
+		u.ID, u.OrgID, u.Type, u.State, u.UserName, search.Fold(u.UserName), u.FirstName, search.Fold(u.FirstName), u.LastName, search.Fold(u.LastName),
+		u.NickName, u.DisplayName, search.Fold(u.DisplayName), u.PreferredLanguage, u.Gender, u.Email, search.Fold(u.Email), u.EmailVerified,
 		u.Phone, u.PhoneVerified, string(u.PasswordHash), u.PasswordChangeRequired, u.Digest,
 	}
 	if u.Code != nil {
@@ -148,22 +148,22 @@ func saveUser(u domain.User) event.Save {
 				password_change_required = $15, sequence = position, changed_at = time
 			from event where id = $9
 		)`,
-		Args: []any{u.ID, u.State, u.Email, page.Fold(u.Email), u.EmailVerified, string(u.PasswordHash), u.PasswordChangeRequired},
+		Args: []any{u.ID, u.State, u.Email, search.Fold(u.Email), u.EmailVerified, string(u.PasswordHash), u.PasswordChangeRequired},
 	}
 }
 
 // UserNameFree tells whether a login name can be given.
 func (s Store) UserNameFree(ctx context.Context, name string) (free bool, err error) {
-	err = s.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = $1)`, page.Fold(name)).Scan(&free)
+	err = s.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = $1)`, search.Fold(name)).Scan(&free)
 	return free, postgres.Fault(err)
 }
 
 // Users begins a search among the users of an organization.
-func (s Store) Users(orgID string) *page.Search {
-	return page.Select(userColumns, "users", "created_at, id").Where("org_id = ?", orgID)
+func (s Store) Users(orgID string) *search.Query {
+	return search.Select(userColumns, "users", "created_at, id").Where("org_id = ?", orgID)
 }
 
 // SearchUsers runs it.
-func (s Store) SearchUsers(ctx context.Context, search *page.Search, p page.Page) (page.List[domain.User], error) {
-	return page.Read[domain.User](ctx, s.DB, search, p)
+func (s Store) SearchUsers(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.User], error) {
+	return search.Read[domain.User](ctx, s.DB, query, p)
 }

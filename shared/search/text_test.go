@@ -1,4 +1,4 @@
-package page_test
+package search_test
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/page"
+	"herald/shared/search"
 )
 
-var body = page.Column{Exact: "body", Folded: "body_folded"}
+var body = search.Column{Exact: "body", Folded: "body_folded"}
 
 // bodies are stored and searched for: signs with a meaning in LIKE, in SQL and in
 // the builder itself, and letters that fold in unusual ways.
@@ -30,7 +30,7 @@ var bodies = []string{
 func matches(stored string, method heraldv1.TextQueryMethod, value string) bool {
 	name, anyCase := strings.CutSuffix(method.String(), "_IGNORE_CASE")
 	if anyCase {
-		stored, value = page.Fold(stored), page.Fold(value)
+		stored, value = search.Fold(stored), search.Fold(value)
 	}
 	switch name {
 	case "TEXT_QUERY_METHOD_EQUALS":
@@ -62,7 +62,7 @@ func TestText(t *testing.T) {
 						want = append(want, fmt.Sprintf("%03d", i))
 					}
 				}
-				got := w.read(search().Where("id >= ?", "0").Text(body, method, value), page.Page{Limit: 1000, Asc: true})
+				got := w.read(among().Where("id >= ?", "0").Text(body, method, value), search.Page{Limit: 1000, Asc: true})
 				if !slices.Equal(ids(got), want) || got.Total != uint64(len(want)) {
 					t.Errorf("%q: found %v of %d, want %v", value, ids(got), got.Total, want)
 				}
@@ -92,7 +92,7 @@ func TestFold(t *testing.T) {
 		{"日本語 🙂", []string{"日本語 🙂"}},
 	} {
 		for _, text := range c.texts {
-			if got := page.Fold(text); got != c.folded {
+			if got := search.Fold(text); got != c.folded {
 				t.Errorf("%q (%+q) folds to %+q, want %+q", text, text, got, c.folded)
 			}
 		}
@@ -104,15 +104,15 @@ func FuzzFold(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		folded := page.Fold(s)
-		if again := page.Fold(folded); again != folded {
+		folded := search.Fold(s)
+		if again := search.Fold(folded); again != folded {
 			t.Errorf("%+q folds to %+q, and that to %+q", s, folded, again)
 		}
 		if !utf8.ValidString(s) {
 			return
 		}
 		for _, same := range []string{norm.NFC.String(s), norm.NFD.String(s), norm.NFKC.String(s), norm.NFKD.String(s)} {
-			if got := page.Fold(same); got != folded {
+			if got := search.Fold(same); got != folded {
 				t.Errorf("%+q folds to %+q, but %+q to %+q", s, folded, same, got)
 			}
 		}
@@ -133,8 +133,8 @@ func FuzzText(f *testing.F) {
 		w := world{t, w.db}
 		method := heraldv1.TextQueryMethod(int(number) % len(heraldv1.TextQueryMethod_name))
 		stored = strings.ToValidUTF8(strings.ReplaceAll(stored, "\x00", ""), "")
-		w.exec(`insert into texts (id, body, body_folded) values ('one', $1, $2) on conflict (id) do update set body = $1, body_folded = $2`, stored, page.Fold(stored))
-		got, err := page.Read[text](t.Context(), w.db, search().Text(body, method, value), page.Page{Limit: 1})
+		w.exec(`insert into texts (id, body, body_folded) values ('one', $1, $2) on conflict (id) do update set body = $1, body_folded = $2`, stored, search.Fold(stored))
+		got, err := search.Read[text](t.Context(), w.db, among().Text(body, method, value), search.Page{Limit: 1})
 		if strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
 			if fault.From(err).Code != fault.Invalid {
 				t.Errorf("%q: %v", value, err)

@@ -1,4 +1,4 @@
-package page
+package search
 
 import (
 	"context"
@@ -38,7 +38,7 @@ type List[T any] struct {
 
 // Read runs a search. Rows, total and history are of one statement, and so of one moment:
 // whoever sees an event's sequence in Processed sees its effect in Rows.
-func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List[T], error) {
+func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[T], error) {
 	if !s.texts {
 		return read[T](ctx, db, s, p, s.many(p), "")
 	}
@@ -51,24 +51,24 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page) (List
 
 // few finds, counts and sorts up to few rows; of more it only tells that there are more.
 // Rows are only taken from `found` as long as somebody wants them.
-func (s *Search) few(p Page) string {
+func (s *Query) few(p Page) string {
 	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " + strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
 	return s.statement(p, found, "select * from few", "size.n <= "+strconv.Itoa(few))
 }
 
 // many counts the rows, and walks through them in their order for the page.
-func (s *Search) many(p Page) string {
+func (s *Query) many(p Page) string {
 	return s.statement(p, "size as (select count(*) as n from "+s.from+s.where()+")", s.rows(), "true")
 }
 
-func (s *Search) rows() string { return "select " + s.columns + " from " + s.from + s.where() }
+func (s *Query) rows() string { return "select " + s.columns + " from " + s.from + s.where() }
 
 // head is the number of the columns in front of those of a row.
 const head = 3
 
 // statement reads a page of rows, and beside it their number, in size, and the service's
 // history: at least one row, whose own columns are null where the page is empty.
-func (s *Search) statement(p Page, size, rows, shown string) string {
+func (s *Query) statement(p Page, size, rows, shown string) string {
 	order, limit, offset := s.sorted(p), strconv.Itoa(len(s.args)+1), strconv.Itoa(len(s.args)+2)
 	return "with " + size + ` select size.n, coalesce((select position from events order by position desc limit 1), 0),
 		coalesce((select time from events order by position desc limit 1), (select time from first_start)), page.*
@@ -77,7 +77,7 @@ func (s *Search) statement(p Page, size, rows, shown string) string {
 
 // sorted gives the columns that sort the list the page's direction. They go by the names
 // that the result gives them.
-func (s *Search) sorted(p Page) string {
+func (s *Query) sorted(p Page) string {
 	direction := " desc"
 	if p.Asc {
 		direction = " asc"
@@ -90,7 +90,7 @@ func (s *Search) sorted(p Page) string {
 }
 
 // read runs a statement in one round trip, planned as told.
-func read[T any](ctx context.Context, db *pgxpool.Pool, s *Search, p Page, sql, plan string) (list List[T], err error) {
+func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, plan string) (list List[T], err error) {
 	var b pgx.Batch // one transaction
 	if plan != "" {
 		b.Queue("select set_config('plan_cache_mode', $1, true)", plan)

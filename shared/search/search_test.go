@@ -1,4 +1,4 @@
-package page_test
+package search_test
 
 import (
 	"fmt"
@@ -19,9 +19,9 @@ import (
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
-	"herald/shared/page"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -67,21 +67,21 @@ func (w world) exec(sql string, args ...any) {
 
 func (w world) add(id, body string) {
 	w.Helper()
-	w.exec(`insert into texts (id, body, body_folded) values ($1, $2, $3)`, id, body, page.Fold(body))
+	w.exec(`insert into texts (id, body, body_folded) values ($1, $2, $3)`, id, body, search.Fold(body))
 }
 
-func search() *page.Search { return page.Select("id, body, created_at", "texts", "created_at, id") }
+func among() *search.Query { return search.Select("id, body, created_at", "texts", "created_at, id") }
 
-func (w world) read(s *page.Search, p page.Page) page.List[text] {
+func (w world) read(s *search.Query, p search.Page) search.List[text] {
 	w.Helper()
-	list, err := page.Read[text](w.Context(), w.db, s, p)
+	list, err := search.Read[text](w.Context(), w.db, s, p)
 	if err != nil {
 		w.Fatal(err)
 	}
 	return list
 }
 
-func ids(l page.List[text]) (found []string) {
+func ids(l search.List[text]) (found []string) {
 	for _, row := range l.Rows {
 		found = append(found, row.ID)
 	}
@@ -94,24 +94,24 @@ func TestBounds(t *testing.T) {
 		name    string
 		query   *heraldv1.ListQuery
 		max     int64
-		want    page.Page
+		want    search.Page
 		refused *fault.Fault
 	}{
-		{"nothing asked", nil, 1000, page.Page{Limit: 1000}, nil},
-		{"empty query", &heraldv1.ListQuery{}, 1000, page.Page{Limit: 1000}, nil},
-		{"lower maximum", &heraldv1.ListQuery{}, 50, page.Page{Limit: 50}, nil},
-		{"higher maximum", &heraldv1.ListQuery{}, 5000, page.Page{Limit: 1000}, nil},
-		{"all given", &heraldv1.ListQuery{Offset: 7, Limit: 3, Asc: true}, 1000, page.Page{Offset: 7, Limit: 3, Asc: true}, nil},
-		{"the maximum", &heraldv1.ListQuery{Limit: 50}, 50, page.Page{Limit: 50}, nil},
-		{"above it", &heraldv1.ListQuery{Limit: 51}, 50, page.Page{}, page.ErrLimit},
-		{"largest limit", &heraldv1.ListQuery{Limit: math.MaxInt64}, 1000, page.Page{}, page.ErrLimit},
-		{"negative", &heraldv1.ListQuery{Limit: -1}, 1000, page.Page{}, fault.ErrInvalid},
-		{"most negative", &heraldv1.ListQuery{Limit: math.MinInt64}, 1000, page.Page{}, fault.ErrInvalid},
-		{"offset of more than an int64", &heraldv1.ListQuery{Offset: math.MaxUint64, Limit: 1}, 1000, page.Page{Offset: 1 << 62, Limit: 1}, nil},
+		{"nothing asked", nil, 1000, search.Page{Limit: 1000}, nil},
+		{"empty query", &heraldv1.ListQuery{}, 1000, search.Page{Limit: 1000}, nil},
+		{"lower maximum", &heraldv1.ListQuery{}, 50, search.Page{Limit: 50}, nil},
+		{"higher maximum", &heraldv1.ListQuery{}, 5000, search.Page{Limit: 1000}, nil},
+		{"all given", &heraldv1.ListQuery{Offset: 7, Limit: 3, Asc: true}, 1000, search.Page{Offset: 7, Limit: 3, Asc: true}, nil},
+		{"the maximum", &heraldv1.ListQuery{Limit: 50}, 50, search.Page{Limit: 50}, nil},
+		{"above it", &heraldv1.ListQuery{Limit: 51}, 50, search.Page{}, search.ErrLimit},
+		{"largest limit", &heraldv1.ListQuery{Limit: math.MaxInt64}, 1000, search.Page{}, search.ErrLimit},
+		{"negative", &heraldv1.ListQuery{Limit: -1}, 1000, search.Page{}, fault.ErrInvalid},
+		{"most negative", &heraldv1.ListQuery{Limit: math.MinInt64}, 1000, search.Page{}, fault.ErrInvalid},
+		{"offset of more than an int64", &heraldv1.ListQuery{Offset: math.MaxUint64, Limit: 1}, 1000, search.Page{Offset: 1 << 62, Limit: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := page.Bounds(c.query, c.max)
+			got, err := search.Bounds(c.query, c.max)
 			if c.refused == nil {
 				if err != nil || got != c.want {
 					t.Errorf("%+v, %v, want %+v", got, err, c.want)
@@ -128,7 +128,7 @@ func TestBounds(t *testing.T) {
 
 func TestLimitFaultNamesTheMaximum(t *testing.T) {
 	t.Parallel()
-	_, err := page.Bounds(&heraldv1.ListQuery{Limit: 43}, 42)
+	_, err := search.Bounds(&heraldv1.ListQuery{Limit: 43}, 42)
 	f := fault.From(err)
 	if f.Message != "query.limit: the maximum is 42" || f.Fields[0].Reason != "the maximum is 42" {
 		t.Errorf("%+v", f)
@@ -145,27 +145,27 @@ func TestPages(t *testing.T) {
 	w.exec(`update texts set created_at = '2026-01-01Z' where id = 'e'`)
 	for _, c := range []struct {
 		name string
-		page page.Page
+		page search.Page
 		want []string
 	}{
-		{"newest first", page.Page{Limit: 9}, []string{"d", "c", "b", "a", "e"}},
-		{"oldest first", page.Page{Limit: 9, Asc: true}, []string{"e", "a", "b", "c", "d"}},
-		{"middle", page.Page{Offset: 1, Limit: 2, Asc: true}, []string{"a", "b"}},
-		{"last, cut", page.Page{Offset: 4, Limit: 2}, []string{"e"}},
-		{"just past the end", page.Page{Offset: 5, Limit: 2}, nil},
-		{"far past the end", page.Page{Offset: 1 << 62, Limit: 1000}, nil},
+		{"newest first", search.Page{Limit: 9}, []string{"d", "c", "b", "a", "e"}},
+		{"oldest first", search.Page{Limit: 9, Asc: true}, []string{"e", "a", "b", "c", "d"}},
+		{"middle", search.Page{Offset: 1, Limit: 2, Asc: true}, []string{"a", "b"}},
+		{"last, cut", search.Page{Offset: 4, Limit: 2}, []string{"e"}},
+		{"just past the end", search.Page{Offset: 5, Limit: 2}, nil},
+		{"far past the end", search.Page{Offset: 1 << 62, Limit: 1000}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := w.read(search(), c.page); !slices.Equal(ids(got), c.want) || got.Total != 5 {
+			if got := w.read(among(), c.page); !slices.Equal(ids(got), c.want) || got.Total != 5 {
 				t.Errorf("%v of %d, want %v of 5", ids(got), got.Total, c.want)
 			}
 		})
 	}
-	last, err := page.Bounds(&heraldv1.ListQuery{Offset: math.MaxUint64}, 1000)
+	last, err := search.Bounds(&heraldv1.ListQuery{Offset: math.MaxUint64}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.read(search().Where("id <> ?", "e"), last); len(got.Rows) != 0 || got.Total != 4 {
+	if got := w.read(among().Where("id <> ?", "e"), last); len(got.Rows) != 0 || got.Total != 4 {
 		t.Errorf("offset 2^64-1: %v of %d", got.Rows, got.Total)
 	}
 }
@@ -177,8 +177,8 @@ func TestConditions(t *testing.T) {
 	for i := range 12 {
 		w.add(fmt.Sprintf("%02d", i), fmt.Sprint("body ", i%3))
 	}
-	all := page.Page{Limit: 100, Asc: true}
-	s := search().Where("id between ? and ?", "02", "10").Where("body <> ?", "body 1").Where("true").Where("id = any (?)", []string{"00", "02", "03", "04", "09"})
+	all := search.Page{Limit: 100, Asc: true}
+	s := among().Where("id between ? and ?", "02", "10").Where("body <> ?", "body 1").Where("true").Where("id = any (?)", []string{"00", "02", "03", "04", "09"})
 	if got := ids(w.read(s, all)); !slices.Equal(got, []string{"02", "03", "09"}) {
 		t.Errorf("%v", got)
 	}
@@ -198,13 +198,13 @@ func TestHistoryBesideAList(t *testing.T) {
 	if err := w.db.QueryRow(t.Context(), `select time from first_start`).Scan(&start); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.read(search(), page.Page{Limit: 1}); got.Processed != 0 || !got.At.Equal(start) || got.Total != 0 {
+	if got := w.read(among(), search.Page{Limit: 1}); got.Processed != 0 || !got.At.Equal(start) || got.Total != 0 {
 		t.Errorf("before the first event: %+v, want the start at %v", got, start)
 	}
 	at := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	w.event(at.Add(time.Hour))
 	w.event(at)
-	got := w.read(search(), page.Page{Limit: 1}).Details()
+	got := w.read(among(), search.Page{Limit: 1}).Details()
 	want := &heraldv1.ListDetails{ProcessedSequence: 2, ViewTimestamp: timestamppb.New(at)}
 	if !proto.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -235,7 +235,7 @@ func TestListsAreOfOneMoment(t *testing.T) {
 	})
 	defer writer.Wait()
 	for n := 0; n < changes; {
-		got, err := page.Read[text](w.Context(), w.db, search(), page.Page{Limit: changes})
+		got, err := search.Read[text](w.Context(), w.db, among(), search.Page{Limit: changes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,15 +254,15 @@ func TestFailedSearch(t *testing.T) {
 	w := newWorld(t)
 	w.add("a", "x")
 	for range 20 { // more than the pool has connections
-		_, err := page.Read[text](w.Context(), w.db, search().Where("body = ?", "NUL \x00"), page.Page{Limit: 1})
+		_, err := search.Read[text](w.Context(), w.db, among().Where("body = ?", "NUL \x00"), search.Page{Limit: 1})
 		if f := fault.From(err); f.Code != fault.Invalid {
 			t.Fatalf("NUL: %v", err)
 		}
 	}
-	if got := w.read(search(), page.Page{Limit: 1}); got.Total != 1 {
+	if got := w.read(among(), search.Page{Limit: 1}); got.Total != 1 {
 		t.Errorf("afterwards: %+v", got)
 	}
-	if _, err := page.Read[text](w.Context(), w.db, page.Select("id", "nowhere", "id"), page.Page{Limit: 1}); fault.From(err).Code != fault.Internal {
+	if _, err := search.Read[text](w.Context(), w.db, search.Select("id", "nowhere", "id"), search.Page{Limit: 1}); fault.From(err).Code != fault.Internal {
 		t.Errorf("no such table: %v", err)
 	}
 }
@@ -270,13 +270,13 @@ func TestFailedSearch(t *testing.T) {
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	created, changed := time.Unix(1, 0), time.Unix(2, 5)
-	r := history.Record{Sequence: 7, CreatedAt: created, ChangedAt: changed}
+	r := resource.Record{Sequence: 7, CreatedAt: created, ChangedAt: changed}
 	want := &heraldv1.ObjectDetails{Sequence: 7, ChangeDate: timestamppb.New(changed), ResourceOwner: "o"}
-	if got := page.Changed(r, "o"); !proto.Equal(got, want) {
+	if got := resource.Changed(r, "o"); !proto.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	want.CreationDate = timestamppb.New(created)
-	if got := page.Details(r, "o"); !proto.Equal(got, want) {
+	if got := resource.Details(r, "o"); !proto.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -291,8 +291,8 @@ func TestManyMatches(t *testing.T) {
 		contains string
 		total    uint64
 	}{{"a", 6000}, {"a1", 857}} {
-		for _, p := range []page.Page{{Limit: 1000}, {Limit: 70, Offset: 30, Asc: true}} {
-			got := w.read(search().Text(body, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, c.contains), p)
+		for _, p := range []search.Page{{Limit: 1000}, {Limit: 70, Offset: 30, Asc: true}} {
+			got := w.read(among().Text(body, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS, c.contains), p)
 			direction := "desc"
 			if p.Asc {
 				direction = "asc"

@@ -1,6 +1,6 @@
-// Package page reads lists: the bounds of a page, the filters of a search and the
+// Package search reads lists: the bounds of a page, the filters of a search and the
 // totals beside it. It is the only place that builds SQL.
-package page
+package search
 
 import (
 	"cmp"
@@ -16,7 +16,6 @@ import (
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
 )
 
 // DefaultLimit is the size of a page whose caller names none, and the largest one
@@ -58,8 +57,8 @@ func Bounds(q *heraldv1.ListQuery, max int64) (Page, error) {
 	return p, nil
 }
 
-// Search is a list with its filters.
-type Search struct {
+// Query is a list with its filters.
+type Query struct {
 	columns, from, order string
 	conditions           []string
 	args                 []any
@@ -72,12 +71,12 @@ type Search struct {
 
 // Select begins a search. The first of the columns is never null. Order names those that
 // sort the list, ", " between them, oldest first.
-func Select(columns, from, order string) *Search {
-	return &Search{columns: columns, from: from, order: order}
+func Select(columns, from, order string) *Query {
+	return &Query{columns: columns, from: from, order: order}
 }
 
 // Where adds a condition; each ? in it stands for the next argument.
-func (s *Search) Where(condition string, args ...any) *Search {
+func (s *Query) Where(condition string, args ...any) *Query {
 	for _, a := range args {
 		s.args = append(s.args, a)
 		condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(s.args)), 1)
@@ -91,7 +90,7 @@ type Column struct{ Exact, Folded string }
 
 // Text adds a filter on a text by one of the methods of specification 4.6. Signs
 // that LIKE gives a meaning match themselves. The column's collation is "C".
-func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *Search {
+func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Query {
 	column := c.Exact
 	if method%2 == 1 { // the methods alternate: exact, ignoring case
 		column, value = c.Folded, Fold(value)
@@ -117,7 +116,7 @@ func (s *Search) Text(c Column, method heraldv1.TextQueryMethod, value string) *
 // starting finds the texts between a prefix and what comes after all that begin with it:
 // an index in the order of the signs' numbers (collate "C") finds them together, and the
 // planner cannot take one for parts of texts, which would be slower.
-func (s *Search) starting(column, prefix string) *Search {
+func (s *Query) starting(column, prefix string) *Query {
 	s.plan = cmp.Or(s.plan, onePlan)
 	s.Where(column+" >= ?", prefix)
 	if end := after(prefix); end != "" {
@@ -167,7 +166,7 @@ func Fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
-func (s *Search) where() string {
+func (s *Query) where() string {
 	if len(s.conditions) == 0 {
 		return ""
 	}
@@ -186,16 +185,4 @@ func Each[T, M any](rows []T, message func(T) M) []M {
 // Details is the list's head as it is answered.
 func (l List[T]) Details() *heraldv1.ListDetails {
 	return &heraldv1.ListDetails{TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At)}
-}
-
-// Details is an object's place in history as it is answered to reads and creations.
-func Details(r history.Record, organizationID string) *heraldv1.ObjectDetails {
-	d := Changed(r, organizationID)
-	d.CreationDate = timestamppb.New(r.CreatedAt)
-	return d
-}
-
-// Changed is the same as changes answer it: without the time of the creation.
-func Changed(r history.Record, organizationID string) *heraldv1.ObjectDetails {
-	return &heraldv1.ObjectDetails{Sequence: uint64(r.Sequence), ChangeDate: timestamppb.New(r.ChangedAt), ResourceOwner: organizationID}
 }
