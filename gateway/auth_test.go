@@ -94,7 +94,8 @@ func TestScopes(t *testing.T) {
 				continue
 			}
 			got.refused(t, 403, "INSUFFICIENT_SCOPE")
-			if want := fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, c.challenge); got.Header.Get("WWW-Authenticate") != want {
+			if want := fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, c.challenge); got.Header.Get(
+				"WWW-Authenticate") != want {
 				t.Errorf("%s %s with %s: %q", c.method, c.path, name, got.Header.Get("WWW-Authenticate"))
 			}
 		}
@@ -106,7 +107,8 @@ func TestScopes(t *testing.T) {
 		t.Error(err)
 	}
 	var header metadata.MD
-	_, err := users.RemoveMyPersonalAccessToken(ctx, &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: "t1"}, grpcHeader(&header))
+	_, err := users.RemoveMyPersonalAccessToken(ctx, &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: "t1"},
+		grpcHeader(&header))
 	if status.Code(err) != codes.PermissionDenied || len(header["www-authenticate"]) != 1 {
 		t.Error(err, header)
 	}
@@ -154,7 +156,9 @@ func TestOrganizationActedOn(t *testing.T) {
 	w := start(t)
 	token := w.owner()
 	w.join(token, "o2")
-	for path, acted := range map[string]string{"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1"} {
+	for path, acted := range map[string]string{
+		"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1",
+	} {
 		w.do(t, "POST", path, "", append(as(token), "x-service-orgid", "o2")...).ok(t)
 		if w.caller.OrganizationID != acted {
 			t.Errorf("%s acted on %s", path, w.caller.OrganizationID)
@@ -176,7 +180,8 @@ func TestOrderOfChecks(t *testing.T) {
 	w.do(t, "POST", path, body, pairs...).refused(t, 401, "UNAUTHENTICATED")
 	w.do(t, "POST", path, body, append(as(scopeless), pairs...)...).refused(t, 403, "INSUFFICIENT_SCOPE")
 	w.do(t, "POST", path, body, append(as(scopeless), "x-service-orgid", "o2")...).refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.do(t, "POST", path, body, append(as(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).refused(t, 403, "PERMISSION_DENIED")
+	w.do(t, "POST", path, body, append(as(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).refused(t,
+		403, "PERMISSION_DENIED")
 	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORGANIZATION_HEADER_INVALID")
 	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
 	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "MALFORMED_JSON")
@@ -188,7 +193,8 @@ func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
-	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id", "forged")...).ok(t)
+	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id",
+		"forged")...).ok(t)
 	if w.caller.UserID != "u9" || w.id == "forged" {
 		t.Errorf("%+v %q", w.caller, w.id)
 	}

@@ -33,7 +33,8 @@ func TestReference(t *testing.T) {
 		seen[path] = true
 		got := w.do(t, "GET", path, "").ok(t)
 		h := got.Header
-		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; ") || h.Get("X-Content-Type-Options") != "nosniff" ||
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; ") ||
+			h.Get("X-Content-Type-Options") != "nosniff" ||
 			h.Get("Cache-Control") != "no-cache" || h.Get("X-Request-Id") == "" || h.Get("Etag") == "" {
 			t.Errorf("%s: %v", path, h)
 		}
@@ -41,7 +42,8 @@ func TestReference(t *testing.T) {
 			continue
 		}
 		for _, l := range link.FindAllStringSubmatch(string(got.body), -1) {
-			if !strings.HasPrefix(l[1], "data:image/") && !strings.HasPrefix(l[1], "#") && (!strings.HasPrefix(l[1], "/") || strings.HasPrefix(l[1], "//")) {
+			if !strings.HasPrefix(l[1], "data:image/") && !strings.HasPrefix(l[1], "#") &&
+				(!strings.HasPrefix(l[1], "/") || strings.HasPrefix(l[1], "//")) {
 				t.Errorf("%s leads to %s", path, l[1])
 			} else if l[1][0] == '/' {
 				next = append(next, l[1])
@@ -51,14 +53,16 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s holds scripts or styles", path)
 		}
 	}
-	for _, path := range []string{"/docs/api", "/docs/events", "/docs/errors", "/docs/settings", "/docs/protos.zip", "/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto"} {
+	for _, path := range []string{"/docs/api", "/docs/events", "/docs/errors", "/docs/settings", "/docs/protos.zip",
+		"/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto"} {
 		if !seen[path] {
 			t.Errorf("nothing leads to %s", path)
 		}
 	}
 	for path, kind := range map[string]string{
 		"/docs/": "text/html; charset=utf-8", "/docs/protos/herald/v1/options.proto": "text/plain; charset=utf-8",
-		"/docs/viewer/LICENSE": "text/plain; charset=utf-8", "/openapi.json": "application/json", "/docs/style.css": "text/css; charset=utf-8",
+		"/docs/viewer/LICENSE": "text/plain; charset=utf-8", "/openapi.json": "application/json",
+		"/docs/style.css": "text/css; charset=utf-8",
 	} {
 		if got := w.do(t, "GET", path, "").ok(t); got.Header.Get("Content-Type") != kind {
 			t.Errorf("%s is %s", path, got.Header.Get("Content-Type"))
@@ -72,14 +76,17 @@ func TestReferenceIsForReading(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
 		for _, path := range []string{"/openapi.json", "/docs", "/docs/api"} {
 			got := w.do(t, method, path, "{}")
-			if e := got.refused(t, 405, "VERB_NOT_ALLOWED"); e.Code != 12 || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+			if e := got.refused(t, 405, "VERB_NOT_ALLOWED"); e.Code != 12 ||
+				got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 				t.Errorf("%s %s: %+v %v", method, path, e, got.Header)
 			}
 		}
 	}
-	for _, path := range []string{"/docs/nothing", "/docs/api/", "/docs/protos/", "/docs/protos/herald", "/docs/site/index.html", "/docs/viewer/redoc.js.gz"} {
+	for _, path := range []string{"/docs/nothing", "/docs/api/", "/docs/protos/", "/docs/protos/herald",
+		"/docs/site/index.html", "/docs/viewer/redoc.js.gz"} {
 		got := w.do(t, "GET", path, "")
-		if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(got.body), "Not Found") {
+		if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(string(got.body), "Not Found") {
 			t.Errorf("%s: %d %v %s", path, got.StatusCode, got.Header, got.body)
 		}
 	}
@@ -89,16 +96,21 @@ func TestReferenceIsForReading(t *testing.T) {
 		}
 	}
 	w.do(t, "GET", "/docsx", "").refused(t, 404, "NOT_FOUND")
-	get, head := w.do(t, "GET", "/openapi.json", "", "Accept-Encoding", "identity").ok(t), w.do(t, "HEAD", "/openapi.json", "", "Accept-Encoding", "identity").ok(t)
-	if head.ContentLength != int64(len(get.body)) || len(head.body) != 0 || head.Header.Get("Etag") != get.Header.Get("Etag") {
+	get, head := w.do(t, "GET", "/openapi.json", "", "Accept-Encoding", "identity").ok(t),
+		w.do(t, "HEAD", "/openapi.json", "", "Accept-Encoding", "identity").ok(t)
+	if head.ContentLength != int64(len(get.body)) || len(head.body) != 0 ||
+		head.Header.Get("Etag") != get.Header.Get("Etag") {
 		t.Errorf("HEAD: %v", head.Header)
 	}
-	if got := w.do(t, "GET", "/openapi.json", "", "Origin", "https://app.example"); got.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if got := w.do(t, "GET", "/openapi.json", "", "Origin", "https://app.example"); got.Header.Get(
+		"Access-Control-Allow-Origin") != "*" {
 		t.Error("a script could not read the description")
 	}
 	metrics := httptest.NewRecorder()
 	promhttp.HandlerFor(w.Metrics, promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest("GET", "/", nil))
-	for _, line := range []string{`route="/openapi.json",status="200"`, `route="/docs/",status="404"`, `route="/docs/",status="405"`} {
+	for _, line := range []string{
+		`route="/openapi.json",status="200"`, `route="/docs/",status="404"`, `route="/docs/",status="405"`,
+	} {
 		if !strings.Contains(metrics.Body.String(), line) {
 			t.Errorf("no metric has %s", line)
 		}
@@ -172,7 +184,8 @@ func TestProtosAreWhole(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(files["herald/users/v1/users.proto"], "rpc ImportHumanUser(") || files["google/LICENSE"] == "" {
+	if !strings.Contains(files["herald/users/v1/users.proto"], "rpc ImportHumanUser(") ||
+		files["google/LICENSE"] == "" {
 		t.Error("something is missing")
 	}
 }
@@ -192,7 +205,8 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 		path = regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x")
 		for verb, o := range verbs {
 			described++
-			if got := w.do(t, strings.ToUpper(verb), path, ""); len(o.Security) > 0 && got.StatusCode != http.StatusUnauthorized {
+			if got := w.do(t, strings.ToUpper(verb), path, ""); len(o.Security) > 0 &&
+				got.StatusCode != http.StatusUnauthorized {
 				t.Errorf("%s %s: %d %s", verb, path, got.StatusCode, got.body)
 			}
 		}

@@ -21,14 +21,16 @@ func TestRequestID(t *testing.T) {
 		"abc-123": true, "with space": true, strings.Repeat("x", 128): true,
 		strings.Repeat("x", 129): false, "": false, "é": false, "\x1b[31m": false,
 	} {
-		request := "GET /auth/v1/users/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + w.owner() + "\r\nX-Request-Id: " + given + "\r\n\r\n"
+		request := "GET /auth/v1/users/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + w.owner() +
+			"\r\nX-Request-Id: " + given + "\r\n\r\n"
 		got := w.raw(t, request)
 		if strings.HasPrefix(given, "\x1b") {
 			got.refused(t, 400, "MALFORMED_REQUEST")
 			continue
 		}
 		id := got.ok(t).Header.Get("X-Request-Id")
-		if (id == given) != kept || len(id) == 0 || w.id != id || !strings.Contains(w.lines.String(), `"request":"`+id+`"`) {
+		if (id == given) != kept || len(id) == 0 || w.id != id ||
+			!strings.Contains(w.lines.String(), `"request":"`+id+`"`) {
 			t.Errorf("%q: returned %q, carried %q", given, id, w.id)
 		}
 	}
@@ -39,7 +41,8 @@ func TestTraceparentComesBack(t *testing.T) {
 	w := start(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	got := w.do(t, "GET", "/auth/v1/users/me", "", append(as(w.owner()), "traceparent", parent)...).ok(t)
-	if !strings.HasPrefix(got.Header.Get("Traceparent"), parent[:35]) || !strings.Contains(w.lines.String(), parent[3:35]) {
+	if !strings.HasPrefix(got.Header.Get("Traceparent"), parent[:35]) ||
+		!strings.Contains(w.lines.String(), parent[3:35]) {
 		t.Error(got.Header)
 	}
 }
@@ -50,7 +53,8 @@ func TestOneLineARequest(t *testing.T) {
 	w := start(t)
 	agent := "evil\"}\xff\t" + strings.Repeat("x", 10_000)
 	before := len(w.lines.String())
-	w.do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", append(as(w.owner()), "User-Agent", agent)...).refused(t, 404, "USER_NOT_FOUND")
+	w.do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", append(as(w.owner()), "User-Agent", agent)...).
+		refused(t, 404, "USER_NOT_FOUND")
 	text := w.lines.String()[before:]
 	var line map[string]any
 	if err := json.Unmarshal([]byte(text), &line); err != nil {
@@ -73,14 +77,17 @@ func TestCrossOrigin(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.auth.answer = okPage
-	preflight := []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,x-service-orgid"}
+	preflight := []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization,x-service-orgid"}
 	for _, path := range []string{"/management/v1/users/_search", getUser, "/auth/v1/users/me"} {
 		got := w.do(t, "OPTIONS", path, "", preflight...)
 		allowed := strings.ToLower(got.Header.Get("Access-Control-Allow-Headers"))
-		if got.StatusCode != 204 || got.Header.Get("Access-Control-Allow-Origin") != "*" || got.Header.Get("Access-Control-Allow-Credentials") != "" {
+		if got.StatusCode != 204 || got.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			got.Header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
-		for _, name := range []string{"authorization", "content-type", "x-service-orgid", "x-request-id", "x-grpc-web", "grpc-timeout", "connect-protocol-version"} {
+		for _, name := range []string{"authorization", "content-type", "x-service-orgid", "x-request-id", "x-grpc-web",
+			"grpc-timeout", "connect-protocol-version"} {
 			if !strings.Contains(allowed, name) {
 				t.Errorf("%s does not allow %s", path, name)
 			}
@@ -91,7 +98,8 @@ func TestCrossOrigin(t *testing.T) {
 	}
 	got := w.do(t, "GET", "/management/v1/users/u1", "", "Origin", "null")
 	got.refused(t, 401, "UNAUTHENTICATED")
-	for _, name := range []string{"grpc-status", "grpc-message", "grpc-status-details-bin", "x-request-id", "content-language", "www-authenticate", "retry-after"} {
+	for _, name := range []string{"grpc-status", "grpc-message", "grpc-status-details-bin", "x-request-id",
+		"content-language", "www-authenticate", "retry-after"} {
 		if !strings.Contains(strings.ToLower(got.Header.Get("Access-Control-Expose-Headers")), name) {
 			t.Errorf("%s is not exposed", name)
 		}
@@ -124,15 +132,19 @@ func TestSizes(t *testing.T) {
 		"\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk).refused(t, 413, "BODY_TOO_LARGE")
 	w.do(t, "POST", "/management/v1/users/_search", pad(1<<20+1)).refused(t, 401, "UNAUTHENTICATED")
 
-	large := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20+1))), append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
+	large := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20+1))),
+		append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
 	if s := trailerStatus(t, webTrailer(t, large)); s.Code != 3 || !strings.Contains(s.String(), "BODY_TOO_LARGE") {
 		t.Errorf("gRPC-Web: %v", s)
 	}
-	largest := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20))), append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
-	if s := trailerStatus(t, webTrailer(t, largest)); !strings.Contains(s.String(), "INVALID_ARGUMENT") { // zeros are no message
+	largest := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20))),
+		append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
+	// zeros are no message
+	if s := trailerStatus(t, webTrailer(t, largest)); !strings.Contains(s.String(), "INVALID_ARGUMENT") {
 		t.Errorf("gRPC-Web, just small enough: %v", s)
 	}
-	zipped := w.do(t, "POST", getUser, "\x01\x00\x00\x00\x01x", append(as(w.owner()), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
+	zipped := w.do(t, "POST", getUser, "\x01\x00\x00\x00\x01x",
+		append(as(w.owner()), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
 	if s := trailerStatus(t, webTrailer(t, zipped)); s.Code != 3 {
 		t.Errorf("gRPC-Web, compressed: %v", s)
 	}
@@ -183,7 +195,8 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+w.owner())
 	r.Header.Set("X-Large", strings.Repeat("x", 17<<10))
 	got, err := transport.RoundTrip(r)
-	if err != nil || got.StatusCode != 431 || got.ProtoMajor != 2 || got.Header.Get("Content-Type") != "application/json" {
+	if err != nil || got.StatusCode != 431 || got.ProtoMajor != 2 ||
+		got.Header.Get("Content-Type") != "application/json" {
 		t.Fatal(got, err)
 	}
 	got.Body.Close()

@@ -114,7 +114,8 @@ func (x *exchange) end(e *edge, r *http.Request) {
 	span, level := trace.SpanFromContext(r.Context()), slog.LevelInfo
 	span.SetName("HTTP " + x.route)
 	attributes := []slog.Attr{
-		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.route), slog.Int("status", x.status),
+		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.route),
+		slog.Int("status", x.status),
 		slog.Duration("took", took), slog.String("agent", agent(r)),
 	}
 	if x.quiet {

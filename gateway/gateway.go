@@ -71,14 +71,16 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if err != nil {
 		return err
 	}
-	e.seconds = rpc.Seconds(ground.Metrics, "herald_http_seconds", "Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status")
+	e.seconds = rpc.Seconds(ground.Metrics, "herald_http_seconds",
+		"Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status")
 	if err = e.mount(methods); err != nil {
 		return err
 	}
 	if e.documents, err = documents.New(); err != nil {
 		return err
 	}
-	if e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now}); err != nil {
+	if e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer,
+		Now: ground.Now}); err != nil {
 		return err
 	}
 	g.server = newServer(e, e.log)

@@ -89,7 +89,8 @@ func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service
 		t.Fatal(err)
 	}
 	s := rpc.NewServer(rpc.Config{
-		Conn: nc, Signer: caller.NewSigner(w.Keys, w.Now), Log: w.Log, Metrics: w.Metrics, Tracer: w.Traces.Tracer(name),
+		Conn: nc, Signer: caller.NewSigner(w.Keys, w.Now), Log: w.Log, Metrics: w.Metrics,
+		Tracer: w.Traces.Tracer(name),
 	})
 	if err := s.Register(desc, service); err != nil {
 		t.Fatal(err)
@@ -146,7 +147,9 @@ func (u *users) join(token, organization string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c := u.tokens[string(secret.Hash(token))]
-	c.Memberships = append(c.Memberships, &heraldv1.CallerMembership{OrganizationId: organization, Roles: []string{"ORG_OWNER"}})
+	c.Memberships = append(c.Memberships, &heraldv1.CallerMembership{
+		OrganizationId: organization, Roles: []string{"ORG_OWNER"},
+	})
 }
 
 func (u *users) revoke(token string) {
@@ -224,39 +227,51 @@ func (u *users) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv
 	if r.UserId != "u1" {
 		return nil, errUser
 	}
-	return &usersv1.GetUserResponse{User: &usersv1.User{Id: "u1", State: usersv1.UserState_USER_STATE_ACTIVE, Details: &heraldv1.ObjectDetails{
-		Sequence: 7, CreationDate: &timestamppb.Timestamp{Seconds: 1_700_000_000, Nanos: 120_000_000},
-	}, Type: &usersv1.User_Machine{Machine: &usersv1.Machine{Name: "robot"}}}}, nil
+	return &usersv1.GetUserResponse{User: &usersv1.User{Id: "u1", State: usersv1.UserState_USER_STATE_ACTIVE,
+		Details: &heraldv1.ObjectDetails{
+			Sequence: 7, CreationDate: &timestamppb.Timestamp{Seconds: 1_700_000_000, Nanos: 120_000_000},
+		}, Type: &usersv1.User_Machine{Machine: &usersv1.Machine{Name: "robot"}}}}, nil
 }
 
 func (u *users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
 	if err := u.took(ctx, r); err != nil {
 		return nil, err
 	}
-	return &usersv1.GetMyUserResponse{User: &usersv1.User{Id: caller.From(ctx).UserID}}, grpc.SetHeader(ctx, metadata.Pairs("content-language", "de"))
+	return &usersv1.GetMyUserResponse{User: &usersv1.User{Id: caller.From(ctx).UserID}}, grpc.SetHeader(ctx,
+		metadata.Pairs("content-language", "de"))
 }
 
 func (u *users) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) (*usersv1.SearchUsersResponse, error) {
 	return &usersv1.SearchUsersResponse{Details: &heraldv1.ListDetails{}}, u.took(ctx, r)
 }
 
-func (u *users) IsUserUnique(ctx context.Context, r *usersv1.IsUserUniqueRequest) (*usersv1.IsUserUniqueResponse, error) {
+func (u *users) IsUserUnique(
+	ctx context.Context, r *usersv1.IsUserUniqueRequest,
+) (*usersv1.IsUserUniqueResponse, error) {
 	return &usersv1.IsUserUniqueResponse{}, u.took(ctx, r)
 }
 
-func (u *users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRequest) (*usersv1.ImportHumanUserResponse, error) {
+func (u *users) ImportHumanUser(
+	ctx context.Context, r *usersv1.ImportHumanUserRequest,
+) (*usersv1.ImportHumanUserResponse, error) {
 	return &usersv1.ImportHumanUserResponse{UserId: r.UserId}, u.took(ctx, r)
 }
 
-func (u *users) AddPersonalAccessToken(ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+func (u *users) AddPersonalAccessToken(
+	ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	return &usersv1.AddPersonalAccessTokenResponse{}, u.took(ctx, r)
 }
 
-func (u *users) RemoveMyPersonalAccessToken(ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+func (u *users) RemoveMyPersonalAccessToken(
+	ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
 	return &usersv1.RemovePersonalAccessTokenResponse{}, u.took(ctx, r)
 }
 
-func (u *users) SearchMyPersonalAccessTokens(ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+func (u *users) SearchMyPersonalAccessTokens(
+	ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
 	return &usersv1.SearchPersonalAccessTokensResponse{}, u.took(ctx, r)
 }
 

@@ -52,7 +52,8 @@ func (c *wire) open(t testing.TB, path, token string) uint32 {
 	}
 	id := c.next
 	c.next += 2
-	if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true}); err != nil {
+	if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(),
+		EndHeaders: true}); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -94,7 +95,8 @@ func TestPathsOverHTTP2(t *testing.T) {
 	w := start(t)
 	c, token := w.http2(t), w.owner()
 	for _, path := range []string{
-		"herald.users.v1.Users/GetUser", "/" + getUser, "/x/.." + getUser, "/." + getUser, getUser + "/", "/herald.users.v1.Users//GetUser",
+		"herald.users.v1.Users/GetUser", "/" + getUser, "/x/.." + getUser, "/." + getUser, getUser +
+			"/", "/herald.users.v1.Users//GetUser",
 		"", "*", strings.ToLower(getUser),
 	} {
 		id := c.open(t, path, token)
@@ -127,7 +129,8 @@ func TestResetFlood(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, c.conn) }()
 	for range 5000 {
 		id := c.next
-		if c.next += 2; c.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, []byte{0x83, 0x86, 0x84, 0x41, 1, 'x'}) != nil {
+		if c.next += 2; c.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id,
+			[]byte{0x83, 0x86, 0x84, 0x41, 1, 'x'}) != nil {
 			break // the server has had enough
 		}
 		if c.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
@@ -135,7 +138,8 @@ func TestResetFlood(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	if got := w.do(t, "GET", "/management/v1/users/u1", "", as(token)...); got.StatusCode != http.StatusOK || time.Since(began) > 2*time.Second {
+	if got := w.do(t, "GET", "/management/v1/users/u1", "", as(token)...); got.StatusCode != http.StatusOK ||
+		time.Since(began) > 2*time.Second {
 		t.Errorf("%d after %v", got.StatusCode, time.Since(began))
 	}
 }

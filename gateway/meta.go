@@ -24,7 +24,8 @@ func (e *edge) mountMeta(services []string) {
 		prefix, h := mount(reflector, limits...)
 		e.procedures[prefix+"ServerReflectionInfo"] = anybody(h, "application/grpc", "application/connect")
 	}
-	check := func(ctx context.Context, r *connect.Request[healthpb.HealthCheckRequest]) (*connect.Response[healthpb.HealthCheckResponse], error) {
+	check := func(ctx context.Context, r *connect.Request[healthpb.HealthCheckRequest]) (
+		*connect.Response[healthpb.HealthCheckResponse], error) {
 		if r.Msg.Service != "" && !slices.Contains(services, r.Msg.Service) {
 			return nil, rpcError(exchangeOf(ctx).refuse(rpc.ErrNotFound))
 		}

@@ -23,24 +23,33 @@ func TestPagesAreForwarded(t *testing.T) {
 		asked = r
 		return &heraldv1.HttpResponse{Status: 303, Body: []byte("<p>"), Headers: []*heraldv1.HttpHeader{
 			{Name: "Location", Value: "/ui/login/done"}, {Name: "Content-Type", Value: "text/html; charset=utf-8"},
-			{Name: "Set-Cookie", Value: "a=1"}, {Name: "Set-Cookie", Value: "b=2"}, {Name: "connection", Value: "close"},
-			{Name: "Content-Length", Value: "99"}, {Name: "Transfer-Encoding", Value: "gzip"}, {Name: "X-Split", Value: "a\r\nb: c"},
+			{Name: "Set-Cookie", Value: "a=1"}, {Name: "Set-Cookie", Value: "b=2"},
+			{Name: "connection", Value: "close"},
+			{Name: "Content-Length", Value: "99"}, {Name: "Transfer-Encoding", Value: "gzip"},
+			{Name: "X-Split", Value: "a\r\nb: c"},
 			{Name: "x-content-type-options", Value: "nosniff"},
 		}}, nil
 	}
-	got := w.raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"+
-		"Forwarded: host=evil.example\r\nUser-Agent: x\r\nReferer: http://x/\r\nAuthorization: Bearer x\r\nAccept-Language: de\r\nCookie: s=1\r\n"+
-		"Content-Type: application/x-www-form-urlencoded\r\nOrigin: http://localhost\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 3\r\n\r\na=b")
-	want := &heraldv1.HttpRequest{Method: "POST", Uri: "/ui/login/user/init?userID=1&code=2", Body: []byte("a=b"), Headers: []*heraldv1.HttpHeader{
-		{Name: "Accept-Language", Value: "de"}, {Name: "Content-Type", Value: "application/x-www-form-urlencoded"}, {Name: "Cookie", Value: "s=1"},
-		{Name: "Origin", Value: "http://localhost"}, {Name: "Sec-Fetch-Site", Value: "same-origin"},
-	}}
+	got := w.raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: "+
+		"evil.example\r\n"+
+		"Forwarded: host=evil.example\r\nUser-Agent: x\r\nReferer: http://x/\r\nAuthorization: Bearer "+
+		"x\r\nAccept-Language: de\r\nCookie: s=1\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nOrigin: http://localhost\r\nSec-Fetch-Site: "+
+		"same-origin\r\nContent-Length: 3\r\n\r\na=b")
+	want := &heraldv1.HttpRequest{Method: "POST", Uri: "/ui/login/user/init?userID=1&code=2", Body: []byte("a=b"),
+		Headers: []*heraldv1.HttpHeader{
+			{Name: "Accept-Language", Value: "de"}, {Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
+			{Name: "Cookie", Value: "s=1"},
+			{Name: "Origin", Value: "http://localhost"}, {Name: "Sec-Fetch-Site", Value: "same-origin"},
+		}}
 	if !proto.Equal(asked, want) {
 		t.Errorf("got %v", asked)
 	}
 	h := got.Header
-	if got.StatusCode != 303 || string(got.body) != "<p>" || h.Get("Location") != "/ui/login/done" || len(h["Set-Cookie"]) != 2 ||
-		h.Get("Cache-Control") != "no-store" || !slices.Equal(h["X-Content-Type-Options"], []string{"nosniff"}) || got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
+	if got.StatusCode != 303 || string(got.body) != "<p>" || h.Get("Location") != "/ui/login/done" ||
+		len(h["Set-Cookie"]) != 2 ||
+		h.Get("Cache-Control") != "no-store" || !slices.Equal(h["X-Content-Type-Options"], []string{"nosniff"}) ||
+		got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
 		t.Errorf("%d %v %s", got.StatusCode, h, got.body)
 	}
 	if strings.Contains(w.lines.String(), "code=2") {
@@ -54,7 +63,8 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
 	html := func(a answer, status int, text string) {
 		t.Helper()
-		if a.StatusCode != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(a.body), text) ||
+		if a.StatusCode != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(string(a.body), text) ||
 			!strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%d %v %s", a.StatusCode, a.Header, a.body)
 		}

@@ -20,7 +20,8 @@ func TestPanicsInTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {
 		var log bytes.Buffer
-		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""), seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
+		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
+			seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
 		e.procedures = map[string]handler{"/x": func(x *exchange, _ *http.Request) {
 			if begun {
 				x.WriteHeader(http.StatusOK)
@@ -36,7 +37,8 @@ func TestPanicsInTheGateway(t *testing.T) {
 		if broken != begun || (w.Code == http.StatusInternalServerError) == begun {
 			t.Errorf("begun %v: broken %v, status %d", begun, broken, w.Code)
 		}
-		if strings.Contains(w.Body.String(), "canary") || !strings.Contains(log.String(), "canary") || !strings.Contains(log.String(), "panic_test.go") {
+		if strings.Contains(w.Body.String(), "canary") || !strings.Contains(log.String(), "canary") ||
+			!strings.Contains(log.String(), "panic_test.go") {
 			t.Errorf("answer %s, log %s", w.Body, &log)
 		}
 	}

@@ -40,7 +40,8 @@ func TestOddPathsAreNotFound(t *testing.T) {
 	for _, path := range []string{
 		"//management/v1/users/u1", "/management//v1/users/u1", "/management/v1/users//u1", "/management/v1/users/u1//",
 		"/management/v1/users/../users/u1", "/management/v1/users/./u1", "/management/v1/users/%2e%2e/users/u1",
-		"/management/v1/users/%2E", "/auth/../management/v1/users/u1", "/management/v1/users/u1/", "/management;x/v1/users/u1",
+		"/management/v1/users/%2E", "/auth/../management/v1/users/u1", "/management/v1/users/u1/",
+		"/management;x/v1/users/u1",
 		"/Management/v1/users/u1", "/management/v1/users", "/", "/x", "/ui", "*", "/livez/", "/herald.users.v1.Users",
 		"/herald.users.v1.users/GetUser", "/herald.users.v1.Users/getUser", "/herald.users.v1.Users/GetUser/",
 		"/herald.users.v1.Users/ResolveToken", "/herald.auth.v1.Auth/ServePage", "/management/v1/users/u1%2f..",
@@ -89,7 +90,8 @@ func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 			t.Errorf("%.60q: %+v", c.request, e)
 		}
 	}
-	if got := w.raw(t, "GET /livez HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 15<<10)+"\r\n\r\n"); got.StatusCode != 200 {
+	if got := w.raw(t, "GET /livez HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 15<<10)+
+		"\r\n\r\n"); got.StatusCode != 200 {
 		t.Errorf("15 KiB of headers: %d", got.StatusCode)
 	}
 }
@@ -133,14 +135,17 @@ func TestWrongVerb(t *testing.T) {
 func TestImpossibleIDs(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	for _, id := range []string{strings.Repeat("é", 201), strings.Repeat("x", 5000), "a%00b", "%ff", "%c0%af", "%ed%a0%80"} {
+	for _, id := range []string{
+		strings.Repeat("é", 201), strings.Repeat("x", 5000), "a%00b", "%ff", "%c0%af", "%ed%a0%80",
+	} {
 		got := w.do(t, "GET", "/management/v1/users/"+id, "", as(w.owner())...)
 		if e := got.refused(t, 404, "NOT_FOUND"); e.Code != 5 {
 			t.Errorf("%.20s: %+v", id, e)
 		}
 		w.do(t, "GET", "/management/v1/users/"+id, "").refused(t, 401, "UNAUTHENTICATED")
 	}
-	w.do(t, "GET", "/management/v1/users/"+strings.Repeat("x", 200), "", as(w.owner())...).refused(t, 404, "USER_NOT_FOUND")
+	w.do(t, "GET", "/management/v1/users/"+strings.Repeat("x", 200), "", as(w.owner())...).refused(t, 404,
+		"USER_NOT_FOUND")
 }
 
 // Host and its relatives decide nothing: the answer is the same to the byte.
@@ -152,7 +157,10 @@ func TestHostHeadersChangeNothing(t *testing.T) {
 	for _, request := range []string{
 		"GET /management/v1/users/u1" + head + "Host: evil.example\r\n\r\n",
 		"GET http://evil.example/management/v1/users/u1" + head + "Host: localhost\r\n\r\n",
-		"GET /management/v1/users/u1" + head + "Host: localhost\r\nForwarded: host=evil.example;proto=https\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Prefix: /x\r\nX-Original-Url: /admin\r\nX-Http-Method-Override: DELETE\r\n\r\n",
+		"GET /management/v1/users/u1" + head +
+			"Host: localhost\r\nForwarded: host=evil.example;proto=https\r\nX-Forwarded-Host: " +
+			"evil.example\r\nX-Forwarded-Prefix: /x\r\nX-Original-Url: /admin\r\nX-Http-Method-Override: " +
+			"DELETE\r\n\r\n",
 	} {
 		got := w.raw(t, request)
 		names := func(a answer) (n []string) {

@@ -37,7 +37,8 @@ const getUser = "/herald.users.v1.Users/GetUser"
 
 func (w *world) dial(t testing.TB) *grpc.ClientConn {
 	t.Helper()
-	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func (w *world) overGRPC(t testing.TB, token, userID string) (*usersv1.GetUserRe
 func (w *world) overWeb(t testing.TB, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
 	t.Helper()
 	data, _ := proto.Marshal(&usersv1.GetUserRequest{UserId: userID})
-	got := w.do(t, "POST", getUser, string(framed(data)), append(as(token), "Content-Type", "application/grpc-web+proto")...)
+	got := w.do(t, "POST", getUser, string(framed(data)),
+		append(as(token), "Content-Type", "application/grpc-web+proto")...)
 	for flags, part := range frames(got.body) {
 		if flags&0x80 == 0 {
 			r := &usersv1.GetUserResponse{}
@@ -131,7 +133,9 @@ func trailerStatus(t testing.TB, h http.Header) *statuspb.Status {
 }
 
 // overConnect makes the call with a body in JSON or protobuf.
-func (w *world) overConnect(t testing.TB, mediaType, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
+func (w *world) overConnect(
+	t testing.TB, mediaType, token, userID string,
+) (*usersv1.GetUserResponse, *statuspb.Status) {
 	t.Helper()
 	in, r := &usersv1.GetUserRequest{UserId: userID}, &usersv1.GetUserResponse{}
 	encode, decode := proto.Marshal, proto.Unmarshal
@@ -139,7 +143,8 @@ func (w *world) overConnect(t testing.TB, mediaType, token, userID string) (*use
 		encode, decode = protojson.Marshal, protojson.Unmarshal
 	}
 	data, _ := encode(in)
-	got := w.do(t, "POST", getUser, string(data), append(as(token), "Content-Type", mediaType, "Connect-Protocol-Version", "1")...)
+	got := w.do(t, "POST", getUser, string(data),
+		append(as(token), "Content-Type", mediaType, "Connect-Protocol-Version", "1")...)
 	if got.StatusCode == 200 {
 		if err := decode(got.body, r); err != nil {
 			t.Fatalf("%s: %v", got.body, err)
@@ -277,7 +282,8 @@ func TestFramesStayApart(t *testing.T) {
 		})
 	}
 	all.Wait()
-	plain := w.do(t, "POST", getUser, `{"userId":"u1"}`, append(as(w.owner()), "Content-Type", "application/json", "Accept-Encoding", "gzip")...).ok(t)
+	plain := w.do(t, "POST", getUser, `{"userId":"u1"}`, append(as(w.owner()), "Content-Type", "application/json",
+		"Accept-Encoding", "gzip")...).ok(t)
 	if plain.Header.Get("Content-Encoding") != "" { // with secrets in answers, their length must not tell
 		t.Error("compressed")
 	}
@@ -322,9 +328,12 @@ func TestUnknownProcedures(t *testing.T) {
 		}
 		w.do(t, "POST", procedure, `{}`, "Content-Type", "application/json").refused(t, 404, "NOT_FOUND")
 	}
-	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "text/plain")...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
-	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/connect+json")...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
-	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/grpc-web-text")...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "text/plain")...).refused(t, 415,
+		"MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/connect+json")...).refused(t, 415,
+		"MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/grpc-web-text")...).refused(t,
+		415, "MEDIA_TYPE_UNSUPPORTED")
 	w.do(t, "POST", getUser, `{}`, "Content-Type", "text/plain").refused(t, 401, "UNAUTHENTICATED")
 }
 
@@ -339,7 +348,8 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 			t.Errorf("%q: %v %v", service, got, err)
 		}
 	}
-	if _, err := health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: "x"}); status.Code(err) != codes.NotFound {
+	if _, err := health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: "x"}); status.Code(
+		err) != codes.NotFound {
 		t.Error(err)
 	}
 	stream, err := reflectionpb.NewServerReflectionClient(c).ServerReflectionInfo(t.Context())
@@ -361,7 +371,8 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	for _, s := range list.GetListServicesResponse().Service {
 		names = append(names, s.Name)
 	}
-	if got := strings.Join(names, " "); got != "herald.notification.v1.Notifications herald.projects.v1.Projects herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
+	if got := strings.Join(names, " "); got != "herald.notification.v1.Notifications herald.projects.v1.Projects "+
+		"herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "herald.users.v1.Users"}})

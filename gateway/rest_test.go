@@ -72,7 +72,8 @@ func TestMediaTypes(t *testing.T) {
 		{"text/plain", ``, 200},
 		{"application/json", ``, 200},
 	} {
-		got := w.do(t, "POST", "/management/v1/users/_search", c.body, append(as(w.owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
+		got := w.do(t, "POST", "/management/v1/users/_search", c.body,
+			append(as(w.owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
 		if got.StatusCode != c.status {
 			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.body)
 		}
@@ -80,7 +81,8 @@ func TestMediaTypes(t *testing.T) {
 			got.refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
 		}
 	}
-	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).
+		refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
 	w.do(t, "GET", "/management/v1/users/u1", "not read", append(as(w.owner()), "Content-Type", "text/plain")...).ok(t)
 }
 
@@ -97,7 +99,8 @@ func TestBadJSON(t *testing.T) {
 		{`{"query":{"limit":1,"limit":1}}`, "INVALID_ARGUMENT", "query.limit"},
 		{`{"query":{"offset":18446744073709551616}}`, "INVALID_ARGUMENT", "query.offset"},
 		{`{"queries":[{"stateQuery":{"state":"NONE"}}]}`, "INVALID_ARGUMENT", "queries[0].stateQuery.state"},
-		{`{"queries":[{"userNameQuery":{"userName":"a","method":99}}]}`, "INVALID_ARGUMENT", "queries[0].userNameQuery.method"},
+		{`{"queries":[{"userNameQuery":{"userName":"a","method":99}}]}`, "INVALID_ARGUMENT",
+			"queries[0].userNameQuery.method"},
 		{`{"queries":{}}`, "INVALID_ARGUMENT", "queries"},
 	} {
 		before := w.called.Load()
@@ -119,14 +122,17 @@ func TestQueryParameters(t *testing.T) {
 	if !proto.Equal(w.request(), &usersv1.IsUserUniqueRequest{UserName: "a b"}) {
 		t.Error(w.request())
 	}
-	w.do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", as(w.owner())...).refused(t, 400, "INVALID_ARGUMENT")
-	w.do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", as(w.owner())...).refused(t, 400, "MALFORMED_QUERY")
+	w.do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", as(w.owner())...).refused(t, 400,
+		"INVALID_ARGUMENT")
+	w.do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", as(w.owner())...).refused(t, 400,
+		"MALFORMED_QUERY")
 }
 
 func TestFieldsOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.do(t, "POST", "/management/v1/users/_search", `{"details":{"sequence":"9"},"resourceOwner":"o2","state":[1],"query":null}`, as(w.owner())...).ok(t)
+	w.do(t, "POST", "/management/v1/users/_search", `{"details":{"sequence":"9"},"resourceOwner":"o2","state":[1],`+
+		`"query":null}`, as(w.owner())...).ok(t)
 	if !proto.Equal(w.request(), &usersv1.SearchUsersRequest{}) {
 		t.Error(w.request())
 	}

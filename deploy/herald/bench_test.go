@@ -71,7 +71,8 @@ func (c *crowd) send(method, url, token, body string) error {
 	if err != nil {
 		return err
 	}
-	l.out = fmt.Appendf(l.out[:0], "%s /%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	l.out = fmt.Appendf(l.out[:0], "%s /%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+		"application/json\r\nContent-Length: %d\r\n\r\n%s",
 		method, path, host, token, len(body), body)
 	if err = l.SetDeadline(time.Now().Add(30 * time.Second)); err == nil {
 		_, err = l.Write(l.out)
@@ -158,7 +159,8 @@ func BenchmarkImport(b *testing.B) {
 			rate, p50, p99 = load(b, clients, each, imported)
 			herald += rate / rounds
 		}
-		fmt.Printf("import, %2d clients: %6.0f/s, floor %6.0f/s, ratio %3.0f %%, p50 %s, p99 %s\n", clients, herald, bare, 100*herald/bare, p50, p99)
+		fmt.Printf("import, %2d clients: %6.0f/s, floor %6.0f/s, ratio %3.0f %%, p50 %s, p99 %s\n", clients, herald,
+			bare, 100*herald/bare, p50, p99)
 		b.ReportMetric(herald/bare, fmt.Sprintf("ratio-at-%d", clients))
 		if clients == 16 && herald/bare < 0.5 {
 			b.Errorf("16 clients reach %.0f %% of the floor, want 50 %%", 100*herald/bare)
@@ -210,7 +212,8 @@ func BenchmarkImportToMail(b *testing.B) {
 	}
 	slices.Sort(waits)
 	p50, p99 := waits[total/2], waits[total*99/100]
-	fmt.Printf("import to mail, %d/s: p50 %s, p99 %s\n", perSecond, p50.Round(time.Millisecond), p99.Round(time.Millisecond))
+	fmt.Printf("import to mail, %d/s: p50 %s, p99 %s\n", perSecond, p50.Round(time.Millisecond),
+		p99.Round(time.Millisecond))
 	b.ReportMetric(p99.Seconds(), "p99-s")
 	if p99 > time.Second {
 		b.Errorf("p99 is %s, want at most 1 s", p99)
@@ -229,7 +232,8 @@ func BenchmarkStart(b *testing.B) {
 	before := cpu(b, pid)
 	<-time.After(idle)
 	used, rss := cpu(b, pid)-before, memory(b, pid)
-	fmt.Printf("start: cold %s, warm %s; idle: %d MiB, %.2f %% of a core\n", cold.Round(time.Millisecond), warm.Round(time.Millisecond), rss>>20, 100*used.Seconds()/idle.Seconds())
+	fmt.Printf("start: cold %s, warm %s; idle: %d MiB, %.2f %% of a core\n", cold.Round(time.Millisecond),
+		warm.Round(time.Millisecond), rss>>20, 100*used.Seconds()/idle.Seconds())
 	b.ReportMetric(cold.Seconds(), "cold-s")
 	b.ReportMetric(warm.Seconds(), "warm-s")
 	if cold > 4*time.Second || warm > 1500*time.Millisecond || rss > 100<<20 || used > idle/100 {

@@ -70,7 +70,10 @@ func contracts(t *testing.T) (methods []contract, events map[string]string) {
 		for i := range f.Services().Len() {
 			for j := range f.Services().Get(i).Methods().Len() {
 				m := f.Services().Get(i).Methods().Get(j)
-				methods = append(methods, contract{string(m.FullName()), parts[1], proto.GetExtension(m.Options(), heraldv1.E_Access).(*heraldv1.Access)})
+				methods = append(methods, contract{
+					string(m.FullName()), parts[1],
+					proto.GetExtension(m.Options(), heraldv1.E_Access).(*heraldv1.Access),
+				})
 			}
 		}
 		for i := range f.Messages().Len() {
@@ -96,7 +99,8 @@ func expected(t *testing.T) (publish, subscribe rights) {
 	methods, events := contracts(t)
 	publish, subscribe = rights{}, rights{}
 	for _, m := range methods {
-		publish[m.subject()], subscribe[m.subject()] = append([]string{"gateway"}, forwards[m.name]...), []string{m.owner}
+		publish[m.subject()], subscribe[m.subject()] = append([]string{"gateway"}, forwards[m.name]...),
+			[]string{m.owner}
 		if internals[m.name] != nil {
 			publish[m.subject()] = internals[m.name]
 		}
@@ -124,14 +128,16 @@ func expected(t *testing.T) (publish, subscribe rights) {
 			}
 			publish["$JS.API.CONSUMER.CREATE."+consumer+".events.any.>"] = own
 			publish["$JS.ACK."+consumer+".1.1.1.1.1"] = own
-			for _, api := range []string{"CONSUMER.DURABLE.CREATE.", "CONSUMER.DELETE.", "CONSUMER.PAUSE.", "CONSUMER.UNPIN.", "CONSUMER.RESET.", "CONSUMER.LEADER.STEPDOWN."} {
+			for _, api := range []string{"CONSUMER.DURABLE.CREATE.", "CONSUMER.DELETE.", "CONSUMER.PAUSE.",
+				"CONSUMER.UNPIN.", "CONSUMER.RESET.", "CONSUMER.LEADER.STEPDOWN."} {
 				publish["$JS.API."+api+consumer] = nil
 			}
 		}
 	}
 	for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
 		for _, api := range []string{
-			"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.GET.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.", "STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
+			"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.GET.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.",
+			"STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
 			"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.INFO.", "STREAM.MSG.DELETE.", "DIRECT.GET.",
 			"CONSUMER.CREATE.", "CONSUMER.NAMES.", "CONSUMER.LIST.",
 		} {
@@ -144,17 +150,22 @@ func expected(t *testing.T) (publish, subscribe rights) {
 		publish["$JS.API.STREAM.CREATE."+stream], publish["$JS.API.STREAM.UPDATE."+stream] = services, services
 	}
 	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
-	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"}, []string{"operator"}
+	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
+		[]string{"operator"}
 	publish["$JS.API.INFO"] = services
-	publish["events.gateway.any.thing.o"], publish["events.nobody.any.thing.o"] = []string{"operator"}, []string{"operator"}
+	publish["events.gateway.any.thing.o"], publish["events.nobody.any.thing.o"] = []string{"operator"},
+		[]string{"operator"}
 	for _, subject := range []string{
-		"$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.ACCOUNT.PURGE.$G", "$JS.API.META.LEADER.STEPDOWN", "$JS.API.SERVER.REMOVE",
-		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.ACCOUNT.$G.CONNECT", "_INBOX.any", "any", "rpc.herald.gateway.any",
+		"$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.ACCOUNT.PURGE.$G", "$JS.API.META.LEADER.STEPDOWN",
+		"$JS.API.SERVER.REMOVE",
+		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.ACCOUNT.$G.CONNECT", "_INBOX.any", "any",
+		"rpc.herald.gateway.any",
 	} {
 		publish[subject] = nil
 	}
 	for _, subject := range []string{
-		">", "*", "*.>", "rpc.>", "rpc.herald.>", "rpc.herald.*.v1.Users.GetUser", "rpc.*.users.>", "outbox.>", "outbox.*", "dead.>", "_INBOX.>", "_INBOX_*.>",
+		">", "*", "*.>", "rpc.>", "rpc.herald.>", "rpc.herald.*.v1.Users.GetUser", "rpc.*.users.>", "outbox.>",
+		"outbox.*", "dead.>", "_INBOX.>", "_INBOX_*.>",
 		"$JS.>", "$JS.API.>", "$JS.ACK.>", "$JS.EVENT.>", "$SYS.>", "$SRV.>", "$G.>", "events", "EVENTS",
 	} {
 		subscribe[subject] = nil
@@ -216,7 +227,9 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 	// What the container of NATS reads, but for ports and where streams are kept.
 	"compose": func(t *testing.T, _ secret.Keys, secrets string) (*server.Server, bus.Address) {
 		dir := t.TempDir()
-		for from, to := range map[string]string{"../nats/nats.conf": "nats.conf", secrets + "/nats/users.conf": "users/users.conf"} {
+		for from, to := range map[string]string{
+			"../nats/nats.conf": "nats.conf", secrets + "/nats/users.conf": "users/users.conf",
+		} {
 			text, err := os.ReadFile(from)
 			if err != nil {
 				t.Fatal(err)
@@ -232,10 +245,13 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !o.JetStream || !o.SyncAlways || o.MaxPayload != bus.MaxPayload || o.NoAuthUser != "" || len(o.Users) != len(busUsers()) {
-			t.Errorf("JetStream %v, each message on the disk %v, payload %d, without a login %q, %d users", o.JetStream, o.SyncAlways, o.MaxPayload, o.NoAuthUser, len(o.Users))
+		if !o.JetStream || !o.SyncAlways || o.MaxPayload != bus.MaxPayload || o.NoAuthUser != "" ||
+			len(o.Users) != len(busUsers()) {
+			t.Errorf("JetStream %v, each message on the disk %v, payload %d, without a login %q, %d users", o.JetStream,
+				o.SyncAlways, o.MaxPayload, o.NoAuthUser, len(o.Users))
 		}
-		o.Host, o.Port, o.HTTPPort, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, 0, t.TempDir(), true, true
+		o.Host, o.Port, o.HTTPPort, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT,
+			0, t.TempDir(), true, true
 		s, err := server.NewServer(o)
 		if err != nil {
 			t.Fatal(err)
@@ -329,7 +345,9 @@ func judge(t *testing.T, nc *nats.Conn, verb, subject string, allowed bool) {
 func answersOnce(t *testing.T, service, gateway *nats.Conn) {
 	t.Helper()
 	const subject = "rpc.herald.users.v1.Users.GetUser"
-	if _, err := service.Subscribe(subject, func(m *nats.Msg) { _, _ = m.Respond([]byte("one")), m.Respond([]byte("two")) }); err != nil {
+	if _, err := service.Subscribe(subject, func(m *nats.Msg) {
+		_, _ = m.Respond([]byte("one")), m.Respond([]byte("two"))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, service)
@@ -349,7 +367,8 @@ func answersOnce(t *testing.T, service, gateway *nats.Conn) {
 	if n, _, _ := answers.Pending(); n != 0 {
 		t.Error("answered twice")
 	}
-	if err := service.LastError(); err == nil || !strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
+	if err := service.LastError(); err == nil || !strings.Contains(strings.ToLower(err.Error()),
+		"permissions violation") {
 		t.Errorf("the second answer: %v", err)
 	}
 }

@@ -47,7 +47,8 @@ func TestCall(t *testing.T) {
 	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
 	var imported struct{ UserID string }
 	out, complaints, code := i.herald(person, "call", "Users.ImportHumanUser", "--json", "-")
-	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" || complaints != "" {
+	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" ||
+		complaints != "" {
 		t.Fatalf("import: exit code %d, %v\n%s%s", code, err, out, complaints)
 	}
 	for _, c := range []struct {
@@ -55,16 +56,25 @@ func TestCall(t *testing.T) {
 		code int
 		says []string
 	}{
-		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"}, 0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "1 of 1\n"}},
-		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.url, "--token-file", i.dir + "/data/admin.pat"}, 0, []string{"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"details\": {\n      \"sequence\": \""}},
-		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "-o", "table"}, 0, []string{"user.human.profile.displayName ", "  Mini Mouse\n"}},
-		{[]string{"Users.GetUser", "--json", `{"userId":"nobody"}`}, 15, []string{"herald: USER_NOT_FOUND: User not found\n", "\n  request id: "}},
-		{[]string{"Users.ImportHumanUser", "--json", strings.Replace(person, `"u1"`, `"u2"`, 1)}, 16, []string{"request id: "}},
+		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"},
+			0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "1 of 1\n"}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.url, "--token-file", i.dir +
+			"/data/admin.pat"}, 0,
+			[]string{"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"details\": {\n      \"sequence\": \""}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "-o", "table"}, 0, []string{
+			"user.human.profile.displayName ", "  Mini Mouse\n",
+		}},
+		{[]string{"Users.GetUser", "--json", `{"userId":"nobody"}`}, 15, []string{
+			"herald: USER_NOT_FOUND: User not found\n", "\n  request id: ",
+		}},
+		{[]string{"Users.ImportHumanUser", "--json", strings.Replace(person, `"u1"`, `"u2"`, 1)}, 16,
+			[]string{"request id: "}},
 		{[]string{"Users.CreateOrg", "--json", `{"name":""}`}, 13, []string{"INVALID_ARGUMENT: ", "name"}},
 		{[]string{"Users.GetMyOrg", "--org", "nowhere"}, 15, []string{"request id: "}},
 		{[]string{"Users.GetMyUser", "--token-file", nobody}, 26, []string{"UNAUTHENTICATED: "}},
 		{[]string{"Users.GetMyUser", "--url", i.mails, "--token-file", nobody}, 1, []string{i.mails}},
-		{[]string{"Users.GetMyUser", "--url", "http://" + freeAddress(t), "--token-file", nobody}, 1, []string{"connection refused"}},
+		{[]string{"Users.GetMyUser", "--url", "http://" + freeAddress(t), "--token-file", nobody}, 1,
+			[]string{"connection refused"}},
 		{[]string{"Users.GetMyUsr"}, 1, []string{"did you mean ", " Users.GetMyUser"}},
 	} {
 		out, complaints, code := i.herald("", append([]string{"call"}, c.args...)...)
@@ -81,7 +91,8 @@ func TestCall(t *testing.T) {
 			}
 		}
 	}
-	if out, _, code := i.herald("", "settings"); code != 0 || !strings.Contains(out, "HERALD_TOKEN\n    or HERALD_TOKEN_FILE:") {
+	if out, _, code := i.herald("", "settings"); code != 0 ||
+		!strings.Contains(out, "HERALD_TOKEN\n    or HERALD_TOKEN_FILE:") {
 		t.Errorf("settings: exit code %d\n%s", code, out)
 	}
 	if out, _, code := i.herald("", "completion", "bash"); code != 0 || !strings.Contains(out, "__start_herald") {

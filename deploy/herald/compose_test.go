@@ -41,7 +41,8 @@ func TestCompose(t *testing.T) {
 	gateway, mails := freeAddress(t), freeAddress(t)
 	p := &project{instance: &instance{t: t, mails: "http://" + mails}, nats: freeAddress(t)}
 	p.url = "http://localhost:" + strings.TrimPrefix(gateway, "127.0.0.1:")
-	p.env = append(os.Environ(), "GATEWAY_ADDRESS="+gateway, "NATS_ADDRESS="+p.nats, "MAILS_ADDRESS="+mails, "HERALD_PUBLIC_URL="+p.url)
+	p.env = append(os.Environ(), "GATEWAY_ADDRESS="+gateway, "NATS_ADDRESS="+p.nats, "MAILS_ADDRESS="+mails,
+		"HERALD_PUBLIC_URL="+p.url)
 	t.Cleanup(func() {
 		p.t = t
 		if t.Failed() {
@@ -55,7 +56,8 @@ func TestCompose(t *testing.T) {
 	}{
 		{"cold start", p.coldStart}, {"containers", p.hardened}, {"README", p.readme}, {"journey", p.journey},
 		{"subscriber", p.subscriber}, {"replicas", p.replicas}, {"rolling restart", p.rollingRestart},
-		{"gateway restart", p.gatewayRestart}, {"crashes", p.crashes}, {"upgrade", p.upgrade}, {"down and up", p.downAndUp}, {"removal", p.removal},
+		{"gateway restart", p.gatewayRestart}, {"crashes", p.crashes}, {"upgrade", p.upgrade},
+		{"down and up", p.downAndUp}, {"removal", p.removal},
 	} {
 		begin := time.Now()
 		ok := t.Run(story.name, func(t *testing.T) {
@@ -123,7 +125,8 @@ func (p *project) coldStart() {
 	if took > startLimit {
 		p.t.Errorf("a cold start takes %s", took)
 	}
-	if size := p.run("docker", "image", "inspect", "--format", "{{.Size}}", os.Getenv("IMAGE")); len(size) != 8 || size > "40000000" {
+	if size := p.run("docker", "image", "inspect", "--format", "{{.Size}}", os.Getenv("IMAGE")); len(size) != 8 ||
+		size > "40000000" {
 		p.t.Errorf("the image has %s bytes", size)
 	}
 }
@@ -178,7 +181,8 @@ func (p *project) hardened() {
 		if service == "secrets" { // ends before others start, and reaches no network
 			capabilities, user = 1, "65532"
 		}
-		if len(h.CapAdd) != capabilities || user == "" || strings.HasPrefix(user, "0") || strings.HasPrefix(user, "root") {
+		if len(h.CapAdd) != capabilities || user == "" || strings.HasPrefix(user, "0") ||
+			strings.HasPrefix(user, "root") {
 			p.t.Errorf("%s runs as %q with %v", service, c.Config.User, h.CapAdd)
 		}
 		for _, addresses := range c.NetworkSettings.Ports {
@@ -192,7 +196,8 @@ func (p *project) hardened() {
 		}
 	}
 	slices.Sort(published)
-	if want := []string{"gateway " + strings.Replace(p.url, "http://localhost", "127.0.0.1", 1), "nats " + p.nats}; !slices.Equal(published, want) {
+	if want := []string{"gateway " + strings.Replace(p.url, "http://localhost", "127.0.0.1", 1), "nats " +
+		p.nats}; !slices.Equal(published, want) {
 		p.t.Errorf("published %v, want %v", published, want)
 	}
 }
@@ -218,12 +223,14 @@ func (p *project) readme() {
 // and is active.
 func (p *project) journey() {
 	p.up("--no-recreate")
-	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up", "--detach", "--wait", "mailpit")
+	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up",
+		"--detach", "--wait", "mailpit")
 	body, err := os.ReadFile(root + "/examples/user.json")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if status, answer := p.call("POST", "/management/v1/users/human/_import", string(body)); status != http.StatusOK || answer["initMail"] != "INIT_MAIL_QUEUED" {
+	if status, answer := p.call("POST", "/management/v1/users/human/_import", string(body)); status != http.StatusOK ||
+		answer["initMail"] != "INIT_MAIL_QUEUED" {
 		p.t.Fatalf("import: %d %v", status, answer)
 	}
 	if state := p.state("mini-mouse"); state != "USER_STATE_INITIAL" {
@@ -246,7 +253,8 @@ func (p *project) subscriber() {
 		p.t.Error("any password will do")
 	}
 	refused := make(chan error, 10)
-	nc, err := nats.Connect("nats://subscriber:"+p.compose("exec", "gateway", "herald", "subscriber-password")+"@"+p.nats,
+	nc, err := nats.Connect("nats://subscriber:"+p.compose("exec", "gateway", "herald", "subscriber-password")+"@"+
+		p.nats,
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	if err != nil {
 		p.t.Fatal(err)
@@ -305,8 +313,9 @@ func (p *project) replicas() {
 func (p *project) ask(service string) error {
 	path := map[string]string{
 		"users": "/management/v1/users/mini-mouse", "text": "/management/v1/text/message/init/de",
-		"notification": "/management/v1/users/mini-mouse/notifications", "auth": "/ui/login/user/init?userID=mini-mouse",
-		"projects": "/management/v1/projects/" + p.shop,
+		"notification": "/management/v1/users/mini-mouse/notifications",
+		"auth":         "/ui/login/user/init?userID=mini-mouse",
+		"projects":     "/management/v1/projects/" + p.shop,
 	}[service]
 	r, err := http.NewRequest(http.MethodGet, p.url+path, nil)
 	if err != nil {
@@ -398,7 +407,9 @@ func (p *project) each(ids []string, format string) []string {
 func (p *project) healthy(ids ...string) {
 	p.t.Helper()
 	p.eventually("all are healthy", func() bool {
-		return !slices.ContainsFunc(p.each(ids, "{{.State.Health.Status}}"), func(s string) bool { return s != "healthy" })
+		return !slices.ContainsFunc(p.each(ids, "{{.State.Health.Status}}"), func(s string) bool {
+			return s != "healthy"
+		})
 	})
 }
 
@@ -423,7 +434,8 @@ func (p *project) crash(services []string) {
 	p.t.Helper()
 	ids := p.ids(services...)
 	started, pids := p.each(ids, "{{.State.StartedAt}}"), p.each(ids, "{{.State.Pid}}")
-	p.run("docker", append([]string{"run", "--rm", "--pid", "host", "--user", "0", "--entrypoint", "kill", "nats:2.12-alpine", "-9"}, pids...)...)
+	p.run("docker", append([]string{"run", "--rm", "--pid", "host", "--user", "0", "--entrypoint", "kill",
+		"nats:2.12-alpine", "-9"}, pids...)...)
 	p.eventually("all are started again", func() bool {
 		for i, at := range p.each(ids, "{{.State.StartedAt}}") {
 			if at == started[i] {
@@ -489,9 +501,11 @@ func (p *project) importsDuring(name string, what func()) (answered []string) {
 // An upgrade of volumes that an older version made: a service is new, so that it has
 // no database and other users of NATS.
 func (p *project) upgrade() {
-	p.compose("exec", "postgres", "psql", "-q", "-U", "postgres", "-c", "drop database herald_text with (force)", "-c", "drop role herald_text")
+	p.compose("exec", "postgres", "psql", "-q", "-U", "postgres", "-c", "drop database herald_text with (force)",
+		"-c", "drop role herald_text")
 	old := `sed -i 's/user: "text", password: "[^"]*"/user: "text", password: "old"/' /users/users.conf`
-	p.run("docker", "run", "--rm", "--user", "0", "--volume", os.Getenv("COMPOSE_PROJECT_NAME")+"_nats-users:/users", "--entrypoint", "sh", "nats:2.12-alpine", "-c", old)
+	p.run("docker", "run", "--rm", "--user", "0", "--volume", os.Getenv("COMPOSE_PROJECT_NAME")+"_nats-users:/users",
+		"--entrypoint", "sh", "nats:2.12-alpine", "-c", old)
 	p.compose("restart", "nats")
 	if err := p.ask("text"); err == nil {
 		p.t.Fatal("the old version has the new service")
@@ -508,7 +522,8 @@ func (p *project) upgrade() {
 		}
 	}
 	p.imports("upgraded")
-	if out := p.compose("exec", "users", "herald", "replay", "users"); !strings.Contains(out, "events will be published again") {
+	if out := p.compose("exec", "users", "herald", "replay", "users"); !strings.Contains(out,
+		"events will be published again") {
 		p.t.Errorf("replay says %s", out)
 	}
 }
@@ -520,7 +535,8 @@ func (p *project) downAndUp() {
 		p.t.Errorf("down leaves %v", left)
 	}
 	p.up()
-	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up", "--detach", "--wait", "mailpit")
+	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up",
+		"--detach", "--wait", "mailpit")
 	if token := p.compose("exec", "gateway", "herald", "admin-pat"); token != p.token {
 		p.t.Error("the token is another")
 	}

@@ -76,23 +76,28 @@ func TestDeadLetters(t *testing.T) {
 	}
 	db := database(t, server, "notification")
 	// The reason quotes the constraint, whose name would clear a terminal.
-	if _, err := db.Exec(t.Context(), "alter table notifications add constraint \"\x1b[2Jbroken\" check (false) not valid"); err != nil {
+	if _, err := db.Exec(t.Context(), "alter table notifications add constraint \"\x1b[2Jbroken\" check (false) not "+
+		"valid"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"u1", "u2"} {
-		if status, answer := i.call("POST", "/management/v1/users/human/_import", importBody(id)); status != http.StatusOK {
+		if status, answer := i.call("POST", "/management/v1/users/human/_import",
+			importBody(id)); status != http.StatusOK {
 			t.Fatalf("import: %d %v", status, answer)
 		}
 	}
 	found := i.letters(2)
 	for _, l := range found {
-		if l.Service != "notification" || !strings.HasPrefix(l.Subject, "events.users.human.imported.") || l.EventID == "" ||
-			!strings.Contains(l.Reason, "[2Jbroken") || strings.Contains(l.Reason, "\x1b") || time.Since(l.Time) > time.Hour {
+		if l.Service != "notification" || !strings.HasPrefix(l.Subject, "events.users.human.imported.") ||
+			l.EventID == "" ||
+			!strings.Contains(l.Reason, "[2Jbroken") || strings.Contains(l.Reason, "\x1b") ||
+			time.Since(l.Time) > time.Hour {
 			t.Errorf("%+v", l)
 		}
 	}
 	out, complaints, code := i.dead(i.dataDir(), "list", "--limit", "1")
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "SEQUENCE") || !strings.Contains(lines[1], found[0].EventID) ||
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 ||
+		!strings.HasPrefix(lines[0], "SEQUENCE") || !strings.Contains(lines[1], found[0].EventID) ||
 		!strings.Contains(complaints, "--limit") || strings.ContainsAny(out, "\x1b\r") || code != 0 {
 		t.Errorf("%q, %q, exit code %d", out, complaints, code)
 	}
@@ -103,14 +108,17 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := fmt.Sprint(found[0].Sequence)
-	if out, complaints, code = i.dead(i.dataDir(), "redrive", first, "9999"); code != 1 || !strings.Contains(out, first+": "+found[0].Subject) || !strings.Contains(out, "1 of 2") || !strings.Contains(complaints, "9999") {
+	if out, complaints, code = i.dead(i.dataDir(), "redrive", first, "9999"); code != 1 || !strings.Contains(out, first+
+		": "+found[0].Subject) || !strings.Contains(out, "1 of 2") || !strings.Contains(complaints, "9999") {
 		t.Errorf("%q, %q, exit code %d", out, complaints, code)
 	}
 	if left := i.letters(1); left[0] != found[1] {
 		t.Errorf("left is %+v", left)
 	}
 	// As the processes of services reach NATS.
-	elsewhere := []string{"HERALD_NATS_URL=nats://" + i.natsAddress(), "HERALD_MASTER_KEY_FILE=" + i.dir + "/data/master.key"}
+	elsewhere := []string{
+		"HERALD_NATS_URL=nats://" + i.natsAddress(), "HERALD_MASTER_KEY_FILE=" + i.dir + "/data/master.key",
+	}
 	if out, complaints, code = i.dead(elsewhere, "redrive"); code != 0 || !strings.Contains(out, "1 of 1") {
 		t.Errorf("%q, %q, exit code %d", out, complaints, code)
 	}
@@ -119,7 +127,8 @@ func TestDeadLetters(t *testing.T) {
 	defer cancel()
 	i.allMailed(ctx, mails, map[string]bool{"u1": true, "u2": true})
 	for _, id := range []string{"u1", "u2"} {
-		if status, answer := i.call("GET", "/management/v1/users/"+id+"/notifications", ""); status != http.StatusOK || len(answer["result"].([]any)) != 1 {
+		if status, answer := i.call("GET", "/management/v1/users/"+id+"/notifications", ""); status != http.StatusOK ||
+			len(answer["result"].([]any)) != 1 {
 			t.Errorf("notifications of %s: %d %v", id, status, answer)
 		}
 	}
@@ -160,7 +169,8 @@ func TestDeadMistakes(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			if out, complaints, code := i.dead(c.env, c.args...); code != 1 || out != "" || !strings.Contains(complaints, says) {
+			if out, complaints, code := i.dead(c.env, c.args...); code != 1 || out != "" ||
+				!strings.Contains(complaints, says) {
 				t.Errorf("%q, %q, exit code %d", out, complaints, code)
 			}
 		})

@@ -52,7 +52,8 @@ var refusals = []struct{ patch, id, says string }{
 	{hashed(strings.Replace(pbkdf2, "6400", "2000001", 1)), "PASSWORD_HASH_INVALID", "pbkdf2-sha256"},
 	{hashed(strings.Replace(pbkdf2, "6400", "9223372036854775808", 1)), "PASSWORD_HASH_INVALID", "pbkdf2-sha256"},
 	{hashed("$2b$15$" + strings.Repeat("a", 53)), "PASSWORD_HASH_INVALID", "bcrypt"},
-	{hashed("$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHQ$" + strings.Repeat("A", 43)), "PASSWORD_HASH_INVALID", "argon2id"},
+	{hashed("$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHQ$" + strings.Repeat("A", 43)), "PASSWORD_HASH_INVALID",
+		"argon2id"},
 	{hashed("$scrypt$ln=18,r=8,p=1$c2FsdHNhbHQ$" + strings.Repeat("A", 43)), "PASSWORD_HASH_INVALID", "scrypt"},
 	{hashed("$6$rounds=1000001$salt$" + strings.Repeat("a", 86)), "PASSWORD_HASH_INVALID", "sha512"},
 	{hashed("{SSHA}AAAA"), "PASSWORD_HASH_INVALID", "ssha"},
@@ -87,14 +88,17 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := client.ImportHumanUser(ctx, &r)
-		if got := fault.FromStatus(grpcstatus.Convert(err).Proto()); got.ID != f.ID || got.Message != f.Message || got.Code != f.Code || len(got.Fields) != len(f.Fields) {
+		if got := fault.FromStatus(grpcstatus.Convert(err).Proto()); got.ID != f.ID || got.Message != f.Message ||
+			got.Code != f.Code || len(got.Fields) != len(f.Fields) {
 			t.Errorf("gRPC: %s answered %v, REST %v", c.patch, got, f)
 		}
 	}
-	if _, err := client.ImportHumanUser(t.Context(), &usersv1.ImportHumanUserRequest{}); !errors.Is(fault.FromStatus(grpcstatus.Convert(err).Proto()), fault.ErrUnauthenticated) && grpcstatus.Code(err) != 16 {
+	if _, err := client.ImportHumanUser(t.Context(), &usersv1.ImportHumanUserRequest{}); !errors.Is(
+		fault.FromStatus(grpcstatus.Convert(err).Proto()), fault.ErrUnauthenticated) && grpcstatus.Code(err) != 16 {
 		t.Errorf("without a token: %v", err)
 	}
-	if _, users := i.call("POST", "/management/v1/users/_search", "{}"); users["details"].(map[string]any)["totalResult"] != "1" {
+	if _, users := i.call("POST", "/management/v1/users/_search",
+		"{}"); users["details"].(map[string]any)["totalResult"] != "1" {
 		t.Errorf("something was written: %v", users)
 	}
 	var mails struct{ Total int }
@@ -153,7 +157,8 @@ func TestUnreadable(t *testing.T) {
 		`{} {}`: "",
 	} {
 		code, answer := i.call("POST", "/management/v1/users/human/_import", body)
-		if message, _ := answer["message"].(string); code != http.StatusBadRequest || answer["code"] != 3.0 || !strings.Contains(message, says) {
+		if message, _ := answer["message"].(string); code != http.StatusBadRequest || answer["code"] != 3.0 ||
+			!strings.Contains(message, says) {
 			t.Errorf("%.40s answered %d %v", body, code, answer)
 		}
 	}
@@ -161,7 +166,8 @@ func TestUnreadable(t *testing.T) {
 
 func (i *instance) grpc(t *testing.T) usersv1.UsersClient {
 	t.Helper()
-	conn, err := grpc.NewClient(strings.TrimPrefix(i.url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(strings.TrimPrefix(i.url, "http://"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 	"herald/shared/secret"
 )
 
-// floor is what the whole system is measured beside: HTTP → NATS → the rows of one import in one statement and commit: no
-// checks, no callers, no relay. Postgres and NATS are set up as in `herald run`.
+// floor is what the whole system is measured beside: HTTP → NATS → the rows of one import in one statement and
+// commit: no checks, no callers, no relay. Postgres and NATS are set up as in `herald run`.
 type floor struct {
 	db    *pgxpool.Pool
 	calls *nats.Conn
@@ -60,7 +60,8 @@ func startFloor(b *testing.B) string {
 	b.Cleanup(f.db.Close)
 	check(b, postgres.Migrate(b.Context(), f.db, "event_version", event.Migrations))
 	check(b, postgres.Migrate(b.Context(), f.db, "schema_version", users.Migrations))
-	_, err = f.db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, f.org)
+	_, err = f.db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, `+
+		`sequence, created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, f.org)
 	check(b, err)
 	f.serve(b, dir, keys)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +78,8 @@ func (f *floor) serve(b *testing.B, dir string, keys secret.Keys) {
 	check(b, err)
 	b.Cleanup(func() { bus.Stop(server) })
 	connect := func(user string) *nats.Conn {
-		nc, err := nats.Connect("", nats.InProcessServer(server), nats.UserInfo(user, bus.Password(keys, user).Reveal()), nats.CustomInboxPrefix("_INBOX_"+user))
+		nc, err := nats.Connect("", nats.InProcessServer(server),
+			nats.UserInfo(user, bus.Password(keys, user).Reveal()), nats.CustomInboxPrefix("_INBOX_"+user))
 		check(b, err)
 		b.Cleanup(nc.Close)
 		return nc
@@ -90,7 +92,8 @@ func (f *floor) serve(b *testing.B, dir string, keys secret.Keys) {
 				return
 			}
 			var position int64
-			if err := f.db.QueryRow(context.Background(), insert, id.New(), u.UserID, f.org, u.UserName, u.Email, u.Hash).Scan(&position); err != nil {
+			if err := f.db.QueryRow(context.Background(), insert, id.New(), u.UserID, f.org, u.UserName, u.Email,
+				u.Hash).Scan(&position); err != nil {
 				b.Error(err)
 			}
 			_ = m.Respond(fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position))
@@ -112,7 +115,9 @@ func (f floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	data, _ := json.Marshal(map[string]string{"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value})
+	data, _ := json.Marshal(map[string]string{
+		"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
+	})
 	m, err := f.calls.RequestWithContext(r.Context(), subject, data)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

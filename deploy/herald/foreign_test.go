@@ -307,7 +307,8 @@ func (w *world) ends() {
 // anywhere are the references to users that may belong to any organization: roles are
 // given to them, and nothing of theirs is read or changed.
 var anywhere = map[string]bool{
-	"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true, "AddUserGrant.user_id": true,
+	"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
+	"AddUserGrant.user_id": true,
 }
 
 // wrong are the references in bodies that are not the object of the call: an unknown
@@ -317,7 +318,8 @@ var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 // allowed are what calls come to that nothing but the state of things refuses: the users
 // here are active and verified, and their tokens no login.
 var allowed = map[string]string{
-	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED", "AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED",
+	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
+	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED",
 	// What becomes of these depends on what the caller did before.
 	"ResendMyEmailVerification": "", "VerifyMyEmail": "",
 }

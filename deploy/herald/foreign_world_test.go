@@ -94,38 +94,73 @@ var (
 			{"POST /management/v1/projects", `{"name":"{new}"}`},
 			{"POST /management/v1/projects/{project_id}/members", `{"userId":"{member}","roles":["PROJECT_OWNER"]}`},
 		}, answer: "id", remove: "DELETE /management/v1/projects/{project_id}"},
-		"oidcApp":      {create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/oidc", `{"name":"{new}"}`}}, answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}"},
-		"apiApp":       {create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{new}"}`}}, answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}"},
-		"appKey":       {create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/{app_id}/keys", `{"publicKey":"{publicKey}"}`}}, answer: "keyId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}"},
-		"role":         {create: [][2]string{{"POST /management/v1/projects/{project_id}/roles", `{"key":"{new}"}`}}, remove: "DELETE /management/v1/projects/{project_id}/roles/{key}"},
-		"projectGrant": {create: [][2]string{{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`}}, answer: "grantId", remove: "DELETE /management/v1/projects/{project_id}/grants/{grant_id}"},
-		"user":         {create: [][2]string{imported}},
-		"token":        {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId", remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
-		"myToken":      {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId", remove: "DELETE /management/v1/users/{caller}/pats/{token_id}"},
-		"userGrant":    {create: [][2]string{{"POST /management/v1/users/{user_id}/grants", `{"projectId":"{home}"}`}}, answer: "userGrantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
-		"notification": {create: [][2]string{{"POST /management/v1/users/{user_id}/password/_reset", `{}`}}, answer: "notificationId"},
-		"orgMember":    {create: [][2]string{imported, {"POST /management/v1/orgs/me/members", `{"userId":"{user_id}","roles":["ORG_OWNER_VIEWER"]}`}}, remove: "DELETE /management/v1/orgs/me/members/{user_id}"},
-		"projectMember": {create: [][2]string{imported, {"POST /management/v1/projects/{project_id}/members", `{"userId":"{user_id}","roles":["PROJECT_OWNER_VIEWER"]}`}},
+		"oidcApp": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/oidc", `{"name":"{new}"}`}},
+			answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}",
+		},
+		"apiApp": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{new}"}`}},
+			answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}",
+		},
+		"appKey": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/{app_id}/keys",
+				`{"publicKey":"{publicKey}"}`}}, answer: "keyId",
+			remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}",
+		},
+		"role": {create: [][2]string{{"POST /management/v1/projects/{project_id}/roles", `{"key":"{new}"}`}},
+			remove: "DELETE /management/v1/projects/{project_id}/roles/{key}"},
+		"projectGrant": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`}},
+			answer: "grantId", remove: "DELETE /management/v1/projects/{project_id}/grants/{grant_id}",
+		},
+		"user": {create: [][2]string{imported}},
+		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
+			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
+		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
+			remove: "DELETE /management/v1/users/{caller}/pats/{token_id}"},
+		"userGrant": {create: [][2]string{{"POST /management/v1/users/{user_id}/grants", `{"projectId":"{home}"}`}},
+			answer: "userGrantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
+		"notification": {create: [][2]string{{"POST /management/v1/users/{user_id}/password/_reset", `{}`}},
+			answer: "notificationId"},
+		"orgMember": {
+			create: [][2]string{imported, {"POST /management/v1/orgs/me/members", `{"userId":"{user_id}",` +
+				`"roles":["ORG_OWNER_VIEWER"]}`}}, remove: "DELETE /management/v1/orgs/me/members/{user_id}",
+		},
+		"projectMember": {create: [][2]string{
+			imported, {"POST /management/v1/projects/{project_id}/members",
+				`{"userId":"{user_id}","roles":["PROJECT_OWNER_VIEWER"]}`},
+		},
 			remove: "DELETE /management/v1/projects/{project_id}/members/{user_id}"},
-		"iamMember": {create: [][2]string{imported, {"POST /admin/v1/members", `{"userId":"{user_id}","roles":["IAM_OWNER_VIEWER"]}`}}, remove: "DELETE /admin/v1/members/{user_id}", instance: true},
-		"org":       {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
+		"iamMember": {
+			create: [][2]string{
+				imported, {"POST /admin/v1/members", `{"userId":"{user_id}","roles":["IAM_OWNER_VIEWER"]}`},
+			}, remove: "DELETE /admin/v1/members/{user_id}", instance: true,
+		},
+		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
 	}
 
 	// references are the fields of bodies that name objects.
 	references = map[string]bool{
-		"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true, "AddUserGrant.project_id": true,
+		"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
+		"AddUserGrant.project_id": true,
 	}
 
 	// values are what requests say besides, by method and field or by field alone.
 	values = map[string]string{
-		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`, "granted_org_id": `"{third}"`, "project_grant_id": `""`,
+		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`,
+		"granted_org_id": `"{third}"`, "project_grant_id": `""`,
 		"public_key": `"{publicKey}"`, "ImportHumanUser.user_id": `"{new}"`, "user_name": `"{new}"`, "role_keys": `[]`,
-		"profile": `{"firstName":"Mini","lastName":"Mouse"}`, "email": `"{new}@example.com"`, "ResendInitialization.email": `""`,
-		"ImportHumanUser.email": `{"email":"{new}@example.com"}`, "CreateHumanUser.email": `{"email":"{new}@example.com"}`,
-		"SetPassword.password": `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`, "recipient": `"mini@example.com"`,
-		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`,
-		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`, "AddProjectMember.roles": `["PROJECT_OWNER_VIEWER"]`,
-		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`, "UpdateIamMember.roles": `["IAM_USER_MANAGER"]`,
+		"profile": `{"firstName":"Mini","lastName":"Mouse"}`, "email": `"{new}@example.com"`,
+		"ResendInitialization.email": `""`,
+		"ImportHumanUser.email":      `{"email":"{new}@example.com"}`,
+		"CreateHumanUser.email":      `{"email":"{new}@example.com"}`,
+		"SetPassword.password":       `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
+		"recipient": `"mini@example.com"`,
+		"kind":      `"init"`, "language": `"en"`, "subject": `"Welcome"`,
+		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
+		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
+		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`,
+		"UpdateIamMember.roles": `["IAM_USER_MANAGER"]`,
 	}
 )
 
@@ -160,7 +195,8 @@ func kindOf(method, field string) string {
 		if strings.HasPrefix(method, "Add") {
 			return "user"
 		}
-		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember", named("IamMember", "iamMember", "user")))
+		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember",
+			named("IamMember", "iamMember", "user")))
 	}
 	return ""
 }
@@ -192,7 +228,8 @@ func verbAndPath(m rpc.Method) string {
 
 func reads(m rpc.Method) bool {
 	route := verbAndPath(m)
-	return strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/_search") || strings.HasSuffix(route, "/_preview")
+	return strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/_search") ||
+		strings.HasSuffix(route, "/_preview")
 }
 
 // visitor is a caller. project is the one it owns, where that is not those that calls are about.
@@ -226,7 +263,10 @@ func newWorld(t *testing.T) *world {
 	server := newPostgres(t)
 	i := newInstance(t, "HERALD_DATABASE_URL="+server.TCP())
 	i.start()
-	w := &world{instance: i, t: t, db: map[string]*pgx.Conn{}, conn: i.dial(t), places: map[string]map[place]map[string]string{}}
+	w := &world{
+		instance: i, t: t, db: map[string]*pgx.Conn{}, conn: i.dial(t),
+		places: map[string]map[place]map[string]string{},
+	}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: attackers}}
 	for _, service := range allinone.Names() {
 		w.db[service] = database(t, server, service)
@@ -235,7 +275,8 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.publicKey = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pair.Public}))
+	w.publicKey = base64.StdEncoding.EncodeToString(
+		pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pair.Public}))
 	_, me := w.call("GET", "/auth/v1/users/me", "")
 	w.home = me["user"].(map[string]any)["details"].(map[string]any)["resourceOwner"].(string)
 	w.own, w.foreign, w.third = w.newSite(), w.newSite(), w.make(site{}, "org", nil, "org_id")
@@ -262,7 +303,8 @@ func (w *world) visit(name, org, role, project string) visitor {
 	s := site{org: org}
 	v := visitor{name: name, id: w.make(s, "user", nil, "user_id"), org: org, role: role, project: project}
 	if role != "" {
-		path := map[bool]string{true: "POST /management/v1/orgs/me/members", false: "POST /management/v1/projects/" + project + "/members"}[project == ""]
+		path := map[bool]string{true: "POST /management/v1/orgs/me/members", false: "POST /management/v1/projects/" +
+			project + "/members"}[project == ""]
 		w.must(org, path, fmt.Sprintf(`{"userId":%q,"roles":[%q]}`, v.id, role))
 	}
 	v.token = w.must(org, "POST /management/v1/users/"+v.id+"/pats", `{}`)["token"].(string)
@@ -291,13 +333,15 @@ func (w *world) objects(m rpc.Method) (all []object) {
 	if len(fields) == 0 {
 		return all
 	}
-	lone := slices.ContainsFunc(fields, func(f string) bool { return references[string(m.Name())+"."+f] }) || len(fields) == 1
+	lone := slices.ContainsFunc(fields, func(f string) bool { return references[string(m.Name())+"."+f] }) ||
+		len(fields) == 1
 	o.place, o.ids = foreign, ids[foreign]
 	all = append(all, o)
 	for n, f := range fields {
 		k := kinds[kindOf(string(m.Name()), f)]
 		for p, from := range ids {
-			if p == own || p == sibling && lone || p.in(sibling, foreign) && k.instance || p == removed && k.remove == "" {
+			if p == own || p == sibling && lone || p.in(sibling, foreign) && k.instance ||
+				p == removed && k.remove == "" {
 				continue
 			}
 			with := maps.Clone(ids[own])
@@ -323,7 +367,9 @@ func (w *world) placed(m rpc.Method) map[place]map[string]string {
 	if found := w.places[name]; found != nil {
 		return found
 	}
-	made := map[place]map[string]string{own: w.fresh(w.own, m), sibling: w.fresh(w.own, m), foreign: w.fresh(w.foreign, m), nowhere: {}, removed: {}}
+	made := map[place]map[string]string{
+		own: w.fresh(w.own, m), sibling: w.fresh(w.own, m), foreign: w.fresh(w.foreign, m), nowhere: {}, removed: {},
+	}
 	for n, f := range fields {
 		made[nowhere][f] = "nowhere"
 		k, s := kinds[kindOf(string(m.Name()), f)], w.own
@@ -414,7 +460,8 @@ func (w *world) unique() string { return fmt.Sprintf("n%06d", w.count.Add(1)) }
 
 // fill writes the ids of objects, and what is new, into a template.
 func (w *world) fill(s site, ids map[string]string, template string) string {
-	pairs := []string{"{new}", "{id}", "{member}", s.member, "{home}", s.home, "{caller}", s.caller, "{third}", w.third, "{publicKey}", w.publicKey}
+	pairs := []string{"{new}", "{id}", "{member}", s.member, "{home}", s.home, "{caller}", s.caller, "{third}", w.third,
+		"{publicKey}", w.publicKey}
 	for f, id := range ids {
 		pairs = append(pairs, "{"+f+"}", id)
 	}
@@ -426,14 +473,16 @@ func (w *world) prepare(s site, m rpc.Method, ids map[string]string) {
 	if id := ids["notification_id"]; id != "" {
 		w.mailKnown(id)
 	}
-	before, ok := map[string]string{"ReactivateProject": "DeactivateProject", "ReactivateApp": "DeactivateApp", "ReactivateProjectGrant": "DeactivateProjectGrant", "ResetMessageText": "SetMessageText"}[string(m.Name())]
+	before, ok := map[string]string{"ReactivateProject": "DeactivateProject", "ReactivateApp": "DeactivateApp",
+		"ReactivateProjectGrant": "DeactivateProjectGrant", "ResetMessageText": "SetMessageText"}[string(m.Name())]
 	if !ok {
 		return
 	}
 	first := m
 	first.MethodDescriptor = m.Parent().(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(before))
 	rule := strings.Replace(verbAndPath(m), "_reactivate", "_deactivate", 1)
-	w.must(s.org, w.fill(s, ids, strings.NewReplacer("DELETE", "PUT", "{kind}", "init").Replace(rule)), `{"subject":"Welcome"}`)
+	w.must(s.org, w.fill(s, ids, strings.NewReplacer("DELETE", "PUT", "{kind}", "init").Replace(rule)),
+		`{"subject":"Welcome"}`)
 }
 
 // must makes a request as the administrator in an organization.
@@ -565,7 +614,8 @@ func (w *world) grpc(a attempt) *statuspb.Status {
 }
 
 func (w *world) web(a attempt) *statuspb.Status {
-	client := connect.NewClient[dynamicpb.Message, dynamicpb.Message](w.client, w.url+a.Procedure(), connect.WithGRPCWeb(), connect.WithSchema(a.MethodDescriptor),
+	client := connect.NewClient[dynamicpb.Message, dynamicpb.Message](w.client, w.url+a.Procedure(),
+		connect.WithGRPCWeb(), connect.WithSchema(a.MethodDescriptor),
 		connect.WithResponseInitializer(func(_ connect.Spec, m any) error {
 			*m.(*dynamicpb.Message) = *dynamicpb.NewMessage(a.Output())
 			return nil
@@ -587,20 +637,24 @@ func (w *world) web(a attempt) *statuspb.Status {
 // its objects, by table.
 func (w *world) digest() string {
 	var all strings.Builder
-	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home), "|") + ")%"
+	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home),
+		"|") + ")%"
 	for _, service := range slices.Sorted(maps.Keys(w.db)) {
-		rows, _ := w.db[service].Query(context.Background(), `select table_name::text from information_schema.tables where table_schema = 'public' order by 1`)
+		rows, _ := w.db[service].Query(context.Background(), `select table_name::text from information_schema.tables `+
+			`where table_schema = 'public' order by 1`)
 		tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for _, table := range tables {
-			rows, _ := w.db[service].Query(context.Background(), `select t::text as row from `+pgx.Identifier{table}.Sanitize()+` t where t::text similar to $1 order by 1`, named)
+			rows, _ := w.db[service].Query(context.Background(), `select t::text as row from `+
+				pgx.Identifier{table}.Sanitize()+` t where t::text similar to $1 order by 1`, named)
 			texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			fmt.Fprintf(&all, "%s.%s: %d rows, %x\n", service, table, len(texts), md5.Sum([]byte(strings.Join(texts, "\n"))))
+			fmt.Fprintf(&all, "%s.%s: %d rows, %x\n", service, table, len(texts),
+				md5.Sum([]byte(strings.Join(texts, "\n"))))
 		}
 	}
 	return all.String()

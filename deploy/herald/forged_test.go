@@ -164,7 +164,8 @@ func TestForgedCallers(t *testing.T) {
 	methods, _ := contracts(t)
 	for _, m := range methods {
 		for what, callers := range f.forgeries() {
-			if got := f.ask(m, callers...); got == nil || got.Code != fault.Unauthenticated || got.ID != caller.ErrForged.ID {
+			if got := f.ask(m, callers...); got == nil || got.Code != fault.Unauthenticated ||
+				got.ID != caller.ErrForged.ID {
 				t.Errorf("%s by %s: %v", m.name, what, got)
 			}
 		}
@@ -196,7 +197,8 @@ func changes(t *testing.T, server *local.Server) (n int) {
 	t.Helper()
 	for _, service := range allinone.Names() {
 		var own int
-		if err := database(t, server, service).QueryRow(t.Context(), "select count(*) from events").Scan(&own); err != nil {
+		if err := database(t, server, service).QueryRow(t.Context(), "select count(*) from events").
+			Scan(&own); err != nil {
 			t.Fatal(err)
 		}
 		n += own
@@ -207,7 +209,9 @@ func changes(t *testing.T, server *local.Server) (n int) {
 // newPostgres starts a server that several processes can use.
 func newPostgres(t *testing.T) *local.Server {
 	t.Helper()
-	server, err := local.Start(t.Context(), local.Options{Dir: dataDir(t) + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
+	server, err := local.Start(t.Context(), local.Options{
+		Dir: dataDir(t) + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

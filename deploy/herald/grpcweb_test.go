@@ -41,7 +41,8 @@ func TestWebScriptIsOfItsSources(t *testing.T) {
 			t.Errorf("%s has changed (%v): type npm ci && npm run build in examples/web", name, err)
 		}
 	}
-	for _, name := range []string{"main.js", "build.js", "package-lock.json", "buf.gen.yaml", "projects.proto", "project.proto", "fault.proto", "list.proto"} {
+	for _, name := range []string{"main.js", "build.js", "package-lock.json", "buf.gen.yaml", "projects.proto",
+		"project.proto", "fault.proto", "list.proto"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("the script does not name %s", name)
 		}
@@ -71,7 +72,8 @@ func visitPage(t *testing.T, api string) *visit {
 		if e, ok := event.(*network.EventRequestWillBeSent); ok && strings.HasPrefix(e.Request.URL, api) {
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			v.sent = append(v.sent, fmt.Sprint(e.Request.Method, " ", e.Request.Headers["content-type"], " ", strings.TrimPrefix(e.Request.URL, api)))
+			v.sent = append(v.sent, fmt.Sprint(e.Request.Method, " ", e.Request.Headers["content-type"], " ",
+				strings.TrimPrefix(e.Request.URL, api)))
 		}
 	})
 	if err != nil {
@@ -92,7 +94,8 @@ func (v *visit) do(steps ...chromedp.Action[chromedp.Void]) {
 // fill replaces what is in a field. chromedp's SetValue cannot empty one.
 func (v *visit) fill(id, value string) {
 	v.t.Helper()
-	got, err := chromedp.Run(v.ctx, chromedp.Evaluate[string](fmt.Sprintf("document.getElementById(%q).value = %q", id, value)))
+	got, err := chromedp.Run(v.ctx,
+		chromedp.Evaluate[string](fmt.Sprintf("document.getElementById(%q).value = %q", id, value)))
 	if err != nil || got != value {
 		v.t.Fatalf("%s is %q: %v", id, got, err)
 	}
@@ -107,7 +110,8 @@ func (v *visit) search() (said string, names []string) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	names, err = chromedp.Run(v.ctx, chromedp.Evaluate[[]string](`[...projects.tBodies[0].rows].map(row => row.cells[0].textContent)`))
+	names, err = chromedp.Run(v.ctx,
+		chromedp.Evaluate[[]string](`[...projects.tBodies[0].rows].map(row => row.cells[0].textContent)`))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -143,7 +147,8 @@ func TestWebPage(t *testing.T) {
 	i := newInstance(t)
 	i.start()
 	for _, name := range []string{"Äpfel & Birnen", "Straße nach Süden", "<b>Ωmega</b>"} {
-		if status, answer := i.call("POST", "/management/v1/projects", `{"name":`+strconv.Quote(name)+`}`); status != http.StatusOK {
+		if status, answer := i.call("POST", "/management/v1/projects", `{"name":`+strconv.Quote(name)+
+			`}`); status != http.StatusOK {
 			t.Fatalf("%s: %d %v", name, status, answer)
 		}
 	}
@@ -167,7 +172,8 @@ func TestWebPage(t *testing.T) {
 			v.fill("method", c.method)
 		}
 		if said, names := v.search(); said != c.says || !slices.Equal(names, c.finds) {
-			t.Errorf("%q by method %s, limit %q: %q %q, want %q %q", c.name, c.method, c.limit, said, names, c.says, c.finds)
+			t.Errorf("%q by method %s, limit %q: %q %q, want %q %q", c.name, c.method, c.limit, said, names,
+				c.says, c.finds)
 		}
 	}
 	v.fill("limit", "")
@@ -175,7 +181,8 @@ func TestWebPage(t *testing.T) {
 	if said, names := v.search(); said != "UNAUTHENTICATED: A valid Bearer token is required" || len(names) > 0 {
 		t.Errorf("with a wrong token: %q %q", said, names)
 	}
-	kept, err := chromedp.Run(v.ctx, chromedp.Evaluate[string](`JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie + location.search + location.hash`))
+	kept, err := chromedp.Run(v.ctx, chromedp.Evaluate[string](`JSON.stringify({...localStorage, ...sessionStorage}) `+
+		`+ document.cookie + location.search + location.hash`))
 	if err != nil || kept != "{}" {
 		t.Errorf("the page keeps %q (%v)", kept, err)
 	}

@@ -42,12 +42,14 @@ func TestJourney(t *testing.T) {
 		t.Errorf("state %s", state)
 	}
 	mail := i.mail("mini@example.com")
-	if subject, _ := custom["subject"].(string); mail.Subject != strings.ReplaceAll(subject, "{{.OrgName}}", "Herald") || !strings.Contains(mail.Text, "Mini Mouse") {
+	if subject, _ := custom["subject"].(string); mail.Subject != strings.ReplaceAll(subject, "{{.OrgName}}",
+		"Herald") || !strings.Contains(mail.Text, "Mini Mouse") {
 		t.Errorf("the mail is not the German one: %q\n%s", mail.Subject, mail.Text)
 	}
 	link := regexp.MustCompile(`http://\S+`).FindString(mail.Text)
 	u, err := url.Parse(link)
-	if err != nil || !strings.HasPrefix(link, i.url+"/ui/login/user/init?") || u.Query().Get("userID") != "mini-mouse" || u.Query().Get("passwordset") != "false" {
+	if err != nil || !strings.HasPrefix(link, i.url+"/ui/login/user/init?") ||
+		u.Query().Get("userID") != "mini-mouse" || u.Query().Get("passwordset") != "false" {
 		t.Fatalf("link %q in\n%s", link, mail.Text)
 	}
 
@@ -71,7 +73,8 @@ func TestJourney(t *testing.T) {
 		t.Errorf("state %s", state)
 	}
 	status, sent := i.call("GET", "/management/v1/users/mini-mouse/notifications", "")
-	if list, _ := sent["result"].([]any); status != http.StatusOK || len(list) != 1 || list[0].(map[string]any)["state"] != "NOTIFICATION_STATE_SENT" {
+	if list, _ := sent["result"].([]any); status != http.StatusOK || len(list) != 1 ||
+		list[0].(map[string]any)["state"] != "NOTIFICATION_STATE_SENT" {
 		t.Errorf("notifications: %d %v", status, sent)
 	}
 }

@@ -42,7 +42,8 @@ func TestKilledUnderImports(t *testing.T) {
 					tried++
 					id := fmt.Sprintf("u%05d", tried)
 					mu.Unlock()
-					if status, _, err := i.try("POST", "/management/v1/users/human/_import", importBody(id)); err == nil && status == http.StatusOK {
+					if status, _, err := i.try("POST", "/management/v1/users/human/_import",
+						importBody(id)); err == nil && status == http.StatusOK {
 						mu.Lock()
 						answered[id] = true
 						mu.Unlock()
@@ -162,7 +163,8 @@ func (i *instance) mailed(ctx context.Context, id string) string {
 			i.t.Fatalf("notifications of %s: %d %v", id, status, answer)
 		}
 		if len(found) == 1 {
-			if state := found[0].(map[string]any)["state"].(string); state == "NOTIFICATION_STATE_SENT" || state == "NOTIFICATION_STATE_UNCERTAIN" {
+			if state := found[0].(map[string]any)["state"].(string); state == "NOTIFICATION_STATE_SENT" ||
+				state == "NOTIFICATION_STATE_UNCERTAIN" {
 				return state
 			}
 		}

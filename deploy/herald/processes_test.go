@@ -39,13 +39,16 @@ func newProcesses(t *testing.T, smtp string) *processes {
 	if out, err := exec.Command(file, "secrets", secrets).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	server, err := local.Start(t.Context(), local.Options{Dir: p.dir + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
+	server, err := local.Start(t.Context(), local.Options{
+		Dir: p.dir + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
 	databases := exec.Command(file, "databases")
-	databases.Env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key", "HERALD_DATABASE_URL="+server.TCP())
+	databases.Env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key",
+		"HERALD_DATABASE_URL="+server.TCP())
 	if out, err := databases.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -64,7 +67,8 @@ func newProcesses(t *testing.T, smtp string) *processes {
 	}
 	t.Cleanup(func() { bus.Stop(nats) })
 	p.token = p.dir + "/admin.pat"
-	p.env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key", "HERALD_NATS_URL=nats://"+nats.Addr().String(),
+	p.env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key",
+		"HERALD_NATS_URL=nats://"+nats.Addr().String(),
 		"HERALD_DATABASE_URL="+database.String(),
 		"HERALD_SMTP_URL="+smtp, "HERALD_ADMIN_PAT_FILE="+p.token, "HERALD_PUBLIC_URL="+p.url)
 	return p
@@ -125,9 +129,11 @@ func TestProcesses(t *testing.T) {
 	p.start("notification")
 	p.start("auth")
 	p.start("projects")
-	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost", "127.0.0.1", 1))
+	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost",
+		"127.0.0.1", 1))
 	p.token = strings.TrimSpace(p.read(p.token))
-	if status, answer := p.call("POST", "/management/v1/users/human/_import", importBody("u0")); status != http.StatusOK {
+	if status, answer := p.call("POST", "/management/v1/users/human/_import",
+		importBody("u0")); status != http.StatusOK {
 		t.Fatalf("import: %d %v", status, answer)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -147,7 +153,8 @@ func TestProcesses(t *testing.T) {
 					return
 				default:
 				}
-				if status, answer, err := p.try("GET", "/management/v1/users/u0", ""); err != nil || status != http.StatusOK {
+				if status, answer, err := p.try("GET", "/management/v1/users/u0", ""); err != nil ||
+					status != http.StatusOK {
 					failed.Add(1)
 					t.Errorf("%d %v %v", status, answer, err)
 					return

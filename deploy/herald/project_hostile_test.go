@@ -52,7 +52,8 @@ func TestHostileProjects(t *testing.T) {
 		t.Errorf("what another organization has was changed: %s", difference(victim, now))
 	}
 	var evil int
-	if err := w.db["projects"].QueryRow(t.Context(), `select (select count(*) from projects t where t::text like '%evil%') + (select count(*) from applications t where t::text like '%evil%')
+	if err := w.db["projects"].QueryRow(t.Context(),
+		`select (select count(*) from projects t where t::text like '%evil%') + (select count(*) from applications t where t::text like '%evil%')
 		+ (select count(*) from events t where t::text like '%evil%')`).Scan(&evil); err != nil || evil > 0 {
 		t.Errorf("%d rows say what only the service says: %v", evil, err)
 	}
@@ -119,7 +120,8 @@ func (w *world) unreadable(m rpc.Method, owner visitor) {
 				if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"invalid_argument"`) {
 					w.t.Errorf("%s: %s answered %d %.300s", to, what, got.status, got.body)
 				}
-			} else if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"MALFORMED_JSON"`) && !strings.Contains(got.body, "is given twice") {
+			} else if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"MALFORMED_JSON"`) &&
+				!strings.Contains(got.body, "is given twice") {
 				w.t.Errorf("%s: %s answered %d %.300s", to, what, got.status, got.body)
 			}
 		}
@@ -164,9 +166,13 @@ func (w *world) forgedPages(methods []rpc.Method, owner visitor) {
 			continue
 		}
 		for query, want := range map[string]int{
-			`{"offset":-1}`: 400, `{"offset":"-1"}`: 400, `{"offset":1.5}`: 400, `{"offset":"1' or '1'='1"}`: 400, `{"offset":18446744073709551616}`: 400, `{"offset":"18446744073709551616"}`: 400, `{"offset":1e30}`: 400,
-			`{"limit":-1}`: 400, `{"limit":"-9223372036854775808"}`: 400, `{"limit":9223372036854775808}`: 400, `{"limit":1.5}`: 400, `{"limit":1001}`: 400, `{"limit":"1; drop table projects"}`: 400, `{"asc":"true"}`: 400, `{"asc":2}`: 400, `[]`: 400,
-			`{"offset":"18446744073709551615"}`: 200, `{"offset":9223372036854775807,"limit":"1000"}`: 200, `{"limit":0}`: 200, `null`: 200,
+			`{"offset":-1}`: 400, `{"offset":"-1"}`: 400, `{"offset":1.5}`: 400, `{"offset":"1' or '1'='1"}`: 400,
+			`{"offset":18446744073709551616}`: 400, `{"offset":"18446744073709551616"}`: 400, `{"offset":1e30}`: 400,
+			`{"limit":-1}`: 400, `{"limit":"-9223372036854775808"}`: 400, `{"limit":9223372036854775808}`: 400,
+			`{"limit":1.5}`: 400, `{"limit":1001}`: 400, `{"limit":"1; drop table projects"}`: 400,
+			`{"asc":"true"}`: 400, `{"asc":2}`: 400, `[]`: 400,
+			`{"offset":"18446744073709551615"}`: 200, `{"offset":9223372036854775807,"limit":"1000"}`: 200,
+			`{"limit":0}`: 200, `null`: 200,
 		} {
 			got := w.send(owner.token, "", route, body+comma(body)+`"query":`+query+"}")
 			empty := strings.Contains(got.body, `"result":[]`) || !strings.Contains(query, "offset")
@@ -181,38 +187,50 @@ func (w *world) forgedPages(methods []rpc.Method, owner visitor) {
 // request names something.
 func (w *world) nothings(methods []rpc.Method, owner visitor) {
 	filters := map[string]string{
-		"SearchProjects":        `{"nameQuery":{"name":"%s","method":4}} {"nameQuery":{"name":"%s","method":1}} {"nameQuery":{"name":"%s","method":2}} {"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
-		"SearchProjectRoles":    `{"keyQuery":{"key":"%s"}} {"displayNameQuery":{"displayName":"%s","method":6}}`,
-		"SearchProjectGrants":   `{"roleKeyQuery":{"roleKey":"%s"}} {"grantedOrgQuery":{"grantedOrgId":"%s"}}`,
-		"SearchGrantedProjects": `{"nameQuery":{"name":"%s","method":3}} {"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
-		"SearchApps":            `{"nameQuery":{"name":"%s"}} {"nameQuery":{"name":"%s","method":5}}`,
-		"SearchUserGrants":      `{"userIdQuery":{"userId":"%s"}} {"projectIdQuery":{"projectId":"%s"}} {"projectGrantIdQuery":{"projectGrantId":"%s"}} {"roleKeyQuery":{"roleKey":"%s"}}`,
+		"SearchProjects": `{"nameQuery":{"name":"%s","method":4}} {"nameQuery":{"name":"%s","method":1}} ` +
+			`{"nameQuery":{"name":"%s","method":2}} {"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
+		"SearchProjectRoles":  `{"keyQuery":{"key":"%s"}} {"displayNameQuery":{"displayName":"%s","method":6}}`,
+		"SearchProjectGrants": `{"roleKeyQuery":{"roleKey":"%s"}} {"grantedOrgQuery":{"grantedOrgId":"%s"}}`,
+		"SearchGrantedProjects": `{"nameQuery":{"name":"%s","method":3}} ` +
+			`{"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
+		"SearchApps": `{"nameQuery":{"name":"%s"}} {"nameQuery":{"name":"%s","method":5}}`,
+		"SearchUserGrants": `{"userIdQuery":{"userId":"%s"}} {"projectIdQuery":{"projectId":"%s"}} ` +
+			`{"projectGrantIdQuery":{"projectGrantId":"%s"}} {"roleKeyQuery":{"roleKey":"%s"}}`,
 	}
 	for _, m := range methods {
 		route, _ := w.text(m, w.placed(m)[own])
 		for _, filter := range strings.Fields(filters[string(m.Name())]) {
 			body := fmt.Sprintf(`{"queries":[%s]}`, strings.Replace(filter, "%s", `a\u0000b`, 1))
-			if got := w.send(owner.token, "", route, body); got.status >= 500 || got.status == 200 && !strings.Contains(got.body, `"totalResult":"0"`) {
+			if got := w.send(owner.token, "", route, body); got.status >= 500 ||
+				got.status == 200 && !strings.Contains(got.body, `"totalResult":"0"`) {
 				w.t.Errorf("%s with %s answered %d %s", route, body, got.status, got.body)
 			}
 		}
 	}
-	ids := w.placed(methods[slices.IndexFunc(methods, func(m rpc.Method) bool { return m.Name() == "AddUserGrant" })])[own]
+	ids := w.placed(methods[slices.IndexFunc(methods, func(m rpc.Method) bool {
+		return m.Name() == "AddUserGrant"
+	})])[own]
 	user, project := ids["user_id"], ids["project_id"]
 	for _, c := range [][2]string{
 		{"POST /management/v1/users/" + user + "/grants", `{"projectId":"a\u0000b"}`},
-		{"POST /management/v1/users/" + user + "/grants", `{"projectId":"` + project + `","projectGrantId":"a\u0000b"}`},
+		{"POST /management/v1/users/" + user + "/grants", `{"projectId":"` + project +
+			`","projectGrantId":"a\u0000b"}`},
 		{"POST /management/v1/users/" + user + "/grants", `{"projectId":"` + project + `","roleKeys":["a\u0000b"]}`},
 		{"POST /management/v1/projects/" + project + "/grants", `{"grantedOrgId":"a\u0000b"}`},
-		{"POST /management/v1/projects/" + project + "/grants", `{"grantedOrgId":"` + w.third + `","roleKeys":["a\u0000b"]}`},
+		{"POST /management/v1/projects/" + project + "/grants", `{"grantedOrgId":"` + w.third +
+			`","roleKeys":["a\u0000b"]}`},
 		{"POST /management/v1/projects/" + project + "/roles", `{"key":"a\u0000b"}`},
-		{"POST /management/v1/projects/" + project + "/apps/oidc", `{"name":"a","redirectUris":["https://a.example/\u0000"]}`},
-		{"POST /management/v1/projects/" + project + "/apps/oidc", `{"name":"a","additionalOrigins":["https://a.example\u0000"]}`},
+		{"POST /management/v1/projects/" + project + "/apps/oidc",
+			`{"name":"a","redirectUris":["https://a.example/\u0000"]}`},
+		{"POST /management/v1/projects/" + project + "/apps/oidc",
+			`{"name":"a","additionalOrigins":["https://a.example\u0000"]}`},
 		{"POST /management/v1/projects/" + project + "/members", `{"userId":"a\u0000b","roles":["PROJECT_OWNER"]}`},
 		{"POST /management/v1/projects/" + project + "/members", `{"userId":"` + user + `","roles":["a\u0000b"]}`},
-		{"POST /management/v1/projects/" + project + "/members/_search", `{"queries":[{"userIdQuery":{"userId":"a\u0000b"}}]}`},
+		{"POST /management/v1/projects/" + project + "/members/_search",
+			`{"queries":[{"userIdQuery":{"userId":"a\u0000b"}}]}`},
 	} {
-		if got := w.send(owner.token, "", c[0], c[1]); got.status >= 500 || got.status == 200 && !strings.Contains(got.body, `"totalResult":"0"`) {
+		if got := w.send(owner.token, "", c[0], c[1]); got.status >= 500 ||
+			got.status == 200 && !strings.Contains(got.body, `"totalResult":"0"`) {
 			w.t.Errorf("%s %s answered %d %s", c[0], c[1], got.status, got.body)
 		}
 	}
@@ -220,18 +238,22 @@ func (w *world) nothings(methods []rpc.Method, owner visitor) {
 
 // literals searches by each method for signs that have a meaning in SQL and in patterns.
 func (w *world) literals(owner visitor) {
-	names := []string{"100%", "100x", "a_b", "axb", `a\b`, "a'b", `a"b`, `a\%b`, "A_B", "'; drop table projects; --", "%", "_", `\`, "$1", "?"}
+	names := []string{"100%", "100x", "a_b", "axb", `a\b`, "a'b", `a"b`, `a\%b`, "A_B", "'; drop table projects; --",
+		"%", "_", `\`, "$1", "?"}
 	project := w.make(w.own, "project", nil, "project_id")
 	text := func(v string) string { b, _ := json.Marshal(v); return string(b) }
 	for _, name := range names {
 		w.must(w.own.org, "POST /management/v1/projects", `{"name":`+text(name)+`}`)
-		w.must(w.own.org, "POST /management/v1/projects/"+project+"/roles", `{"key":`+text(name)+`,"displayName":`+text(name)+`}`)
+		w.must(w.own.org, "POST /management/v1/projects/"+project+"/roles", `{"key":`+text(name)+`,"displayName":`+
+			text(name)+`}`)
 		w.must(w.own.org, "POST /management/v1/projects/"+project+"/apps/api", `{"name":`+text(name)+`}`)
 		granted, _ := w.must(w.third, "POST /management/v1/projects", `{"name":`+text(name)+`}`)["id"].(string)
 		w.must(w.third, "POST /management/v1/projects/"+granted+"/grants", `{"grantedOrgId":"`+w.own.org+`"}`)
 	}
 	// As the methods are numbered; every second one folds both.
-	methods := []func(string, string) bool{func(a, b string) bool { return a == b }, strings.HasPrefix, strings.Contains, strings.HasSuffix}
+	methods := []func(string, string) bool{
+		func(a, b string) bool { return a == b }, strings.HasPrefix, strings.Contains, strings.HasSuffix,
+	}
 	for _, s := range []struct{ path, filter, field, result string }{
 		{"projects", "nameQuery", "name", "name"},
 		{"granted_projects", "nameQuery", "name", "projectName"},
@@ -278,21 +300,27 @@ func (w *world) oddPaths(m rpc.Method, owner visitor) {
 	verb, path, _ := strings.Cut(route, " ")
 	last := strings.LastIndex(path, "/")
 	odd := []string{
-		"/" + path, strings.Replace(path, "/v1/", "//v1/", 1), path[:last] + "/" + path[last:], path + "/", path + "//", path + "/.", path + "/..", path[:last] + "/." + path[last:],
-		path[:last] + "/%2e%2e" + path[strings.LastIndex(path[:last], "/"):], path[:last] + "/x/.." + path[last:], "/x/.." + path,
-		strings.Replace(path, "/v1/", "/v1;x/", 1), "/auth/..;" + path, strings.Replace(path, "/management/", "/Management/", 1), strings.Replace(path, "/v1/", "/V1/", 1),
+		"/" + path, strings.Replace(path, "/v1/", "//v1/", 1), path[:last] + "/" + path[last:], path + "/", path +
+			"//", path + "/.", path + "/..", path[:last] + "/." + path[last:],
+		path[:last] + "/%2e%2e" + path[strings.LastIndex(path[:last], "/"):], path[:last] + "/x/.." +
+			path[last:], "/x/.." + path,
+		strings.Replace(path, "/v1/", "/v1;x/", 1), "/auth/..;" +
+			path, strings.Replace(path, "/management/", "/Management/", 1), strings.Replace(path, "/v1/", "/V1/", 1),
 		strings.Replace(path, "/v1/", "%2fv1/", 1), strings.Replace(path, "/", "\\", 2),
 	}
 	for _, p := range odd {
 		got, location := w.raw(verb, p, owner.token, "application/json", body+"}")
-		if got != http.StatusNotFound && !(got == http.StatusBadRequest && !strings.HasPrefix(p, "/")) || location != "" {
+		if got != http.StatusNotFound && !(got == http.StatusBadRequest && !strings.HasPrefix(p, "/")) ||
+			location != "" {
 			w.t.Errorf("%s %s answered %d, Location %q", verb, p, got, location)
 		}
 	}
 	procedure := m.Procedure()
 	for _, p := range []string{
-		"/" + procedure, procedure + "/", strings.ToUpper(procedure), strings.ToLower(procedure), strings.Replace(procedure, "/"+string(m.Name()), "//"+string(m.Name()), 1),
-		"/x/.." + procedure, "/%2e" + procedure, procedure + ";x", strings.Replace(procedure, ".", "%2e", 1) + "/", "/management" + procedure,
+		"/" + procedure, procedure + "/", strings.ToUpper(procedure), strings.ToLower(procedure),
+		strings.Replace(procedure, "/"+string(m.Name()), "//"+string(m.Name()), 1),
+		"/x/.." + procedure, "/%2e" + procedure, procedure + ";x", strings.Replace(procedure, ".", "%2e", 1) +
+			"/", "/management" + procedure,
 	} {
 		if got, _ := w.raw("POST", p, owner.token, "application/json", body+"}"); got != http.StatusNotFound {
 			w.t.Errorf("POST %s answered %d", p, got)
@@ -309,7 +337,10 @@ func (w *world) oddPaths(m rpc.Method, owner visitor) {
 
 // raw sends a path as it is written and answers with the status and where it leads.
 func (w *world) raw(verb, path, token, media, body string) (code int, location string) {
-	r := &http.Request{Method: verb, URL: &url.URL{Scheme: "http", Host: strings.TrimPrefix(w.url, "http://"), Opaque: path}, Header: http.Header{}}
+	r := &http.Request{
+		Method: verb, URL: &url.URL{Scheme: "http", Host: strings.TrimPrefix(w.url, "http://"), Opaque: path},
+		Header: http.Header{},
+	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", media)
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))

@@ -44,7 +44,9 @@ func documentedErrors(t *testing.T) map[string]documented {
 		if err != nil || err2 != nil {
 			t.Fatal(line)
 		}
-		all[strings.Trim(cells[0], "| `")] = documented{http, fault.Code(code), cells[3], strings.Trim(cells[4], " |\n")}
+		all[strings.Trim(cells[0], "| `")] = documented{
+			http, fault.Code(code), cells[3], strings.Trim(cells[4], " |\n"),
+		}
 	}
 	return all
 }
@@ -71,8 +73,10 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"USER_GRANT_NOT_FOUND", "GetUserGrant", `{"userId":"{user}","grantId":"nowhere"}`},
 	{"USER_GRANT_EXISTS", "AddUserGrant", `{"userId":"{user}","projectId":"{home}"}`},
 	{"USER_GRANT_PROJECT_UNKNOWN", "AddUserGrant", `{"userId":"{user}","projectId":"nowhere"}`},
-	{"USER_GRANT_PROJECT_GRANT_UNKNOWN", "AddUserGrant", `{"userId":"{user}","projectId":"{theirs}","projectGrantId":"nowhere"}`},
-	{"USER_GRANT_FOREIGN_USER", "AddUserGrant", `{"userId":"{stranger}","projectId":"{theirs}","projectGrantId":"{granted}"}`},
+	{"USER_GRANT_PROJECT_GRANT_UNKNOWN", "AddUserGrant",
+		`{"userId":"{user}","projectId":"{theirs}","projectGrantId":"nowhere"}`},
+	{"USER_GRANT_FOREIGN_USER", "AddUserGrant",
+		`{"userId":"{stranger}","projectId":"{theirs}","projectGrantId":"{granted}"}`},
 	{"USER_NOT_FOUND", "AddUserGrant", `{"userId":"nowhere","projectId":"{p}"}`},
 	{"APP_NOT_FOUND", "GetApp", `{"projectId":"{p}","appId":"nowhere"}`},
 	{"APP_NAME_TAKEN", "CreateApiApp", `{"projectId":"{p}","name":"web"}`},
@@ -104,7 +108,8 @@ func TestProjectRefusals(t *testing.T) {
 	list, met := documentedErrors(t), map[string]bool{}
 	for _, c := range projectRefusals {
 		met[c.id] = true
-		w.meets(c.id, list[c.id], w.asked(c.method, strings.NewReplacer(names...).Replace(c.json), owner.token), func() {})
+		w.meets(c.id, list[c.id], w.asked(c.method, strings.NewReplacer(names...).Replace(c.json), owner.token),
+			func() {})
 	}
 	met["USER_GRANT_OUTDATED"] = true
 	w.outdated(list["USER_GRANT_OUTDATED"], owner, names)
@@ -172,15 +177,19 @@ func (w *world) things() []string {
 	ids["project_id"] = made("POST /management/v1/projects", `{"name":"p"}`, "id")
 	p := ids["project_id"]
 	const apps = "POST /management/v1/projects/{project_id}/apps/"
-	web, open, api := made(apps+"oidc", `{"name":"web"}`, "appId"), made(apps+"oidc", `{"name":"open","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`, "appId"), made(apps+"api", `{"name":"api"}`, "appId")
+	web, open, api := made(apps+"oidc", `{"name":"web"}`, "appId"),
+		made(apps+"oidc", `{"name":"open","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`, "appId"), made(apps+"api",
+			`{"name":"api"}`, "appId")
 	made(apps+api+"/_deactivate", `{}`, "")
 	for range 20 {
 		made(apps+web+"/keys", `{"publicKey":"{publicKey}"}`, "keyId")
 	}
 	ids["user_id"] = w.make(w.own, "user", nil, "user_id")
-	granted, _ := w.must(w.foreign.org, "POST /management/v1/projects/"+w.foreign.home+"/grants", `{"grantedOrgId":"`+w.own.org+`"}`)["grantId"].(string)
+	granted, _ := w.must(w.foreign.org, "POST /management/v1/projects/"+w.foreign.home+"/grants", `{"grantedOrgId":"`+
+		w.own.org+`"}`)["grantId"].(string)
 	return []string{
-		`"name":"{p}"`, `"name":"p"`, `"name":"{q}"`, `"name":"q"`, "{p}", p, "{q}", q, "{ended}", ended, "{web}", web, "{open}", open, "{api}", api,
+		`"name":"{p}"`, `"name":"p"`, `"name":"{q}"`, `"name":"q"`, "{p}", p, "{q}", q, "{ended}", ended, "{web}", web,
+		"{open}", open, "{api}", api,
 		"{role}", w.make(w.own, "role", ids, "key"), "{grant}", w.make(w.own, "projectGrant", ids, "grant_id"),
 		"{user}", ids["user_id"], "{userGrant}", w.make(w.own, "userGrant", ids, "grant_id"), "{home}", w.own.home,
 		"{theirs}", w.foreign.home, "{granted}", granted, "{stranger}", w.foreign.member,
@@ -210,7 +219,8 @@ func (w *world) outdated(want documented, owner visitor, names []string) {
 			defer tick.Stop()
 			for waits := false; !waits; <-tick.C {
 				if err := tx.QueryRow(ctx, `select exists (select from pg_stat_activity
-					where wait_event in ('tuple', 'transactionid') and datname = current_database())`).Scan(&waits); err != nil {
+					where wait_event in ('tuple', 'transactionid') and datname = current_database())`).
+					Scan(&waits); err != nil {
 					w.t.Error(err)
 					return
 				}

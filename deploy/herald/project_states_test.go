@@ -24,22 +24,37 @@ type stateful struct {
 var projectStates = []stateful{
 	{"project", "project_id", "", "GET /management/v1/projects/{project_id}", "PROJECT_STATE_", []transition{
 		{"GET /management/v1/projects/{project_id}", "", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"PUT /management/v1/projects/{project_id}", `{"name":"{new}","projectRoleCheck":true}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/_deactivate", "{}", "200 INACTIVE", "400 PROJECT_NOT_ACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/_reactivate", "{}", "400 PROJECT_NOT_INACTIVE", "200 ACTIVE", "404 PROJECT_NOT_FOUND"},
+		{"PUT /management/v1/projects/{project_id}", `{"name":"{new}","projectRoleCheck":true}`, "200 ACTIVE",
+			"200 INACTIVE", "404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/_deactivate", "{}", "200 INACTIVE", "400 PROJECT_NOT_ACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/_reactivate", "{}", "400 PROJECT_NOT_INACTIVE", "200 ACTIVE",
+			"404 PROJECT_NOT_FOUND"},
 		{"DELETE /management/v1/projects/{project_id}", "", "200 gone", "200 gone", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/changes/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/apps/oidc", `{"name":"{new}"}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{new}"}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/apps/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/roles", `{"key":"{new}"}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/roles/_bulk", `{"roles":[{"key":"{new}"}]}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/roles/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/grants/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/members/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/members", `{"userId":"{nobody}","roles":["PROJECT_OWNER_VIEWER"]}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
-		{"POST /management/v1/users/{nobody}/grants", `{"projectId":"{project_id}"}`, "200 ACTIVE", "200 INACTIVE", "400 USER_GRANT_PROJECT_UNKNOWN"},
+		{"POST /management/v1/projects/{project_id}/changes/_search", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/apps/oidc", `{"name":"{new}"}`, "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{new}"}`, "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/apps/_search", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/roles", `{"key":"{new}"}`, "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/roles/_bulk", `{"roles":[{"key":"{new}"}]}`, "200 ACTIVE",
+			"200 INACTIVE", "404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/roles/_search", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`, "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/grants/_search", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/members/_search", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/members", `{"userId":"{nobody}","roles":["PROJECT_OWNER_VIEWER"]}`,
+			"200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
+		{"POST /management/v1/users/{nobody}/grants", `{"projectId":"{project_id}"}`, "200 ACTIVE", "200 INACTIVE",
+			"400 USER_GRANT_PROJECT_UNKNOWN"},
 	}},
 	{"oidcApp", "app_id", "project_id", "GET " + anApp, "APP_STATE_", []transition{
 		{"GET " + anApp, "", "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
@@ -49,24 +64,34 @@ var projectStates = []stateful{
 		{"POST " + anApp + "/_deactivate", "{}", "200 INACTIVE", "400 APP_NOT_ACTIVE", "404 APP_NOT_FOUND"},
 		{"POST " + anApp + "/_reactivate", "{}", "400 APP_NOT_INACTIVE", "200 ACTIVE", "404 APP_NOT_FOUND"},
 		{"DELETE " + anApp, "", "200 gone", "200 gone", "404 APP_NOT_FOUND"},
-		{"POST " + anApp + "/oidc_config/_generate_client_secret", "{}", "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
-		{"POST " + anApp + "/oidc_config/_generate_client_secret", `{"overlap":"60s"}`, "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
-		{"POST " + anApp + "/api_config/_generate_client_secret", "{}", "400 APP_NOT_API", "400 APP_NOT_API", "404 APP_NOT_FOUND"},
+		{"POST " + anApp + "/oidc_config/_generate_client_secret", "{}", "200 ACTIVE", "200 INACTIVE",
+			"404 APP_NOT_FOUND"},
+		{"POST " + anApp + "/oidc_config/_generate_client_secret", `{"overlap":"60s"}`, "200 ACTIVE", "200 INACTIVE",
+			"404 APP_NOT_FOUND"},
+		{"POST " + anApp + "/api_config/_generate_client_secret", "{}", "400 APP_NOT_API", "400 APP_NOT_API",
+			"404 APP_NOT_FOUND"},
 		{"POST " + anApp + "/keys", `{"publicKey":"{publicKey}"}`, "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
 		{"POST " + anApp + "/keys", `{}`, "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
 		{"POST " + anApp + "/keys/_search", "{}", "200 ACTIVE", "200 INACTIVE", "404 APP_NOT_FOUND"},
-		{"GET " + anApp + "/keys/nowhere", "", "404 APP_KEY_NOT_FOUND", "404 APP_KEY_NOT_FOUND", "404 APP_KEY_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{name}"}`, "409 APP_NAME_TAKEN", "409 APP_NAME_TAKEN", "200 gone"},
+		{"GET " + anApp + "/keys/nowhere", "", "404 APP_KEY_NOT_FOUND", "404 APP_KEY_NOT_FOUND",
+			"404 APP_KEY_NOT_FOUND"},
+		{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{name}"}`, "409 APP_NAME_TAKEN",
+			"409 APP_NAME_TAKEN", "200 gone"},
 	}},
 	{"projectGrant", "grant_id", "project_id", "GET " + aGrant, "PROJECT_GRANT_STATE_", []transition{
 		{"GET " + aGrant, "", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_GRANT_NOT_FOUND"},
 		{"PUT " + aGrant, `{"roleKeys":["{role}"]}`, "200 ACTIVE", "200 INACTIVE", "404 PROJECT_GRANT_NOT_FOUND"},
-		{"PUT " + aGrant, `{"roleKeys":["nowhere"]}`, "400 PROJECT_ROLE_UNKNOWN", "400 PROJECT_ROLE_UNKNOWN", "404 PROJECT_GRANT_NOT_FOUND"},
-		{"POST " + aGrant + "/_deactivate", "{}", "200 INACTIVE", "400 PROJECT_GRANT_NOT_ACTIVE", "404 PROJECT_GRANT_NOT_FOUND"},
-		{"POST " + aGrant + "/_reactivate", "{}", "400 PROJECT_GRANT_NOT_INACTIVE", "200 ACTIVE", "404 PROJECT_GRANT_NOT_FOUND"},
+		{"PUT " + aGrant, `{"roleKeys":["nowhere"]}`, "400 PROJECT_ROLE_UNKNOWN", "400 PROJECT_ROLE_UNKNOWN",
+			"404 PROJECT_GRANT_NOT_FOUND"},
+		{"POST " + aGrant + "/_deactivate", "{}", "200 INACTIVE", "400 PROJECT_GRANT_NOT_ACTIVE",
+			"404 PROJECT_GRANT_NOT_FOUND"},
+		{"POST " + aGrant + "/_reactivate", "{}", "400 PROJECT_GRANT_NOT_INACTIVE", "200 ACTIVE",
+			"404 PROJECT_GRANT_NOT_FOUND"},
 		{"DELETE " + aGrant, "", "200 gone", "200 gone", "404 PROJECT_GRANT_NOT_FOUND"},
-		{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`, "409 PROJECT_GRANT_EXISTS", "409 PROJECT_GRANT_EXISTS", "200 gone"},
-		{"third POST /management/v1/users/{guest}/grants", `{"projectId":"{project_id}","projectGrantId":"{grant_id}"}`, "200 ACTIVE", "400 PROJECT_GRANT_NOT_ACTIVE", "400 USER_GRANT_PROJECT_GRANT_UNKNOWN"},
+		{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`, "409 PROJECT_GRANT_EXISTS",
+			"409 PROJECT_GRANT_EXISTS", "200 gone"},
+		{"third POST /management/v1/users/{guest}/grants", `{"projectId":"{project_id}","projectGrantId":"{grant_id}"}`,
+			"200 ACTIVE", "400 PROJECT_GRANT_NOT_ACTIVE", "400 USER_GRANT_PROJECT_GRANT_UNKNOWN"},
 	}},
 }
 
@@ -83,7 +108,9 @@ func TestProjectStates(t *testing.T) {
 	guest := w.make(site{org: w.third}, "user", nil, "user_id")
 	for _, s := range projectStates {
 		for _, step := range s.transitions {
-			for before, want := range map[string]string{"active": step.active, "inactive": step.inactive, "removed": step.removed} {
+			for before, want := range map[string]string{
+				"active": step.active, "inactive": step.inactive, "removed": step.removed,
+			} {
 				for _, inactive := range []bool{false, true} {
 					if inactive && s.in == "" {
 						continue
@@ -91,7 +118,8 @@ func TestProjectStates(t *testing.T) {
 					ids := w.arrange(s, before, inactive)
 					ids["guest"] = guest
 					if got, answer := w.takes(s, step, ids); got != want {
-						t.Errorf("%s %s, %s, in an inactive project: %v: it came to %s, want %s: %s", step.request, step.body, before, inactive, got, want, answer)
+						t.Errorf("%s %s, %s, in an inactive project: %v: it came to %s, want %s: %s", step.request,
+							step.body, before, inactive, got, want, answer)
 					}
 				}
 			}

@@ -105,7 +105,8 @@ func (a *archive) fill(from, to int) {
 			select 'p' || i, '%s', name, lower(name), 1, false, false, false, 0, 0, '2026-01-01Z'::timestamptz + i * interval '1 s', now()
 			from (select i, %s as name from generate_series(%d, %d) i) made`, a.org, names, from, to),
 		fmt.Sprintf(`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
-			select 'a' || i, 'p' || i, '%s', 'App', 'app', 1, '{}', 0, now(), now() from generate_series(%d, %d) i`, a.org, from, min(to, applications)),
+			select 'a' || i, 'p' || i, '%s', 'App', 'app', 1, '{}', 0, now(), now() from generate_series(%d, %d) i`,
+			a.org, from, min(to, applications)),
 	}, append(indexes, "vacuum analyze projects", "vacuum analyze applications", "reset all")...) {
 		_, err := conn.Exec(a.Context(), sql)
 		check(a.B, err)
@@ -147,7 +148,8 @@ func (q question) condition() string {
 	if folded {
 		column, text = "name_folded", strings.ToLower(text)
 	}
-	return fmt.Sprintf(map[string]string{"EQUALS": "%s = '%s'", "STARTS_WITH": "%s like '%s%%'", "CONTAINS": "%s like '%%%s%%'", "ENDS_WITH": "reverse(%s) like reverse('%s') || '%%'"}[method], column, text)
+	return fmt.Sprintf(map[string]string{"EQUALS": "%s = '%s'", "STARTS_WITH": "%s like '%s%%'",
+		"CONTAINS": "%s like '%%%s%%'", "ENDS_WITH": "reverse(%s) like reverse('%s') || '%%'"}[method], column, text)
 }
 
 // asked is a step that asks the gateway.
@@ -163,7 +165,8 @@ func (a *archive) bare(q question) func() error {
 	from := fmt.Sprintf(`from projects where org_id = '%s' and %s`, a.org, q.condition())
 	page := `select * ` + from + ` order by created_at desc, id desc limit 50`
 	if q.few {
-		page = `with found as materialized (select * ` + from + `) select * from found order by created_at desc, id desc limit 50`
+		page = `with found as materialized (select * ` + from + `) select * from found order by created_at desc, id ` +
+			`desc limit 50`
 	}
 	return func() error {
 		var b pgx.Batch
@@ -204,16 +207,21 @@ func best(b *testing.B, clients int, steps ...func() error) []times {
 // hop is the time of the cheapest call through the gateway.
 func (a *archive) hop(clients int) times {
 	client := newCrowd(clients)
-	return best(a.B, clients, func() error { return client.send(http.MethodGet, a.url+"/admin/v1/languages", a.token, "") })[0]
+	return best(a.B, clients, func() error {
+		return client.send(http.MethodGet, a.url+"/admin/v1/languages", a.token, "")
+	})[0]
 }
 
 func (a *archive) compare(q question, clients int, hop times) {
 	t := best(a.B, clients, a.asked(q, clients), a.bare(q))
 	limit := 2*t[1].p99 + hop.p99
-	fmt.Printf("projects, %2d clients, %-23s %-25q %7s matches: p50 %8s p99 %8s, SQL p50 %8s p99 %8s, ratio %.2f, p99 is %3.0f %% of its limit\n", clients, q.method, q.text, a.total(q),
-		short(t[0].p50), short(t[0].p99), short(t[1].p50), short(t[1].p99), float64(t[0].p50)/float64(t[1].p50), 100*float64(t[0].p99)/float64(limit))
+	fmt.Printf("projects, %2d clients, %-23s %-25q %7s matches: p50 %8s p99 %8s, SQL p50 %8s p99 %8s, ratio %.2f, "+
+		"p99 is %3.0f %% of its limit\n", clients, q.method, q.text, a.total(q),
+		short(t[0].p50), short(t[0].p99), short(t[1].p50), short(t[1].p99), float64(t[0].p50)/float64(t[1].p50),
+		100*float64(t[0].p99)/float64(limit))
 	if q.few && t[0].p99 > limit {
-		a.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop", q.method, q.text, clients, t[0].p99, limit)
+		a.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop", q.method, q.text,
+			clients, t[0].p99, limit)
 	}
 }
 
@@ -250,7 +258,9 @@ func (a *archive) changes(floorURL string) {
 		step   func() error
 	}{
 		{"update", func() error { n := a.taken.Add(1); return do(http.MethodPut, fmt.Sprintf("/p%d", n), name(n)) }},
-		{"deactivate", func() error { return do(http.MethodPost, fmt.Sprintf("/p%d/_deactivate", a.taken.Add(1)), "{}") }},
+		{"deactivate", func() error {
+			return do(http.MethodPost, fmt.Sprintf("/p%d/_deactivate", a.taken.Add(1)), "{}")
+		}},
 		{"deactivate application", func() error {
 			n := a.taken.Add(1)
 			return do(http.MethodPost, fmt.Sprintf("/p%d/apps/a%d/_deactivate", n, n), "{}")
@@ -266,7 +276,8 @@ func (a *archive) changes(floorURL string) {
 			rate, p50, p99 = load(a.B, clients, each, c.step)
 			herald += rate / rounds
 		}
-		fmt.Printf("projects, %d clients, %s: %.0f/s, floor %.0f/s, ratio %.0f %%, p50 %s p99 %s\n", clients, c.change, herald, bare, 100*herald/bare, short(p50), short(p99))
+		fmt.Printf("projects, %d clients, %s: %.0f/s, floor %.0f/s, ratio %.0f %%, p50 %s p99 %s\n", clients, c.change,
+			herald, bare, 100*herald/bare, short(p50), short(p99))
 		if herald < 0.45*bare {
 			a.Errorf("%s reaches %.0f %% of the floor, want 45 %%", c.change, 100*herald/bare)
 		}

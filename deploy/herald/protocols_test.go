@@ -33,7 +33,8 @@ const projectsService = "herald.projects.v1.Projects"
 
 func (i *instance) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient(strings.TrimPrefix(i.url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(strings.TrimPrefix(i.url, "http://"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ type reflection struct {
 func (i *instance) reflect(t *testing.T, version string) reflection {
 	t.Helper()
 	both := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
-	stream, err := i.dial(t).NewStream(t.Context(), both, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo")
+	stream, err := i.dial(t).NewStream(t.Context(), both, "/grpc.reflection."+version+
+		".ServerReflection/ServerReflectionInfo")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,8 @@ func (r reflection) ask(question *reflectionpb.ServerReflectionRequest) *reflect
 
 func (r reflection) services() (names []string) {
 	r.t.Helper()
-	answer := r.ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}})
+	answer := r.ask(
+		&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}})
 	for _, s := range answer.GetListServicesResponse().Service {
 		names = append(names, s.Name)
 	}
@@ -84,7 +87,8 @@ func (r reflection) services() (names []string) {
 func (r reflection) service(name string) protoreflect.ServiceDescriptor {
 	r.t.Helper()
 	files := map[string]*descriptorpb.FileDescriptorProto{}
-	r.collect(files, &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
+	r.collect(files,
+		&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
 	all := &descriptorpb.FileDescriptorSet{}
 	for _, f := range files {
 		all.File = append(all.File, f)
@@ -100,7 +104,9 @@ func (r reflection) service(name string) protoreflect.ServiceDescriptor {
 	return d.(protoreflect.ServiceDescriptor)
 }
 
-func (r reflection) collect(files map[string]*descriptorpb.FileDescriptorProto, question *reflectionpb.ServerReflectionRequest) {
+func (r reflection) collect(
+	files map[string]*descriptorpb.FileDescriptorProto, question *reflectionpb.ServerReflectionRequest,
+) {
 	r.t.Helper()
 	var needed []string
 	for _, data := range r.ask(question).GetFileDescriptorResponse().GetFileDescriptorProto() {
@@ -113,7 +119,8 @@ func (r reflection) collect(files map[string]*descriptorpb.FileDescriptorProto, 
 	}
 	for _, name := range needed {
 		if files[name] == nil {
-			r.collect(files, &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: name}})
+			r.collect(files,
+				&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: name}})
 		}
 	}
 }
@@ -201,14 +208,18 @@ func (i *instance) overGRPC(t *testing.T, r request) (proto.Message, *statuspb.S
 }
 
 // overConnect is a client of connect, which speaks its own protocol unless told otherwise.
-func (i *instance) overConnect(options ...connect.ClientOption) func(*testing.T, request) (proto.Message, *statuspb.Status) {
+func (i *instance) overConnect(
+	options ...connect.ClientOption,
+) func(*testing.T, request) (proto.Message, *statuspb.Status) {
 	return func(t *testing.T, r request) (proto.Message, *statuspb.Status) {
 		t.Helper()
-		options := append(slices.Clone(options), connect.WithSchema(r.method), connect.WithResponseInitializer(func(_ connect.Spec, m any) error {
-			*m.(*dynamicpb.Message) = *dynamicpb.NewMessage(r.method.Output())
-			return nil
-		}))
-		client := connect.NewClient[dynamicpb.Message, dynamicpb.Message](http.DefaultClient, i.url+r.procedure(), options...)
+		options := append(slices.Clone(options), connect.WithSchema(r.method),
+			connect.WithResponseInitializer(func(_ connect.Spec, m any) error {
+				*m.(*dynamicpb.Message) = *dynamicpb.NewMessage(r.method.Output())
+				return nil
+			}))
+		client := connect.NewClient[dynamicpb.Message, dynamicpb.Message](http.DefaultClient, i.url+r.procedure(),
+			options...)
 		asked := connect.NewRequest(r.message(t))
 		asked.Header().Set("Authorization", "Bearer "+r.token)
 		answer, err := client.CallUnary(t.Context(), asked)
@@ -272,7 +283,8 @@ func TestReflection(t *testing.T) {
 	for _, version := range []string{"v1", "v1alpha"} {
 		r := i.reflect(t, version)
 		services := r.services()
-		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.text.v1.Text", "herald.notification.v1.Notifications", "grpc.health.v1.Health"} {
+		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.text.v1.Text",
+			"herald.notification.v1.Notifications", "grpc.health.v1.Health"} {
 			if !slices.Contains(services, want) {
 				t.Errorf("%s: no %s among %v", version, want, services)
 			}
@@ -282,7 +294,8 @@ func TestReflection(t *testing.T) {
 				t.Errorf("%s: %s has no methods", version, name)
 			}
 		}
-		ask := request{r.service(projectsService).Methods().ByName("SearchProjects"), "POST /management/v1/projects/_search",
+		ask := request{r.service(projectsService).Methods().ByName("SearchProjects"),
+			"POST /management/v1/projects/_search",
 			`{"query":{"asc":true},"queries":[{"nameQuery":{"name":"äPF","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`, i.token}
 		got, refused := i.overGRPC(t, ask)
 		if refused.Code != 0 {
@@ -291,7 +304,8 @@ func TestReflection(t *testing.T) {
 		status, rest := i.call("POST", "/management/v1/projects/_search", ask.json)
 		delete(rest["details"].(map[string]any), "viewTimestamp")
 		want, _ := json.Marshal(rest)
-		if a := meaning(t, got, "details.viewTimestamp"); status != http.StatusOK || a != string(want) || !strings.Contains(a, `"name":"Äpfel"`) {
+		if a := meaning(t, got, "details.viewTimestamp"); status != http.StatusOK || a != string(want) ||
+			!strings.Contains(a, `"name":"Äpfel"`) {
 			t.Errorf("%s: %s, REST %s", version, a, want)
 		}
 	}
@@ -335,23 +349,42 @@ func TestProtocolsAnswerAlike(t *testing.T) {
 		varying                   []string
 		says                      string
 	}{
-		{method: "CreateProject", path: create, json: `{"name":"Made over %s","projectRoleCheck":true}`, varying: []string{"id", "details.sequence", "details.creationDate", "details.changeDate"}, says: `{"details":{"resourceOwner":`},
+		{method: "CreateProject", path: create, json: `{"name":"Made over %s","projectRoleCheck":true}`,
+			varying: []string{"id", "details.sequence", "details.creationDate", "details.changeDate"},
+			says:    `{"details":{"resourceOwner":`},
 		{method: "SearchProjects", path: search, json: `{"query":{"limit":"3","asc":true},"queries":[{"nameQuery":{"name":"made","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`, varying: []string{"details.viewTimestamp"}, says: `"totalResult":"5"`},
-		{method: "GetProject", path: "GET /management/v1/projects/" + id, json: `{"projectId":"` + id + `"}`, says: `"name":"Äpfel"`},
-		{method: "SearchProjects", path: search, token: visitor, json: `{}`, varying: []string{"details.viewTimestamp"}, says: `"totalResult":"0"`},
-		{method: "GetProject", path: "GET /management/v1/projects/a%2Fb", json: `{"projectId":"a/b"}`, fault: fault.Fault{Code: fault.NotFound, ID: "PROJECT_NOT_FOUND"}},
-		{method: "CreateProject", path: create, json: `{"name":" Äpfel "}`, fault: fault.Fault{Code: fault.Exists, ID: "PROJECT_NAME_TAKEN", Fields: []fault.Field{{Path: "name"}}}},
-		{method: "CreateProject", path: create, json: `{"name":" "}`, fault: fault.Fault{Code: fault.Invalid, ID: "INVALID_ARGUMENT", Fields: []fault.Field{{Path: "name"}}}},
-		{method: "SearchProjects", path: search, json: `{"queries":[{},{"nameQuery":{"name":"` + strings.Repeat("ü", 201) + `"}}]}`, fault: fault.Fault{Code: fault.Invalid, ID: "INVALID_ARGUMENT", Fields: []fault.Field{{Path: "queries[0]"}, {Path: "queries[1].nameQuery.name"}}}},
-		{method: "SearchProjects", path: search, json: `{"query":{"limit":"1001"}}`, fault: fault.Fault{Code: fault.Invalid, ID: "LIMIT_EXCEEDED", Fields: []fault.Field{{Path: "query.limit"}}}},
-		{method: "CreateProject", path: create, token: visitor, json: `{"name":"x"}`, fault: fault.Fault{Code: fault.Denied, ID: "PERMISSION_DENIED", Permission: "project.create"}},
-		{method: "GetProject", path: "GET /management/v1/projects/" + id, token: visitor, json: `{"projectId":"` + id + `"}`, fault: fault.Fault{Code: fault.Denied, ID: "PERMISSION_DENIED", Permission: "project.read"}},
-		{method: "SearchProjects", path: search, token: "hrld_x", json: `{}`, fault: fault.Fault{Code: fault.Unauthenticated, ID: "UNAUTHENTICATED"}},
+		{method: "GetProject", path: "GET /management/v1/projects/" + id, json: `{"projectId":"` + id + `"}`,
+			says: `"name":"Äpfel"`},
+		{method: "SearchProjects", path: search, token: visitor, json: `{}`, varying: []string{"details.viewTimestamp"},
+			says: `"totalResult":"0"`},
+		{method: "GetProject", path: "GET /management/v1/projects/a%2Fb", json: `{"projectId":"a/b"}`,
+			fault: fault.Fault{Code: fault.NotFound, ID: "PROJECT_NOT_FOUND"}},
+		{method: "CreateProject", path: create, json: `{"name":" Äpfel "}`, fault: fault.Fault{
+			Code: fault.Exists, ID: "PROJECT_NAME_TAKEN", Fields: []fault.Field{{Path: "name"}},
+		}},
+		{method: "CreateProject", path: create, json: `{"name":" "}`, fault: fault.Fault{
+			Code: fault.Invalid, ID: "INVALID_ARGUMENT", Fields: []fault.Field{{Path: "name"}},
+		}},
+		{method: "SearchProjects", path: search, json: `{"queries":[{},{"nameQuery":{"name":"` +
+			strings.Repeat("ü", 201) + `"}}]}`, fault: fault.Fault{Code: fault.Invalid, ID: "INVALID_ARGUMENT",
+			Fields: []fault.Field{{Path: "queries[0]"}, {Path: "queries[1].nameQuery.name"}}}},
+		{method: "SearchProjects", path: search, json: `{"query":{"limit":"1001"}}`, fault: fault.Fault{
+			Code: fault.Invalid, ID: "LIMIT_EXCEEDED", Fields: []fault.Field{{Path: "query.limit"}},
+		}},
+		{method: "CreateProject", path: create, token: visitor, json: `{"name":"x"}`,
+			fault: fault.Fault{Code: fault.Denied, ID: "PERMISSION_DENIED", Permission: "project.create"}},
+		{method: "GetProject", path: "GET /management/v1/projects/" + id, token: visitor, json: `{"projectId":"` + id +
+			`"}`, fault: fault.Fault{Code: fault.Denied, ID: "PERMISSION_DENIED", Permission: "project.read"}},
+		{method: "SearchProjects", path: search, token: "hrld_x", json: `{}`, fault: fault.Fault{
+			Code: fault.Unauthenticated, ID: "UNAUTHENTICATED",
+		}},
 	} {
 		var first string
 		var refused *statuspb.Status
 		for n, p := range i.protocols() {
-			r := request{methods.ByName(protoreflect.Name(c.method)), c.path, strings.Replace(c.json, "%s", p.name, 1), c.token}
+			r := request{
+				methods.ByName(protoreflect.Name(c.method)), c.path, strings.Replace(c.json, "%s", p.name, 1), c.token,
+			}
 			if r.token == "" {
 				r.token = i.token
 			}
@@ -370,7 +403,8 @@ func TestProtocolsAnswerAlike(t *testing.T) {
 			}
 			continue
 		}
-		if f := fault.FromStatus(refused); f.Code != c.fault.Code || f.ID != c.fault.ID || f.Permission != c.fault.Permission || !slices.Equal(paths(f), paths(&c.fault)) {
+		if f := fault.FromStatus(refused); f.Code != c.fault.Code || f.ID != c.fault.ID ||
+			f.Permission != c.fault.Permission || !slices.Equal(paths(f), paths(&c.fault)) {
 			t.Errorf("%s %s: %v, want %+v", c.method, c.json, refused, c.fault)
 		}
 	}

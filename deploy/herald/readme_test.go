@@ -61,7 +61,8 @@ func TestReadme(t *testing.T) {
 	shell := ""
 	var events *watcher
 	for _, s := range steps[1:] {
-		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.url, "http://"), ".data/", i.dir+"/data/", ".build/herald", i.binary).Replace(s.command)
+		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.url, "http://"), ".data/", i.dir+
+			"/data/", ".build/herald", i.binary).Replace(s.command)
 		if strings.Contains(s.answer, "USER_STATE_ACTIVE") {
 			i.choosePassword("mini@example.com")
 		}

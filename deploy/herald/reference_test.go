@@ -157,7 +157,8 @@ func TestAnswersFitTheirDescription(t *testing.T) {
 	for path, verbs := range at(d.document, "paths").(map[string]any) {
 		for verb, operation := range verbs.(map[string]any) {
 			public := len(at(operation, "security").([]any)) == 0
-			status, answer := i.call(strings.ToUpper(verb), regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x"), "")
+			status, answer := i.call(strings.ToUpper(verb), regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x"),
+				"")
 			if !public && status != http.StatusUnauthorized || public && status != http.StatusOK {
 				t.Errorf("%s %s without a token: %d %v", verb, path, status, answer)
 			}
@@ -192,7 +193,8 @@ func TestEventsFitTheirDescription(t *testing.T) {
 	i.call("POST", "/management/v1/orgs/me/members", `{"userId":"u1","roles":["ORG_OWNER_VIEWER"]}`)
 	i.call("POST", "/management/v1/users/u1/pats", "{}")
 	i.choosePassword("u1@example.com")
-	waiting := map[string]bool{"users.human.imported": true, "users.member.added": true, "users.pat.added": true, "users.human.initialized": true, "text.message.changed": true}
+	waiting := map[string]bool{"users.human.imported": true, "users.member.added": true, "users.pat.added": true,
+		"users.human.initialized": true, "text.message.changed": true}
 	for len(waiting) > 0 {
 		m, err := sub.NextMsg(20 * time.Second)
 		if err != nil {
@@ -254,7 +256,8 @@ func TestReferenceInABrowser(t *testing.T) {
 		t.Helper()
 		for _, text := range texts {
 			quoted, _ := json.Marshal(text)
-			if _, err := chromedp.Run(page, chromedp.Poll[bool](`document.body.innerText.includes(`+string(quoted)+`)`)); err != nil {
+			if _, err := chromedp.Run(page, chromedp.Poll[bool](`document.body.innerText.includes(`+string(quoted)+
+				`)`)); err != nil {
 				t.Fatalf("the page does not show %q: %v", text, err)
 			}
 		}

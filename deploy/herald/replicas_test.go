@@ -26,7 +26,8 @@ type replicas struct {
 
 func newReplicas(t *testing.T) *replicas {
 	t.Helper()
-	r := &replicas{processes: newProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+	r := &replicas{processes: newProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	t.Cleanup(r.client.CloseIdleConnections)
 	r.processes.env = slices.Clip(append(r.processes.env, "HERALD_LOG_LEVEL=WARN")) // start appends, in several at once
 	r.start("users")                                                                // makes the administrator
@@ -114,22 +115,26 @@ func (r *replicas) changes(organization, name string, n int) change {
 	switch n % 3 {
 	case 0:
 		return change{
-			method: "POST", path: "/management/v1/users/human/_import", body: strings.Replace(hashedPerson, "NAME", name, -1),
+			method: "POST", path: "/management/v1/users/human/_import", body: strings.Replace(hashedPerson,
+				"NAME", name, -1),
 			read: "/management/v1/users/" + name, found: "user",
-			search: "/management/v1/users/_search", query: fmt.Sprintf(`{"userNameQuery":{"userName":%q}}`, name), field: "userName", want: name,
+			search: "/management/v1/users/_search", query: fmt.Sprintf(`{"userNameQuery":{"userName":%q}}`, name),
+			field: "userName", want: name,
 		}
 	case 1:
 		return change{
 			organization: organization,
 			method:       "PUT", path: "/management/v1/orgs/me", body: fmt.Sprintf(`{"name":%q}`, name),
 			read: "/management/v1/orgs/me", found: "org",
-			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name", want: name,
+			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name",
+			want: name,
 		}
 	default:
 		return change{
 			method: "POST", path: "/management/v1/orgs", body: fmt.Sprintf(`{"name":%q}`, name),
 			read: "/admin/v1/orgs/ID", found: "org",
-			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name", want: name,
+			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name",
+			want: name,
 		}
 	}
 }
@@ -148,7 +153,8 @@ func (r *replicas) loop(n int, c change) bool {
 	sequence := written.at("details.sequence")
 	if sequence == nil || read.at(c.found+".details.sequence") != sequence || read.at(c.found+"."+c.field) != c.want ||
 		len(result) != 1 || result[0].(map[string]any)[c.field] != c.want {
-		r.t.Errorf("%s %s %s\nanswered %v\nread %v\nfound %v", c.method, c.path, c.body, written.body, read.body, found.body)
+		r.t.Errorf("%s %s %s\nanswered %v\nread %v\nfound %v", c.method, c.path, c.body, written.body, read.body,
+			found.body)
 		return false
 	}
 	return true
@@ -170,7 +176,8 @@ func TestThreeReplicas(t *testing.T) {
 	var working sync.WaitGroup
 	for w := range workers {
 		working.Go(func() {
-			org, _ := r.admin(w, "", "POST", "/management/v1/orgs", fmt.Sprintf(`{"name":"worker %d"}`, w)).at("id").(string)
+			org, _ := r.admin(w, "", "POST", "/management/v1/orgs", fmt.Sprintf(`{"name":"worker %d"}`, w)).
+				at("id").(string)
 			for n := int(next.Add(1)); n <= loops && !t.Failed(); n = int(next.Add(1)) {
 				if r.loop(n/3+w, r.changes(org, fmt.Sprintf("w%d-n%d", w, n), n)) {
 					hits.Add(1)
@@ -179,7 +186,8 @@ func TestThreeReplicas(t *testing.T) {
 		})
 	}
 	working.Wait()
-	t.Logf("%d of %d loops of write, read and search saw what was written, in %s", hits.Load(), loops, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d of %d loops of write, read and search saw what was written, in %s", hits.Load(), loops,
+		time.Since(began).Round(time.Millisecond))
 	if hits.Load() != loops {
 		t.FailNow()
 	}
@@ -225,7 +233,8 @@ func (r *replicas) roles(t *testing.T) {
 	t.Helper()
 	user, token := r.member("member")
 	prompt(t, "a role that was taken", func(n int) []time.Duration {
-		r.admin(n, "", "POST", "/management/v1/orgs/me/members", fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
+		r.admin(n, "", "POST", "/management/v1/orgs/me/members",
+			fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
 		r.atOnce(t, token)
 		taken := r.admin(n/2, "", "DELETE", "/management/v1/orgs/me/members/"+user, "")
 		return r.refusedAfter(t, token, http.StatusForbidden, taken.came)
@@ -236,7 +245,8 @@ func (r *replicas) roles(t *testing.T) {
 func (r *replicas) tokens(t *testing.T) {
 	t.Helper()
 	user, _ := r.member("bearer")
-	r.admin(0, "", "POST", "/management/v1/orgs/me/members", fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
+	r.admin(0, "", "POST", "/management/v1/orgs/me/members",
+		fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
 	prompt(t, "a token that was ended", func(n int) []time.Duration {
 		token, id := r.newToken(n, user)
 		r.atOnce(t, token)
@@ -308,7 +318,8 @@ func prompt(t *testing.T, what string, round func(n int) []time.Duration) {
 	}
 	slices.Sort(late)
 	p99 := late[len(late)*99/100]
-	t.Logf("%s was accepted, of %d times, for at most %s (p50 %s, p99 %s)", what, len(late), late[len(late)-1], late[len(late)/2], p99)
+	t.Logf("%s was accepted, of %d times, for at most %s (p50 %s, p99 %s)", what, len(late), late[len(late)-1],
+		late[len(late)/2], p99)
 	if p99 > 100*time.Millisecond {
 		t.Errorf("%s is not refused within 100 ms", what)
 	}

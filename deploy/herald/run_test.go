@@ -27,7 +27,8 @@ func TestSideBySideAndAgain(t *testing.T) {
 	if !strings.Contains(strings.Join(first, "\n"), "one-time password") {
 		t.Errorf("the first start says %q", first)
 	}
-	if status, answer := a.call("POST", "/management/v1/users/human/_import", importBody("u1")); status != http.StatusOK {
+	if status, answer := a.call("POST", "/management/v1/users/human/_import",
+		importBody("u1")); status != http.StatusOK {
 		t.Errorf("import: %d %v", status, answer)
 	}
 	a.mail("u1@example.com")
@@ -79,7 +80,8 @@ func TestMistakenSettings(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			c := exec.CommandContext(ctx, file, "run")
-			c.Env = append(os.Environ(), "HERALD_DATA_DIR="+dir+"/data", "HERALD_LISTEN="+taken, "HERALD_INBOX_LISTEN=127.0.0.1:0", setting)
+			c.Env = append(os.Environ(), "HERALD_DATA_DIR="+dir+"/data", "HERALD_LISTEN="+taken,
+				"HERALD_INBOX_LISTEN=127.0.0.1:0", setting)
 			out, err := c.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), says) {
 				t.Errorf("ended with %v and said %s", err, out)
@@ -98,7 +100,8 @@ func TestSubscriber(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := make(chan error, 10)
-	nc, err := nats.Connect(strings.TrimSpace(string(url)), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	nc, err := nats.Connect(strings.TrimSpace(string(url)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,8 @@ func TestSubscriber(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(m.Subject, "events.users.human.imported.") {
-			if m.Header.Get("ce-subject") != "u1" || m.Header.Get("ce-type") != "herald.users.human.imported.v1" || strings.Contains(string(m.Data), "example.com") {
+			if m.Header.Get("ce-subject") != "u1" || m.Header.Get("ce-type") != "herald.users.human.imported.v1" ||
+				strings.Contains(string(m.Data), "example.com") {
 				t.Errorf("event %v %s", m.Header, m.Data)
 			}
 			break

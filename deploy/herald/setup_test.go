@@ -154,10 +154,12 @@ func TestSetupIsSilentWhenNothingIsMissing(t *testing.T) {
 func TestSetupInstallsPostgresWithoutCluster(t *testing.T) {
 	m := newMachine(t)
 	m.debian(map[string]string{"postgresql": "15+248+deb12u1"})
-	if printed, content := m.setup("run"); !content || printed != "setup: missing: postgresql. Installing with apt-get\n" {
+	if printed, content := m.setup("run"); !content ||
+		printed != "setup: missing: postgresql. Installing with apt-get\n" {
 		t.Errorf("content %v, printed %q", content, printed)
 	}
-	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql", "without a cluster")
+	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql",
+		"without a cluster")
 	if printed, content := m.setup("run"); !content || printed != "" {
 		t.Errorf("again: content %v, printed %q", content, printed)
 	}
@@ -202,7 +204,8 @@ func TestSetupUsesSudo(t *testing.T) {
 	m := newMachine(t)
 	m.debian(map[string]string{"postgresql": "15+248"})
 	m.program("id", "echo 1000")
-	if printed, content := m.setup("run"); content || !strings.Contains(printed, "As root, type: apt-get install postgresql") {
+	if printed, content := m.setup("run"); content ||
+		!strings.Contains(printed, "As root, type: apt-get install postgresql") {
 		t.Errorf("content %v, printed %q", content, printed)
 	}
 	m.wantCalls("")
@@ -222,8 +225,9 @@ func TestSetupNamesTheCommand(t *testing.T) {
 		what    string
 		want    string
 	}{
-		"old Go": {func(m machine) { m.program("go", "echo go version go1.25.9 linux/amd64") }, "run", "Go 1.26 or later is missing"},
-		"no Go":  {func(m machine) { os.Remove(filepath.Join(m.bin, "go")) }, "run", "https://go.dev/dl/"},
+		"old Go": {func(m machine) { m.program("go", "echo go version go1.25.9 linux/amd64") }, "run",
+			"Go 1.26 or later is missing"},
+		"no Go": {func(m machine) { os.Remove(filepath.Join(m.bin, "go")) }, "run", "https://go.dev/dl/"},
 		"Debian's old Node": {func(m machine) {
 			m.debian(map[string]string{"nodejs": "18.20.4+dfsg-1~deb12u3"})
 			m.postgres("usr/lib/postgresql/15/bin", "15.1")
@@ -234,10 +238,13 @@ func TestSetupNamesTheCommand(t *testing.T) {
 			m.postgres("usr/lib/postgresql/16/bin", "16.1")
 			m.program("node", "echo v24.0.0")
 		}, "test", "Type: snap install chromium"},
-		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run", "missing: postgresql (Postgres 15"},
-		"macOS":                 {func(m machine) { m.program("brew", "") }, "test", "Type: brew install postgresql@17 google-chrome node"},
-		"Fedora":                {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run", "Type: sudo dnf install postgresql-server postgresql-contrib"},
-		"unknown purpose":       {func(machine) {}, "walk", "usage"},
+		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run",
+			"missing: postgresql (Postgres 15"},
+		"macOS": {func(m machine) { m.program("brew", "") }, "test",
+			"Type: brew install postgresql@17 google-chrome node"},
+		"Fedora": {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run",
+			"Type: sudo dnf install postgresql-server postgresql-contrib"},
+		"unknown purpose": {func(machine) {}, "walk", "usage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

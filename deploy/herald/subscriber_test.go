@@ -111,7 +111,9 @@ func TestSubscriberExample(t *testing.T) {
 	i.call("POST", "/management/v1/users/mini-mouse/pats", "{}")
 	all.until("somebody-else")
 	first := one.until("")
-	for _, part := range []string{"herald.users.human.imported.v1", "  events.users.human.imported.", "  mini-mouse  by  ", `"initMail":`} {
+	for _, part := range []string{
+		"herald.users.human.imported.v1", "  events.users.human.imported.", "  mini-mouse  by  ", `"initMail":`,
+	} {
 		if !strings.Contains(strings.ReplaceAll(first, `": "`, `":"`), part) {
 			t.Errorf("the first line lacks %s: %s", part, first)
 		}

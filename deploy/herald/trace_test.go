@@ -42,7 +42,8 @@ func TestTraces(t *testing.T) {
 	t.Cleanup(sink.Close)
 	i := newInstance(t, "HERALD_OTLP_URL="+sink.URL)
 	i.start()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.url+"/management/v1/users/human/_import", strings.NewReader(strings.ReplaceAll(importBody("u1"), "Mini", "canary")))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.url+"/management/v1/users/human/_import",
+		strings.NewReader(strings.ReplaceAll(importBody("u1"), "Mini", "canary")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,9 @@ func TestTraces(t *testing.T) {
 		all = append(all, name)
 	}
 	said := strings.Join(all, "\n")
-	for _, part := range []string{"POST /management/v1/users/human/_import", "/herald.users.v1.Users/ImportHumanUser", "WITH"} {
+	for _, part := range []string{
+		"POST /management/v1/users/human/_import", "/herald.users.v1.Users/ImportHumanUser", "WITH",
+	} {
 		if !strings.Contains(said, part) {
 			t.Errorf("no span %q among\n%s", part, said)
 		}

@@ -55,7 +55,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 				fmt.Fprintln(notes, "disconnected; reconnecting")
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { fmt.Fprintln(notes, "connected again; events of the meantime were missed") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			fmt.Fprintln(notes, "connected again; events of the meantime were missed")
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { fmt.Fprintln(notes, "NATS:", err) }),
 	)
 	if err != nil {
@@ -98,7 +100,8 @@ func line(m *nats.Msg) string {
 	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {
 		when = t.Local().Format("15:04:05.000")
 	}
-	words := []string{when, m.Header.Get("ce-type"), m.Subject, m.Header.Get("ce-subject"), "by", m.Header.Get("ce-actor"), string(m.Data)}
+	words := []string{when, m.Header.Get("ce-type"), m.Subject, m.Header.Get("ce-subject"), "by",
+		m.Header.Get("ce-actor"), string(m.Data)}
 	for i, w := range words {
 		words[i] = visible(w)
 	}
@@ -123,9 +126,11 @@ func explain(err error) error {
 	var network *net.OpError
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return errors.New("the server refuses these credentials: take the URL from .data/subscriber.url, which a new start may have written anew")
+		return errors.New("the server refuses these credentials: take the URL from .data/subscriber.url, which a new " +
+			"start may have written anew")
 	case errors.Is(err, nats.ErrNoServers), errors.As(err, &network):
-		return fmt.Errorf("nobody listens at this address; is `make run` running? Its port may have changed since: read .data/subscriber.url again (%w)", err)
+		return fmt.Errorf("nobody listens at this address; is `make run` running? Its port may have changed since: "+
+			"read .data/subscriber.url again (%w)", err)
 	}
 	return err
 }

@@ -41,9 +41,11 @@ import (
 // come to use.
 func written() []proto.Message {
 	all := append(kinds(), &structpb.Struct{}, &structpb.Value{}, &structpb.ListValue{}, &anypb.Any{}, &emptypb.Empty{},
-		&fieldmaskpb.FieldMask{}, &timestamppb.Timestamp{}, &durationpb.Duration{}, &descriptorpb.FieldDescriptorProto{},
+		&fieldmaskpb.FieldMask{}, &timestamppb.Timestamp{}, &durationpb.Duration{},
+		&descriptorpb.FieldDescriptorProto{},
 		&wrapperspb.BoolValue{}, &wrapperspb.BytesValue{}, &wrapperspb.DoubleValue{}, &wrapperspb.FloatValue{},
-		&wrapperspb.Int32Value{}, &wrapperspb.Int64Value{}, &wrapperspb.StringValue{}, &wrapperspb.UInt32Value{}, &wrapperspb.UInt64Value{})
+		&wrapperspb.Int32Value{}, &wrapperspb.Int64Value{}, &wrapperspb.StringValue{}, &wrapperspb.UInt32Value{},
+		&wrapperspb.UInt64Value{})
 	all = append(all, dynamicpb.NewMessage(unusual().Messages().Get(0)))
 	protoregistry.GlobalTypes.RangeMessages(func(t protoreflect.MessageType) bool {
 		if strings.HasPrefix(string(t.Descriptor().FullName()), "herald.") {
@@ -114,7 +116,8 @@ func agree(t testing.TB, m proto.Message) error {
 		return err
 	}
 	got, appended := bytes.CutPrefix(got, []byte("before"))
-	if !appended || !bytes.Equal(got, compacted(t, got)) || len(got) != len(compacted(t, want)) || !reflect.DeepEqual(meaning(t, got), meaning(t, want)) {
+	if !appended || !bytes.Equal(got, compacted(t, got)) || len(got) != len(compacted(t, want)) ||
+		!reflect.DeepEqual(meaning(t, got), meaning(t, want)) {
 		t.Fatalf("%T: wrote\n%s\nwhere protojson writes\n%s", m, got, want)
 	}
 	return nil
@@ -156,12 +159,15 @@ func (r filler) fill(m protoreflect.Message, depth int) {
 		m.Nanos = int32(sign) * pick(r, 0, 1, 500_000_000, 1000, r.Int32N(1e9))
 		return
 	case *structpb.Value:
-		m.Kind = pick[*structpb.Value](r, structpb.NewNullValue(), structpb.NewBoolValue(true), structpb.NewNumberValue(1e-7),
-			structpb.NewStringValue(r.text()), structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(12)}}),
+		m.Kind = pick[*structpb.Value](r, structpb.NewNullValue(), structpb.NewBoolValue(true),
+			structpb.NewNumberValue(1e-7),
+			structpb.NewStringValue(r.text()),
+			structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(12)}}),
 			structpb.NewStructValue(&structpb.Struct{})).Kind
 		return
 	case *anypb.Any:
-		_ = m.MarshalFrom(pick[proto.Message](r, durationpb.New(time.Second), &heraldv1.ObjectDetails{ResourceOwner: r.text()}))
+		_ = m.MarshalFrom(pick[proto.Message](r, durationpb.New(time.Second),
+			&heraldv1.ObjectDetails{ResourceOwner: r.text()}))
 		return
 	case *fieldmaskpb.FieldMask:
 		m.Paths = []string{"a.b_c", "d"}
@@ -201,7 +207,8 @@ func (r filler) value(f protoreflect.FieldDescriptor, empty func() protoreflect.
 		return protoreflect.ValueOfBytes(pick(r, nil, []byte{0xfb, 0xff}, []byte{0xff, 0xef, 0xbe}, []byte(r.text())))
 	case protoreflect.EnumKind:
 		known := f.Enum().Values()
-		return protoreflect.ValueOfEnum(pick(r, 0, -1, 12345, math.MinInt32, known.Get(r.IntN(known.Len())).Number(), known.Get(r.IntN(known.Len())).Number()))
+		return protoreflect.ValueOfEnum(pick(r, 0, -1, 12345, math.MinInt32, known.Get(r.IntN(known.Len())).Number(),
+			known.Get(r.IntN(known.Len())).Number()))
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		return protoreflect.ValueOfInt32(pick(r, 0, -1, math.MinInt32, math.MaxInt32, r.Int32()))
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
@@ -228,7 +235,8 @@ func (r filler) float(largest, smallest float64) float64 {
 }
 
 func (r filler) text() string {
-	nasty := []string{`"`, `\`, `\u0041`, "\x00", "\x01", "\b\f\n\r\t", "\x1f", "\x7f", "\u0080", "é", "\u2028\u2029", "<>&", "😀", "\ufffd", "\ufeff", "\U0010ffff", "plain text"}
+	nasty := []string{`"`, `\`, `\u0041`, "\x00", "\x01", "\b\f\n\r\t", "\x1f", "\x7f", "\u0080", "é", "\u2028\u2029",
+		"<>&", "😀", "\ufffd", "\ufeff", "\U0010ffff", "plain text"}
 	var b strings.Builder
 	b.WriteString("plain ")
 	for range r.IntN(6) {
@@ -290,12 +298,18 @@ func TestEncodeWrites(t *testing.T) {
 		{&heraldv1.ObjectDetails{}, `{"sequence":"0","resourceOwner":""}`},
 		{&heraldv1.ObjectDetails{Sequence: math.MaxUint64, ChangeDate: at}, `{"sequence":"18446744073709551615","changeDate":"0001-01-01T00:00:00.120Z","resourceOwner":""}`},
 		{&projectsv1.SearchProjectsResponse{}, `{"result":[]}`},
-		{&projectsv1.SearchProjectsResponse{Result: []*projectsv1.Project{}, Details: &heraldv1.ListDetails{}}, `{"result":[],"details":{"totalResult":"0","processedSequence":"0"}}`},
+		{&projectsv1.SearchProjectsResponse{Result: []*projectsv1.Project{}, Details: &heraldv1.ListDetails{}},
+			`{"result":[],"details":{"totalResult":"0","processedSequence":"0"}}`},
 		{&durationpb.Duration{Nanos: -1000}, `"-0.000001s"`},
-		{&usersv1.UserNameQuery{UserName: "\x00<\u2028\"", Method: 99}, "{\"userName\":\"\\u0000<\u2028\\\"\",\"method\":99}"},
-		{&annotations.HttpRule{Pattern: &annotations.HttpRule_Get{}}, `{"selector":"","get":"","body":"","responseBody":"","additionalBindings":[]}`},
+		{&usersv1.UserNameQuery{UserName: "\x00<\u2028\"", Method: 99},
+			"{\"userName\":\"\\u0000<\u2028\\\"\",\"method\":99}"},
+		{&annotations.HttpRule{Pattern: &annotations.HttpRule_Get{}},
+			`{"selector":"","get":"","body":"","responseBody":"","additionalBindings":[]}`},
 		{extended, `{"uninterpretedOption":[],"[google.api.http]":{"selector":"","body":"*","responseBody":"","additionalBindings":[]}}`},
-		{&structpb.Struct{Fields: map[string]*structpb.Value{"b": structpb.NewNullValue(), "a": structpb.NewNumberValue(1)}}, `{"a":1,"b":null}`},
+		{
+			&structpb.Struct{Fields: map[string]*structpb.Value{"b": structpb.NewNullValue(),
+				"a": structpb.NewNumberValue(1)}}, `{"a":1,"b":null}`,
+		},
 	} {
 		got, err := Encode(nil, c.m)
 		if err != nil || !reflect.DeepEqual(meaning(t, got), meaning(t, []byte(c.want))) {
@@ -355,7 +369,8 @@ func TestEncodeSortsMaps(t *testing.T) {
 	t.Parallel()
 	m := &errdetails.ErrorInfo{Metadata: map[string]string{"d": "", "b": "", "c": "", "": "", "a": ""}}
 	for range 20 {
-		if got, err := Encode(nil, m); err != nil || string(got) != `{"reason":"","domain":"","metadata":{"":"","a":"","b":"","c":"","d":""}}` {
+		if got, err := Encode(nil, m); err != nil || string(got) != `{"reason":"","domain":"","metadata":{"":"",`+
+			`"a":"","b":"","c":"","d":""}}` {
 			t.Fatalf("wrote %s: %v", got, err)
 		}
 	}
@@ -363,7 +378,8 @@ func TestEncodeSortsMaps(t *testing.T) {
 
 // Whatever arrives as a message, both write the same of it or refuse it.
 func FuzzEncode(f *testing.F) {
-	all := append(written()[:len(kinds())+9], &projectsv1.SearchProjectsResponse{}, &projectsv1.App{}, &usersv1.User{}, &heraldv1.SearchChangesResponse{})
+	all := append(written()[:len(kinds())+9], &projectsv1.SearchProjectsResponse{}, &projectsv1.App{}, &usersv1.User{},
+		&heraldv1.SearchChangesResponse{})
 	r := filler{rand.New(rand.NewPCG(1, 2))}
 	for _, m := range all {
 		full := m.ProtoReflect().New()
@@ -386,12 +402,16 @@ func FuzzEncode(f *testing.F) {
 
 func page(n int) *projectsv1.SearchProjectsResponse {
 	at := timestamppb.New(time.Date(2031, 2, 3, 4, 5, 6, 789_012_000, time.UTC))
-	p := &projectsv1.SearchProjectsResponse{Details: &heraldv1.ListDetails{TotalResult: uint64(n), ProcessedSequence: 123_456, ViewTimestamp: at}}
+	p := &projectsv1.SearchProjectsResponse{Details: &heraldv1.ListDetails{
+		TotalResult: uint64(n), ProcessedSequence: 123_456, ViewTimestamp: at,
+	}}
 	for i := range n {
 		p.Result = append(p.Result, &projectsv1.Project{
 			Id: fmt.Sprint(312909075212468224 + i), Name: fmt.Sprint("Project ", i),
 			State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE, ProjectRoleAssertion: i%2 == 0,
-			Details: &heraldv1.ObjectDetails{Sequence: uint64(i), ResourceOwner: "312909075212468000", CreationDate: at, ChangeDate: at},
+			Details: &heraldv1.ObjectDetails{
+				Sequence: uint64(i), ResourceOwner: "312909075212468000", CreationDate: at, ChangeDate: at,
+			},
 		})
 	}
 	return p

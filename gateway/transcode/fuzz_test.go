@@ -29,8 +29,10 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"query":{"limit":"1"},"queries":[{"userNameQuery":{"userName":"a","method":1}}]}`,
 		`{"dataOrgs":{"orgs":[{"orgId":"1","humanUsers":[]}]},"metadata":[{"key":"k","value":"aGk="}]}`,
-		`{"expirationDate":"2030-01-01T00:00:00Z"}`, `{"metadata":{"a":"b"}}`, `{"double":{"in":[1,"NaN"]},"duration":{"const":"1s"}}`,
-		`{"additionalBindings":[{"body":"*"}],"custom":{"kind":"x"}}`, `{"a":1,"\u0061":2}`, `{"[x]":1,"@type":""}`, nest(40),
+		`{"expirationDate":"2030-01-01T00:00:00Z"}`, `{"metadata":{"a":"b"}}`, `{"double":{"in":[1,"NaN"]},` +
+			`"duration":{"const":"1s"}}`,
+		`{"additionalBindings":[{"body":"*"}],"custom":{"kind":"x"}}`, `{"a":1,"\u0061":2}`,
+		`{"[x]":1,"@type":""}`, nest(40),
 	} {
 		f.Add([]byte(seed))
 	}
@@ -44,7 +46,8 @@ func FuzzDecode(f *testing.F) {
 				if _, err := proto.Marshal(m); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := Encode(nil, m); err != nil && m.ProtoReflect().Descriptor().FullName() != "buf.validate.FieldRules" {
+				if _, err := Encode(nil, m); err != nil &&
+					m.ProtoReflect().Descriptor().FullName() != "buf.validate.FieldRules" {
 					t.Fatal(err)
 				}
 				continue
@@ -58,7 +61,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"userId=a", "query.limit=5&query.asc=true", "user_id=%ff", "a;b", "dataOrgs=x", "query..limit=", "=&&="} {
+	for _, seed := range []string{"userId=a", "query.limit=5&query.asc=true", "user_id=%ff", "a;b", "dataOrgs=x",
+		"query..limit=", "=&&="} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

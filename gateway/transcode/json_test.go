@@ -111,7 +111,8 @@ func TestDecode(t *testing.T) {
 		{&errdetails.ErrorInfo{}, `{"metadata":{"a":"b","a":"c"}}`, "metadata"},
 		{&errdetails.ErrorInfo{}, `{"metadata":{"a":1}}`, "metadata"},
 		{&errdetails.ErrorInfo{}, `{"metadata":[]}`, "metadata"},
-		{&annotations.HttpRule{}, `{"additionalBindings":[{"additionalBindings":[{"body":1}]}]}`, "additionalBindings[0].additionalBindings[0].body"},
+		{&annotations.HttpRule{}, `{"additionalBindings":[{"additionalBindings":[{"body":1}]}]}`,
+			"additionalBindings[0].additionalBindings[0].body"},
 	} {
 		m := proto.Clone(c.m)
 		err := Decode([]byte(c.body), m)
@@ -172,7 +173,9 @@ func TestQuery(t *testing.T) {
 	if err := Query("user_id=u%201&query.limit=5&query.asc=true", &got); err != nil {
 		t.Fatal(err)
 	}
-	if !proto.Equal(&got, &usersv1.SearchMembershipsRequest{UserId: "u 1", Query: &heraldv1.ListQuery{Limit: 5, Asc: true}}) {
+	if !proto.Equal(&got, &usersv1.SearchMembershipsRequest{
+		UserId: "u 1", Query: &heraldv1.ListQuery{Limit: 5, Asc: true},
+	}) {
 		t.Error(&got)
 	}
 }

@@ -32,7 +32,9 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { l.Notice(w, r, http.StatusNotFound, "unknown", "") })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+	})
 	mailed.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
 	handler, err := l.Guard(mux, s.PublicURL)
 	if err != nil {

@@ -43,7 +43,8 @@ func (j journey) cases() []pageCase {
 		{"done", j.path, j.filled(), 200, j.kind + ".done", ""},
 		{"code typed freely", j.path, j.filled("code", " guter-ｋｘｄ "), 200, j.kind + ".done", ""},
 		{"no code", j.path, j.filled("code", " - "), 400, j.form, "Enter the code from the email."},
-		{"wrong code", j.path, j.filled("code", "WRONG222"), 400, j.form, "This code is wrong or was already used. If you have just used it, there is nothing more to do."},
+		{"wrong code", j.path, j.filled("code", "WRONG222"), 400, j.form,
+			"This code is wrong or was already used. If you have just used it, there is nothing more to do."},
 		{"expired while typing", j.path, j.filled("code", "OVERDUE2"), 400, "expired", ""},
 		{"too many tries", j.path, j.filled("code", "LOCKED22"), 429, "locked", ""},
 		{"users busy", j.path, j.filled("code", "BUSY2222"), 429, "away", ""},
@@ -69,11 +70,15 @@ func (j journey) cases() []pageCase {
 func (j journey) passwordCases() []pageCase {
 	return []pageCase{
 		{"no password", j.path, j.filled("password", ""), 400, j.form, "Choose a password."},
-		{"different passwords", j.path, j.filled("confirmation", "Tr0ub4dor4"), 400, j.form, "The two passwords are different."},
+		{"different passwords", j.path, j.filled("confirmation", "Tr0ub4dor4"), 400, j.form,
+			"The two passwords are different."},
 		{"no confirmation", j.path, j.filled("confirmation", ""), 400, j.form, "The two passwords are different."},
-		{"not UTF-8", j.path, j.filled("password", "\xff", "confirmation", "\xff"), 400, j.form, "This password contains characters that cannot be used."},
-		{"refused", j.path, j.filled("password", "short", "confirmation", "short"), 400, j.form, "This password is too short. Use at least 8 characters."},
-		{"refused for a new reason", j.path, j.filled("password", "odd", "confirmation", "odd"), 400, j.form, `No <b>odd</b> passwords & the "like"`},
+		{"not UTF-8", j.path, j.filled("password", "\xff", "confirmation", "\xff"), 400, j.form,
+			"This password contains characters that cannot be used."},
+		{"refused", j.path, j.filled("password", "short", "confirmation", "short"), 400, j.form,
+			"This password is too short. Use at least 8 characters."},
+		{"refused for a new reason", j.path, j.filled("password", "odd", "confirmation", "odd"), 400, j.form,
+			`No <b>odd</b> passwords & the "like"`},
 		{"missing says users", j.path, j.filled("code", "NEEDSPW2"), 400, j.form, "Choose a password."},
 	}
 }
@@ -94,11 +99,14 @@ func TestPages(t *testing.T) {
 	}
 	check("initialize", []pageCase{
 		{"form for a user with a password", initialize.link("passwordset", "true"), nil, 200, "init.confirm", ""},
-		{"done without a new password", initialize.path, linked("userID", "has-one", "passwordset", "true"), 200, "init.done", ""},
-		{"password that only the link says is there", initialize.path, linked("passwordset", "true"), 400, "init.form", "Choose a password."},
+		{"done without a new password", initialize.path, linked("userID", "has-one", "passwordset", "true"), 200,
+			"init.done", ""},
+		{"password that only the link says is there", initialize.path, linked("passwordset", "true"), 400, "init.form",
+			"Choose a password."},
 	})
 	check("", []pageCase{
-		{"password for a form without one", "/ui/login/mail/verification", linked("code", "NEEDSPW2"), 500, "failed", ""},
+		{"password for a form without one", "/ui/login/mail/verification", linked("code", "NEEDSPW2"), 500,
+			"failed", ""},
 		{"unknown", "/ui/", nil, 404, "unknown", ""},
 		{"unknown form", "/ui/login/user", initialize.filled(), 404, "unknown", ""},
 	})
@@ -108,7 +116,8 @@ func checkPage(t *testing.T, h http.Handler, c pageCase) {
 	t.Helper()
 	w := call(t, h, c.uri, c.form)
 	root := parse(t, w.Body.String())
-	if title := pageTexts(t, "en")[c.page+".title"]; w.Code != c.status || title == "" || textOf(element(root, "h1", "", "")) != title {
+	if title := pageTexts(t, "en")[c.page+".title"]; w.Code != c.status || title == "" ||
+		textOf(element(root, "h1", "", "")) != title {
 		t.Errorf("%d %q", w.Code, textOf(element(root, "h1", "", "")))
 	}
 	if got := textOf(element(root, "p", "class", "fault")); got != c.fault {
@@ -143,7 +152,8 @@ func checkForms(t *testing.T, body string) {
 				}
 			}
 			_, focused := attribute(n, "autofocus")
-			if _, invalid := attribute(n, "aria-invalid"); invalid && (!focused || !strings.Contains(described, id+"-fault")) {
+			if _, invalid := attribute(n, "aria-invalid"); invalid &&
+				(!focused || !strings.Contains(described, id+"-fault")) {
 				t.Errorf("%s is invalid: focused %t, described by %q", id, focused, described)
 			}
 			if complete, _ := attribute(n, "autocomplete"); element(root, "label", "for", id) == nil || complete == "" {
@@ -171,8 +181,12 @@ func TestWhatUsersIsAsked(t *testing.T) {
 			form      url.Values
 			want      proto.Message
 		}{
-			{"open", j.link("code", "guter kxd"), nil, &usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD"}},
-			{"complete", j.path, linked("password", " p w ", "confirmation", " p w "), &usersv1.CompleteCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD", Password: secret}},
+			{"open", j.link("code", "guter kxd"), nil, &usersv1.CheckCodeRequest{
+				Kind: j.kind, UserId: "u1", Code: "GUTERKXD",
+			}},
+			{"complete", j.path, linked("password", " p w ", "confirmation", " p w "), &usersv1.CompleteCodeRequest{
+				Kind: j.kind, UserId: "u1", Code: "GUTERKXD", Password: secret,
+			}},
 			{"resend", j.path + "/resend", linked(), &usersv1.RequestCodeRequest{Kind: j.kind, UserId: "u1"}},
 			{"no code", j.path, j.filled("code", ""), nil},
 			{"no user", j.path, j.filled("userID", ""), nil},
@@ -180,7 +194,8 @@ func TestWhatUsersIsAsked(t *testing.T) {
 		} {
 			before := len(u.requests())
 			call(t, h, test.uri, test.form)
-			if got := u.requests()[before:]; len(got) > 1 || len(got) == 0 != (test.want == nil) || len(got) == 1 && !proto.Equal(got[0], test.want) {
+			if got := u.requests()[before:]; len(got) > 1 || len(got) == 0 != (test.want == nil) ||
+				len(got) == 1 && !proto.Equal(got[0], test.want) {
 				t.Errorf("%s %s: users was asked %v, want %v", j.kind, test.name, got, test.want)
 			}
 		}
@@ -245,7 +260,10 @@ func TestRetry(t *testing.T) {
 	t.Parallel()
 	h := open(t, testkit.Ground(t), public) // nobody answers for users
 	for _, j := range journeys {
-		for uri, form := range map[string]url.Values{j.link("passwordset", "true"): nil, j.path: linked("passwordset", "true", "password", "x", "confirmation", "x"), j.path + "/resend": linked()} {
+		for uri, form := range map[string]url.Values{
+			j.link("passwordset", "true"): nil, j.path: linked("passwordset", "true", "password", "x", "confirmation",
+				"x"), j.path + "/resend": linked(),
+		} {
 			w := call(t, h, uri, form)
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
 				t.Errorf("%s: %d, Retry-After %q", uri, w.Code, w.Header().Get("Retry-After"))
@@ -255,7 +273,8 @@ func TestRetry(t *testing.T) {
 			if err != nil || again.Path != j.path {
 				t.Fatalf("leads back to %q", back)
 			}
-			if got, want := again.Query(), linked("passwordset", "true"); uri != j.path+"/resend" && !reflect.DeepEqual(got, want) {
+			if got, want := again.Query(), linked("passwordset", "true"); uri != j.path+"/resend" &&
+				!reflect.DeepEqual(got, want) {
 				t.Errorf("leads back with %v, want %v", got, want)
 			}
 		}
@@ -267,7 +286,8 @@ func TestLinksOfMails(t *testing.T) {
 	t.Parallel()
 	h, u, _ := world(t)
 	for _, j := range journeys {
-		mail, err := render.Mail{PublicURL: public, Kind: j.kind, UserID: "u/1&a=b", Reader: &usersv1.PrepareMailResponse{OrgId: "o1"}}.Render()
+		mail, err := render.Mail{PublicURL: public, Kind: j.kind, UserID: "u/1&a=b",
+			Reader: &usersv1.PrepareMailResponse{OrgId: "o1"}}.Render()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +300,8 @@ func TestLinksOfMails(t *testing.T) {
 		}
 		checkPage(t, h, pageCase{j.kind, link, nil, 200, j.form, ""})
 		asked := u.requests()
-		if want := (&usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u/1&a=b", Code: "GUTERKXD"}); !proto.Equal(asked[len(asked)-1], want) {
+		if want := (&usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u/1&a=b", Code: "GUTERKXD"}); !proto.Equal(
+			asked[len(asked)-1], want) {
 			t.Errorf("%s asks users %v", link, asked[len(asked)-1])
 		}
 	}

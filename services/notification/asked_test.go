@@ -34,7 +34,8 @@ func TestListBeforeTheEvent(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	first, second, third := asked("init"), asked("verifyemail"), asked("passwordreset")
-	second.Time, third.Time = timestamppb.New(first.Time.AsTime().Add(time.Second)), timestamppb.New(first.Time.AsTime().Add(2*time.Second))
+	second.Time, third.Time = timestamppb.New(first.Time.AsTime().Add(time.Second)),
+		timestamppb.New(first.Time.AsTime().Add(2*time.Second))
 	w.people.tells(third, second, first)
 	list := w.list(t.Context())
 	if !slices.Equal(ids(list), []string{third.NotificationId, second.NotificationId, first.NotificationId}) ||
@@ -109,11 +110,13 @@ func TestListWithoutUsers(t *testing.T) {
 		w.people.mu.Lock()
 		w.people.asked = func() ([]*usersv1.AskedMail, error) { return nil, refusal }
 		w.people.mu.Unlock()
-		_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+		_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"),
+			&notificationv1.ListNotificationsRequest{UserId: "ada"})
 		w.refused(err, fault.From(refusal).ID, fault.From(refusal).Code)
 	}
 	w.people.tells(asked("test"))
-	_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+	_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&notificationv1.ListNotificationsRequest{UserId: "ada"})
 	w.refused(err, "INTERNAL", fault.Internal)
 	if n := w.count("notifications"); n != 1 || !strings.Contains(w.logs.text(), `there is no mail of kind`) {
 		t.Errorf("%d mails\n%s", n, w.logs.text())

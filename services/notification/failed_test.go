@@ -39,7 +39,8 @@ func (w *world) subscribe(subject string) *nats.Subscription {
 // nothing that the relay says, which may name the reader.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	const failed, uncertain = notificationv1.NotificationState_NOTIFICATION_STATE_FAILED, notificationv1.NotificationState_NOTIFICATION_STATE_UNCERTAIN
+	const failed, uncertain = notificationv1.NotificationState_NOTIFICATION_STATE_FAILED,
+		notificationv1.NotificationState_NOTIFICATION_STATE_UNCERTAIN
 	for name, test := range map[string]struct {
 		fault  smtpd.Fault
 		old    bool
@@ -48,11 +49,16 @@ func TestGivenUp(t *testing.T) {
 		reason string
 		counts string // as outcome of the last try
 	}{
-		"refused":   {smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 <ada@example.com> nobody"}, false, failed, 550, "the mail relay refused the recipient (550)", "rejected"},
-		"spam":      {smtpd.Fault{At: smtpd.Dot, Reply: "554 5.7.1 <ada@example.com> spam"}, false, failed, 554, "the mail relay answered 554 at the final dot", "rejected"},
-		"expired":   {smtpd.Fault{At: smtpd.RCPT, Reply: "450 4.2.0 <ada@example.com> later"}, true, failed, 450, "the mail relay answered 450 at RCPT", "deferred"},
-		"no reply":  {smtpd.Fault{At: smtpd.Dot, Drop: true}, false, uncertain, 0, "the mail relay closed the connection at the final dot", "uncertain"},
-		"no answer": {smtpd.Fault{At: smtpd.Dot, Reply: "ada@example.com"}, false, uncertain, 0, "the mail relay failed at the final dot", "uncertain"},
+		"refused": {smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 <ada@example.com> nobody"}, false, failed, 550,
+			"the mail relay refused the recipient (550)", "rejected"},
+		"spam": {smtpd.Fault{At: smtpd.Dot, Reply: "554 5.7.1 <ada@example.com> spam"}, false, failed, 554,
+			"the mail relay answered 554 at the final dot", "rejected"},
+		"expired": {smtpd.Fault{At: smtpd.RCPT, Reply: "450 4.2.0 <ada@example.com> later"}, true, failed, 450,
+			"the mail relay answered 450 at RCPT", "deferred"},
+		"no reply": {smtpd.Fault{At: smtpd.Dot, Drop: true}, false, uncertain, 0,
+			"the mail relay closed the connection at the final dot", "uncertain"},
+		"no answer": {smtpd.Fault{At: smtpd.Dot, Reply: "ada@example.com"}, false, uncertain, 0,
+			"the mail relay failed at the final dot", "uncertain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,10 +77,12 @@ func TestGivenUp(t *testing.T) {
 			if err := protojson.Unmarshal(m.Data, &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.UserId != "ada" || got.Kind != "init" || got.State != test.state || got.ReplyCode != test.code || n.State != test.state {
+			if got.UserId != "ada" || got.Kind != "init" || got.State != test.state || got.ReplyCode != test.code ||
+				n.State != test.state {
 				t.Errorf("event %v of %v", &got, n)
 			}
-			if m.Subject != "events.notification.mail.failed.o1" || m.Header.Get("ce-subject") != id || m.Header.Get("ce-actor") != "notification" {
+			if m.Subject != "events.notification.mail.failed.o1" || m.Header.Get("ce-subject") != id ||
+				m.Header.Get("ce-actor") != "notification" {
 				t.Errorf("%s %v", m.Subject, m.Header)
 			}
 			if got := counted(t, w.service, test.counts); got != float64(len(n.Attempts)) {
@@ -82,7 +90,8 @@ func TestGivenUp(t *testing.T) {
 			}
 			w.stop()
 			log := w.logs.text()
-			if strings.Count(log, "a mail is given up") != 1 || !strings.Contains(log, id) || !strings.Contains(log, test.reason) {
+			if strings.Count(log, "a mail is given up") != 1 || !strings.Contains(log, id) ||
+				!strings.Contains(log, test.reason) {
 				t.Error("the log does not say it once")
 			}
 			if strings.Contains(log, "ada@example.com") || strings.Contains(w.dump("events"), "ada@example.com") {

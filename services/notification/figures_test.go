@@ -16,7 +16,8 @@ func (w *world) queue(mails int, age time.Duration) {
 	for i := range ids {
 		ids[i] = id.New()
 	}
-	if _, err := w.db.Exec(w.Context(), `insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
+	if _, err := w.db.Exec(w.Context(),
+		`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
 		select id, 'o1', id, 'init', 1, now() - $2::interval, now() from unnest($1::text[]) id`, ids, age); err != nil {
 		w.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func TestRelayReturns(t *testing.T) {
 	w.relayed(before)
 	pace := time.Since(began) / before
 	away := w.relay.Count(smtpd.Greeting)
-	w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true}, smtpd.Fault{At: smtpd.RSET, Drop: true})
+	w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true},
+		smtpd.Fault{At: smtpd.RSET, Drop: true})
 	w.queue(users, time.Hour)
 	// As many as are under way at once: the next probe is as far away as it can be.
 	if err := w.relay.Reached(t.Context(), smtpd.Greeting, away+8); err != nil {
@@ -78,7 +80,8 @@ func TestRelayReturns(t *testing.T) {
 	returned := time.Now()
 	w.relayed(before + users)
 	took, limit := time.Since(returned), max(time.Minute, usual.MaxProbe+2*users*pace)
-	t.Logf("%d mails that waited for the relay went out within %s of its return, of %s", users, took.Round(time.Millisecond), limit.Round(time.Second))
+	t.Logf("%d mails that waited for the relay went out within %s of its return, of %s", users,
+		took.Round(time.Millisecond), limit.Round(time.Second))
 	if took > limit {
 		t.Errorf("it took %s", took)
 	}

@@ -48,8 +48,11 @@ func victim() error {
 		return err
 	}
 	ground := boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: &url.URL{Scheme: "https", Host: "login.example.com"},
-		Bus: bus.Address{URL: os.Getenv(victimBus)}, Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: &url.URL{
+			Scheme: "https", Host: "login.example.com",
+		},
+		Bus: bus.Address{URL: os.Getenv(victimBus)}, Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1},
+		Now: time.Now,
 	}
 	service, err := ground.Open(ctx, "notification", secret.NewText(os.Getenv(victimDatabase)), Migrations)
 	if err != nil {
@@ -79,7 +82,8 @@ const each = 12
 func (w *world) kill(keys, busURL string, at smtpd.Verb) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), os.Args[0])
-	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.database.Reveal(), victimRelay + "=" + w.relay.URL()}
+	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.database.Reveal(),
+		victimRelay + "=" + w.relay.URL()}
 	var said bytes.Buffer
 	c.Stderr = &said
 	leash, err := c.StdinPipe()
@@ -135,8 +139,10 @@ func TestKilledUnderWay(t *testing.T) {
 	w.watch()
 	w.drained()
 	found := w.deliveredOnce()
-	t.Logf("%d kills in %s; %d mails, all dealt with after %s: %d came twice; %d given up as uncertain, %d of them never came",
-		kills, killed.Round(time.Millisecond), kills*each, time.Since(began).Round(time.Millisecond), found.repeats, found.uncertain, found.lost)
+	t.Logf("%d kills in %s; %d mails, all dealt with after %s: %d came twice; %d given up as uncertain, %d of them "+
+		"never came",
+		kills, killed.Round(time.Millisecond), kills*each, time.Since(began).Round(time.Millisecond), found.repeats,
+		found.uncertain, found.lost)
 	if n := w.count("events where name = 'failed'"); n != found.uncertain {
 		t.Errorf("%d mails are given up, %d events say so", found.uncertain, n)
 	}
@@ -171,7 +177,8 @@ func (w *world) deliveredOnce() (f found) {
 		ID                string
 		State, Unanswered int
 	}
-	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state, count(a) filter (where a.state = 6) as unanswered
+	rows, err := postgres.All[ended](w.Context(), w.db,
+		`select n.id, n.state, count(a) filter (where a.state = 6) as unanswered
 		from notifications n left join attempts a on a.notification_id = n.id group by n.id`)
 	if err != nil {
 		w.Fatal(err)
@@ -184,7 +191,8 @@ func (w *world) deliveredOnce() (f found) {
 			f.uncertain++
 			f.lost += 1 - min(1, len(mails))
 		case n.State != 3 || len(mails) == 0 || len(mails) > 1+n.Unanswered || n.Unanswered > 1:
-			w.Errorf("%s came %d times, has %d attempts without an answer and state %d", n.ID, len(mails), n.Unanswered, n.State)
+			w.Errorf("%s came %d times, has %d attempts without an answer and state %d", n.ID,
+				len(mails), n.Unanswered, n.State)
 		}
 		for _, again := range mails[min(1, len(mails)):] {
 			f.repeats++

@@ -17,10 +17,14 @@ func TestKinds(t *testing.T) {
 		event               proto.Message
 		kind, subject, link string
 	}{
-		{&usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com", "/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
-		{&usersv1.HumanPasswordResetRequested{Mail: "passwordreset"}, "passwordreset", "Passwort von ada.l", "/ui/login/password/reset?userID=ada&code=%s&orgID=o1"},
-		{&usersv1.HumanEmailChanged{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com", "/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
-		{&usersv1.HumanEmailChanged{Mail: "init"}, "init", "Konto für Ada Lovelace", "/ui/login/user/init?userID=ada&code=%s&orgID=o1&passwordset=false"},
+		{&usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com",
+			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanPasswordResetRequested{Mail: "passwordreset"}, "passwordreset", "Passwort von ada.l",
+			"/ui/login/password/reset?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanEmailChanged{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com",
+			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+		{&usersv1.HumanEmailChanged{Mail: "init"}, "init", "Konto für Ada Lovelace",
+			"/ui/login/user/init?userID=ada&code=%s&orgID=o1&passwordset=false"},
 	} {
 		id := w.people.happen("ada", test.event)
 		n := w.settled(id)
@@ -40,7 +44,8 @@ func TestOtherEvents(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	for _, e := range []proto.Message{
-		&usersv1.HumanEmailChanged{}, &usersv1.HumanEmailVerificationRequested{}, &usersv1.HumanPasswordResetRequested{},
+		&usersv1.HumanEmailChanged{}, &usersv1.HumanEmailVerificationRequested{},
+		&usersv1.HumanPasswordResetRequested{},
 		&usersv1.HumanEmailVerified{}, &usersv1.HumanPasswordChanged{},
 	} {
 		w.people.happen("ada", e)

@@ -28,7 +28,8 @@ func TestLeaks(t *testing.T) {
 	})
 	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 		p := person(r)
-		p.Code, p.FirstName, p.DisplayName, p.UserName, p.Recipient, p.LastPhone = theCode, name, name, name, address, phone
+		p.Code, p.FirstName, p.DisplayName, p.UserName, p.Recipient, p.LastPhone = theCode, name,
+			name, name, address, phone
 		if r.UserId == "broken" {
 			p.Code = theCode + "?"
 		}
@@ -61,7 +62,8 @@ func TestLeaks(t *testing.T) {
 	}
 	places := map[string]string{"logs": w.logs.text(), "metrics": fmt.Sprint(families)}
 	for _, table := range tables {
-		places[table] = w.text("select coalesce(string_agg((to_jsonb(r) - 'rendered' - 'recipient')::text, ''), '') from " + table + " r")
+		places[table] = w.text("select coalesce(string_agg((to_jsonb(r) - 'rendered' - 'recipient')::text, ''), '') " +
+			"from " + table + " r")
 		if strings.Contains(w.dump(table), theCode) {
 			t.Errorf("the code is in table %s", table)
 		}
@@ -100,7 +102,8 @@ func TestInjection(t *testing.T) {
 	if strings.Contains(m.HTML, "<script>") || !strings.Contains(m.Text, "Guten Tag <script>{{.Code}}\n") {
 		t.Errorf("the greeting is in\n%s\n%s", m.Text, m.HTML)
 	}
-	for _, to := range []string{"a@example.com,b@example.com", "a@example.com\r\nRCPT TO:<b@example.com>", "<a@example.com>", "A <a@example.com>", ""} {
+	for _, to := range []string{"a@example.com,b@example.com", "a@example.com\r\nRCPT TO:<b@example.com>",
+		"<a@example.com>", "A <a@example.com>", ""} {
 		w.people.ask(to)
 	}
 	w.until("(select count(*) = 5 from notifications where state = 5)")
@@ -112,7 +115,9 @@ func TestInjection(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
-	good := Config{SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>", MaxLimit: 1000}
+	good := Config{
+		SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>", MaxLimit: 1000,
+	}
 	for name, c := range map[string]func(*Config){
 		"HERALD_SMTP_URL is not set":   func(c *Config) { c.SMTP = secret.Text{} },
 		"HERALD_SMTP_URL: the address": func(c *Config) { c.SMTP = secret.NewText("mail.example.com") },
@@ -121,7 +126,8 @@ func TestConfig(t *testing.T) {
 	} {
 		bad := good
 		c(&bad)
-		if err := New(context.WithoutCancel(t.Context()), w.service, bad); err == nil || !strings.Contains(err.Error(), name) {
+		if err := New(context.WithoutCancel(t.Context()), w.service, bad); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

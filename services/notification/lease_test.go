@@ -146,7 +146,9 @@ func TestNotifierDied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{})
-			n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now()}
+			n := domain.Notification{
+				ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now(),
+			}
 			if _, err := w.store().Queue(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +164,8 @@ func TestNotifierDied(t *testing.T) {
 				if m.Subject != test.subject {
 					t.Errorf("subject %q", m.Subject)
 				}
-				if test.subject == "Hello" && (d.From != "old@example.com" || d.MessageID != "<1@old.example.com>" || m.Text != "The code is "+code(n.ID)+".\n") {
+				if test.subject == "Hello" && (d.From != "old@example.com" || d.MessageID != "<1@old.example.com>" ||
+					m.Text != "The code is "+code(n.ID)+".\n") {
 					t.Errorf("sent as\n%s", d.Data)
 				}
 			}

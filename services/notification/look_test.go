@@ -70,7 +70,8 @@ func short(s notificationv1.NotificationState) string {
 // list reads the mails to ada as her organization's owner does.
 func (w *world) list(ctx context.Context) []*notificationv1.Notification {
 	w.Helper()
-	r, err := w.gateway.ListNotifications(w.as(ctx, "o1", "ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "ada"})
+	r, err := w.gateway.ListNotifications(w.as(ctx, "o1", "ORG_OWNER"),
+		&notificationv1.ListNotificationsRequest{UserId: "ada"})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func (w *world) parse(d smtpd.Delivery) smtpd.Message {
 // dump writes a table as text.
 func (w *world) dump(table string) (text string) {
 	w.Helper()
-	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from "+table+" r").Scan(&text); err != nil {
+	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from "+table+" r").
+		Scan(&text); err != nil {
 		w.Fatal(err)
 	}
 	return text

@@ -22,11 +22,13 @@ func TestMail(t *testing.T) {
 	id := w.people.ask("ada")
 	d := w.accepted(1)[0]
 	m := w.parse(d)
-	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || d.MessageID != "<"+id+"@login.example.com>" {
+	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || d.MessageID != "<"+
+		id+"@login.example.com>" {
 		t.Errorf("envelope %+v", d)
 	}
 	for name, want := range map[string]string{
-		"From": `"Herald" <no-reply@example.com>`, "To": "<ada@example.com>", "Auto-Submitted": "auto-generated", "Content-Language": "de",
+		"From": `"Herald" <no-reply@example.com>`, "To": "<ada@example.com>", "Auto-Submitted": "auto-generated",
+		"Content-Language": "de",
 	} {
 		if got := m.Header.Get(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -45,13 +47,16 @@ func TestMail(t *testing.T) {
 			t.Errorf("the text part\n%s\nlacks\n%s", m.Text, want)
 		}
 	}
-	for _, want := range []string{`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`, "Analytical &amp; Co", `lang="de"`} {
+	for _, want := range []string{
+		`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`, "Analytical &amp; Co", `lang="de"`,
+	} {
 		if !strings.Contains(m.HTML, want) {
 			t.Errorf("the HTML part lacks %s", want)
 		}
 	}
 	n := w.settled(id)
-	if story(n) != "SENT: SENT" || n.Kind != "init" || n.Language != "de" || n.Recipient != "ada@example.com" || n.Attempts[0].Reply != "250 2.0.0 accepted" {
+	if story(n) != "SENT: SENT" || n.Kind != "init" || n.Language != "de" || n.Recipient != "ada@example.com" ||
+		n.Attempts[0].Reply != "250 2.0.0 accepted" {
 		t.Errorf("listed as %v", n)
 	}
 	if got := counted(t, w.service, "sent"); got != 1 {
@@ -136,7 +141,8 @@ func TestRepeatedEvent(t *testing.T) {
 	again := func() {
 		t.Helper()
 		event.Header.Set(nats.MsgIdHdr, id.New()) // else JetStream drops it
-		if _, err := w.people.service.JS.PublishMsg(t.Context(), &nats.Msg{Subject: event.Subject, Header: event.Header, Data: event.Data}); err != nil {
+		if _, err := w.people.service.JS.PublishMsg(t.Context(), &nats.Msg{Subject: event.Subject, Header: event.Header,
+			Data: event.Data}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,11 +159,15 @@ func TestList(t *testing.T) {
 	first, second := w.people.ask("ada"), w.people.ask("ada")
 	w.settled(first)
 	w.settled(second)
-	ask := func(orgID, role string, r *notificationv1.ListNotificationsRequest) (*notificationv1.ListNotificationsResponse, error) {
+	ask := func(orgID, role string, r *notificationv1.ListNotificationsRequest) (
+		*notificationv1.ListNotificationsResponse, error) {
 		return w.gateway.ListNotifications(w.as(t.Context(), orgID, role), r)
 	}
-	page, err := ask("o1", "ORG_USER_MANAGER", &notificationv1.ListNotificationsRequest{UserId: "ada", Query: &heraldv1.ListQuery{Limit: 1, Offset: 1, Asc: true}})
-	if err != nil || page.Details.TotalResult != 2 || len(page.Result) != 1 || page.Result[0].Id != second || page.Details.ViewTimestamp == nil {
+	page, err := ask("o1", "ORG_USER_MANAGER", &notificationv1.ListNotificationsRequest{
+		UserId: "ada", Query: &heraldv1.ListQuery{Limit: 1, Offset: 1, Asc: true},
+	})
+	if err != nil || page.Details.TotalResult != 2 || len(page.Result) != 1 || page.Result[0].Id != second ||
+		page.Details.ViewTimestamp == nil {
 		t.Errorf("the second page: %v, %v", page, err)
 	}
 	if newest := w.list(t.Context()); len(newest) != 2 || newest[0].Id != second {
@@ -169,6 +179,8 @@ func TestList(t *testing.T) {
 	}
 	_, err = ask("o1", "ORG_SETTINGS_MANAGER", &notificationv1.ListNotificationsRequest{UserId: "ada"})
 	w.refused(err, "PERMISSION_DENIED", fault.Denied)
-	_, err = ask("o1", "ORG_OWNER", &notificationv1.ListNotificationsRequest{UserId: "ada", Query: &heraldv1.ListQuery{Limit: 51}})
+	_, err = ask("o1", "ORG_OWNER", &notificationv1.ListNotificationsRequest{
+		UserId: "ada", Query: &heraldv1.ListQuery{Limit: 51},
+	})
 	w.refused(err, "LIMIT_EXCEEDED", fault.Invalid)
 }

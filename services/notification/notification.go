@@ -48,7 +48,8 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 		return nil, err
 	}
 	if c.SMTP.Empty() {
-		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as smtp://user:password@mail.example.com:587")
+		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as " +
+			"smtp://user:password@mail.example.com:587")
 	}
 	relay, err := send.NewRelay(c.SMTP)
 	if err != nil {
@@ -63,8 +64,10 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 		}
 	}
 	return &mail.Sender{
-		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls), Relay: relay,
-		From: c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
+		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls),
+		Text: textv1.NewTextClient(s.Calls), Relay: relay,
+		From: c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL),
+		Now: s.Now, Log: s.Log,
 		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1), Trials: make(chan mail.Trial),
 	}, nil
 }

@@ -72,7 +72,8 @@ type setup struct {
 // passing of time alone, so that a wake-up that is missing fails a test.
 func quick() mail.Times {
 	return mail.Times{
-		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond, Grace: 10 * time.Millisecond, Trial: time.Minute,
+		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond,
+		Grace: 10 * time.Millisecond, Trial: time.Minute,
 		Spread: func(d time.Duration) time.Duration { return d / 1000 },
 	}
 }
@@ -85,14 +86,16 @@ func newWorld(t testing.TB, s setup) *world {
 	if s.keys != "" {
 		w.listen(s.keys)
 	}
-	w.ground.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelDebug}, "test", io.MultiWriter(t.Output(), w.logs))
+	w.ground.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelDebug}, "test",
+		io.MultiWriter(t.Output(), w.logs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.people = newPeople(t, w.ground)
 	w.relay = smtpd.Start(t, s.relay, s.faults...)
 	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))
-	if w.db, err = postgres.Open(t.Context(), secret.NewText(w.database.Reveal()+"&application_name=test"), noop.NewTracerProvider()); err != nil {
+	if w.db, err = postgres.Open(t.Context(), secret.NewText(w.database.Reveal()+"&application_name=test"),
+		noop.NewTracerProvider()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.db.Close)
@@ -106,7 +109,8 @@ func newWorld(t testing.TB, s setup) *world {
 // watch lets until hear of every change, which makes the changes wait for each other.
 func (w *world) watch() {
 	w.Helper()
-	if _, err := w.db.Exec(w.Context(), `create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
+	if _, err := w.db.Exec(w.Context(),
+		`create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
 		create trigger changed after insert or update on notifications for each statement execute function changed()`); err != nil {
 		w.Fatal(err)
 	}

@@ -71,7 +71,9 @@ func (p *people) happen(userID string, m proto.Message) string {
 // happenAs is for an event whose id is known before it comes.
 func (p *people) happenAs(eventID, userID string, m proto.Message) {
 	p.Helper()
-	save := event.Save{AggregateID: userID, OrganizationID: "o1", EventID: eventID, SQL: "nothing as (select $9)", Args: []any{""}}
+	save := event.Save{
+		AggregateID: userID, OrganizationID: "o1", EventID: eventID, SQL: "nothing as (select $9)", Args: []any{""},
+	}
 	if _, err := p.service.Journal.Create(p.Context(), m, save); err != nil {
 		p.Fatal(err)
 	}
@@ -103,7 +105,9 @@ func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (
 }
 
 // ListAskedMails knows only Ada, who is of o1.
-func (p *people) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRequest) (*usersv1.ListAskedMailsResponse, error) {
+func (p *people) ListAskedMails(
+	ctx context.Context, r *usersv1.ListAskedMailsRequest,
+) (*usersv1.ListAskedMailsResponse, error) {
 	if c := caller.From(ctx); c.Service != "notification" || c.UserID != "" {
 		p.Errorf("%+v asks for mails", c)
 	}
@@ -121,19 +125,25 @@ func (p *people) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRe
 }
 
 // ResendInitialization asks for an init mail.
-func (p *people) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
+func (p *people) ResendInitialization(
+	ctx context.Context, r *usersv1.ResendInitializationRequest,
+) (*usersv1.ResendInitializationResponse, error) {
 	id, err := p.renew(ctx, "init", r.UserId)
 	return &usersv1.ResendInitializationResponse{NotificationId: id}, err
 }
 
 // ResendEmailVerification asks for a verifyemail mail.
-func (p *people) ResendEmailVerification(ctx context.Context, r *usersv1.ResendEmailVerificationRequest) (*usersv1.ResendEmailVerificationResponse, error) {
+func (p *people) ResendEmailVerification(
+	ctx context.Context, r *usersv1.ResendEmailVerificationRequest,
+) (*usersv1.ResendEmailVerificationResponse, error) {
 	id, err := p.renew(ctx, "verifyemail", r.UserId)
 	return &usersv1.ResendEmailVerificationResponse{NotificationId: id}, err
 }
 
 // RequestPasswordReset asks for a passwordreset mail.
-func (p *people) RequestPasswordReset(ctx context.Context, r *usersv1.RequestPasswordResetRequest) (*usersv1.RequestPasswordResetResponse, error) {
+func (p *people) RequestPasswordReset(
+	ctx context.Context, r *usersv1.RequestPasswordResetRequest,
+) (*usersv1.RequestPasswordResetResponse, error) {
 	id, err := p.renew(ctx, "passwordreset", r.UserId)
 	return &usersv1.RequestPasswordResetResponse{NotificationId: id}, err
 }
@@ -160,8 +170,11 @@ func code(notificationID string) string {
 }
 
 // ResolveMessageText knows all placeholders, in German and English.
-func (*people) ResolveMessageText(_ context.Context, r *textv1.ResolveMessageTextRequest) (*textv1.ResolveMessageTextResponse, error) {
-	subject := map[string]string{"init": "Konto für {{.DisplayName}}", "verifyemail": "Adresse {{.LastEmail}}", "passwordreset": "Passwort von {{.UserName}}"}[r.Kind]
+func (*people) ResolveMessageText(
+	_ context.Context, r *textv1.ResolveMessageTextRequest,
+) (*textv1.ResolveMessageTextResponse, error) {
+	subject := map[string]string{"init": "Konto für {{.DisplayName}}", "verifyemail": "Adresse {{.LastEmail}}",
+		"passwordreset": "Passwort von {{.UserName}}"}[r.Kind]
 	if subject == "" || r.OrgId == "" {
 		return &textv1.ResolveMessageTextResponse{}, nil
 	}
@@ -170,7 +183,8 @@ func (*people) ResolveMessageText(_ context.Context, r *textv1.ResolveMessageTex
 		language = "de"
 	}
 	return &textv1.ResolveMessageTextResponse{Language: language, CustomText: &textv1.CustomText{
-		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: subject, Greeting: "Guten Tag {{ .FirstName }}",
+		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: subject,
+		Greeting: "Guten Tag {{ .FirstName }}",
 		Text: "{{.LastName}}|{{.NickName}}|{{.UserName}}|{{.LoginName}}|{{.LoginNames}}|{{.PreferredLoginName}}|{{.LastEmail}}|{{.VerifiedEmail}}|" +
 			"{{.LastPhone}}|{{.VerifiedPhone}}|{{.UserID}}|{{.OrgID}}|{{.CreationDate}}|{{.ChangeDate}}|{{.Expiry}}|{{.Code}}",
 		ButtonText: "Passwort setzen", FooterText: "Ihr {{.OrgName}}",

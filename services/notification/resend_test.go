@@ -19,7 +19,8 @@ import (
 
 func (w *world) resend(orgID, role, userID, id string) (string, error) {
 	w.Helper()
-	r, err := w.gateway.ResendNotification(w.as(w.Context(), orgID, role), &notificationv1.ResendNotificationRequest{UserId: userID, NotificationId: id})
+	r, err := w.gateway.ResendNotification(w.as(w.Context(), orgID, role),
+		&notificationv1.ResendNotificationRequest{UserId: userID, NotificationId: id})
 	return r.GetNotificationId(), err
 }
 
@@ -40,7 +41,8 @@ func TestResendAnew(t *testing.T) {
 			w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}}})
 			fresh := id.New()
 			w.people.renew = func(ctx context.Context, asked, userID string) (string, error) {
-				if c := caller.From(ctx); asked != kind || userID != "ada" || c.UserID != "boss" || c.OrganizationID != "o1" || c.Service != "" {
+				if c := caller.From(ctx); asked != kind || userID != "ada" || c.UserID != "boss" ||
+					c.OrganizationID != "o1" || c.Service != "" {
 					t.Errorf("%s for %s is asked for by %+v", asked, userID, c)
 				}
 				return fresh, nil
@@ -71,7 +73,9 @@ func TestResendRefused(t *testing.T) {
 	w := startWorld(t, setup{})
 	sent := w.people.happen("ada", &usersv1.HumanPasswordResetRequested{Mail: "passwordreset"})
 	w.settled(sent)
-	for _, r := range []struct{ org, user, id string }{{"o2", "ada", sent}, {"o1", "bob", sent}, {"o1", "ada", id.New()}} {
+	for _, r := range []struct{ org, user, id string }{
+		{"o2", "ada", sent}, {"o1", "bob", sent}, {"o1", "ada", id.New()},
+	} {
 		_, err := w.resend(r.org, "ORG_OWNER", r.user, r.id)
 		w.refused(err, "NOTIFICATION_NOT_FOUND", fault.NotFound)
 	}

@@ -70,7 +70,8 @@ func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 greylisted"}}})
 	w.people.service.Journal.Now = func() time.Time { return time.Now().Add(-72 * time.Hour) }
-	if n := w.settled(w.people.ask("ada")); story(n) != "FAILED: FAILED" || n.Attempts[0].Reply != "450 4.2.0 greylisted" {
+	if n := w.settled(w.people.ask("ada")); story(n) != "FAILED: FAILED" ||
+		n.Attempts[0].Reply != "450 4.2.0 greylisted" {
 		t.Errorf("%v", n)
 	}
 }
@@ -105,22 +106,29 @@ func TestDropAfterTheDot(t *testing.T) {
 		story    string
 		accepted int
 	}{
-		"lost":             {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true}}, "UNCERTAIN SENT: SENT", 1},
-		"accepted":         {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true}}, "UNCERTAIN SENT: SENT", 2},
-		"lost twice":       {[]smtpd.Fault{{At: smtpd.Dot, Drop: true}}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 0},
-		"accepted twice":   {[]smtpd.Fault{{At: smtpd.Dot, Drop: true, Accept: true}}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 2},
-		"then greylisted":  {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true}, {At: smtpd.Dot, Times: 2, Reply: "450 4.2.0 later"}}, "UNCERTAIN RETRYING RETRYING SENT: SENT", 2},
-		"then refused":     {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true}, {At: smtpd.Dot, Reply: "554 5.7.1 had that"}}, "UNCERTAIN FAILED: UNCERTAIN", 1},
+		"lost": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true}}, "UNCERTAIN SENT: SENT", 1},
+		"accepted": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true}},
+			"UNCERTAIN SENT: SENT", 2},
+		"lost twice": {[]smtpd.Fault{{At: smtpd.Dot, Drop: true}}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 0},
+		"accepted twice": {[]smtpd.Fault{{At: smtpd.Dot, Drop: true, Accept: true}},
+			"UNCERTAIN UNCERTAIN: UNCERTAIN", 2},
+		"then greylisted": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true},
+			{At: smtpd.Dot, Times: 2, Reply: "450 4.2.0 later"}}, "UNCERTAIN RETRYING RETRYING SENT: SENT", 2},
+		"then refused": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true},
+			{At: smtpd.Dot, Reply: "554 5.7.1 had that"}}, "UNCERTAIN FAILED: UNCERTAIN", 1},
 		"an answer of air": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Reply: "hello"}}, "UNCERTAIN SENT: SENT", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, setup{faults: test.faults, config: func(c *Config) { c.ReplyTo = "Hilfe <help@example.com>" }})
+			w := startWorld(t, setup{
+				faults: test.faults, config: func(c *Config) { c.ReplyTo = "Hilfe <help@example.com>" },
+			})
 			var asked atomic.Int64
 			w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 				p := person(r)
 				if asked.Add(1) > 1 { // since the first attempt
-					p.DisplayName, p.OrgName, p.Recipient, p.PreferredLanguage = "Other", "Other", "other@example.com", "en"
+					p.DisplayName, p.OrgName, p.Recipient, p.PreferredLanguage = "Other", "Other",
+						"other@example.com", "en"
 				}
 				return p, nil
 			})

@@ -55,7 +55,8 @@ func TestTestMail(t *testing.T) {
 		return nil, fault.ErrInternal
 	})
 	n := w.tried(" postmaster@example.com ")
-	if story(n) != "SENT: SENT" || n.Kind != "test" || n.Recipient != "postmaster@example.com" || n.Attempts[0].Reply != "250 2.0.0 accepted" {
+	if story(n) != "SENT: SENT" || n.Kind != "test" || n.Recipient != "postmaster@example.com" ||
+		n.Attempts[0].Reply != "250 2.0.0 accepted" {
 		t.Errorf("answered %v", n)
 	}
 	if list := w.list(t.Context()); len(list) != 1 || list[0].String() != n.String() {
@@ -63,10 +64,12 @@ func TestTestMail(t *testing.T) {
 	}
 	d := w.accepted(1)[0]
 	m := w.parse(d)
-	if d.To[0] != "postmaster@example.com" || d.MessageID != "<"+n.Id+"@login.example.com>" || !d.TLS || m.Subject != "Test mail of Herald" {
+	if d.To[0] != "postmaster@example.com" || d.MessageID != "<"+n.Id+"@login.example.com>" || !d.TLS ||
+		m.Subject != "Test mail of Herald" {
 		t.Errorf("sent as\n%s", d.Data)
 	}
-	if !strings.Contains(m.Text, "https://login.example.com") || strings.Contains(m.HTML, "<a ") || strings.Contains(string(d.Data), "\x1a") {
+	if !strings.Contains(m.Text, "https://login.example.com") || strings.Contains(m.HTML, "<a ") ||
+		strings.Contains(string(d.Data), "\x1a") {
 		t.Errorf("says\n%s\n%s", m.Text, m.HTML)
 	}
 	_, err := w.resend("o1", "ORG_OWNER", "ada", n.Id)
@@ -96,14 +99,16 @@ func TestTestMailRecipient(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"ada", "ada@", "@example.com", "ada@example.com,bob@example.com", "Ada <ada@example.com>", "<ada@example.com>",
-		"ada@example.com\r\nBcc: eve@example.com", "ada @example.com", `"a b"@example.com`, strings.Repeat("a", 65) + "@example.com",
+		"ada@example.com\r\nBcc: eve@example.com", "ada @example.com", `"a b"@example.com`, strings.Repeat("a", 65) +
+			"@example.com",
 		"a@" + strings.Repeat("a.", 130) + "com", "ada@example..com", "ada\x00@example.com",
 	} {
 		_, err := w.trial(t.Context(), bad)
 		w.refused(err, "RECIPIENT_INVALID", fault.Invalid)
 	}
 	for _, role := range []string{"ORG_OWNER", "ORG_USER_MANAGER"} {
-		_, err := w.gateway.SendTestMail(w.as(t.Context(), "o1", role), &notificationv1.SendTestMailRequest{Recipient: "ada@example.com"})
+		_, err := w.gateway.SendTestMail(w.as(t.Context(), "o1", role),
+			&notificationv1.SendTestMailRequest{Recipient: "ada@example.com"})
 		w.refused(err, "PERMISSION_DENIED", fault.Denied)
 	}
 	if n := w.count("notifications"); n != 1 {
@@ -127,15 +132,27 @@ func TestTestMailSaysWhy(t *testing.T) {
 		story string
 		reply string
 	}{
-		"password":       {setup{relay: guarded, config: wrong}, "FAILED: FAILED", "the mail relay refused the user name or password (535 5.7.8 wrong user name or password)" + look},
-		"nobody listens": {setup{config: func(c *Config) { c.SMTP = secret.NewText("smtp://" + nobody.Addr().String()) }}, "FAILED: FAILED", "the mail relay failed at connecting: connect: connection refused" + look},
-		"no STARTTLS":    {setup{config: func(c *Config) { c.SMTP = secret.NewText(c.SMTP.Reveal() + "?starttls=required") }}, "FAILED: FAILED", "the mail relay does not offer STARTTLS" + look},
-		"STARTTLS":       {setup{relay: guarded, faults: []smtpd.Fault{{At: smtpd.STARTTLS, Reply: "454 4.7.0 not now"}}}, "FAILED: FAILED", "the mail relay failed at STARTTLS (454 4.7.0 not now)" + look},
-		"sender":         {setup{faults: []smtpd.Fault{{At: smtpd.MAIL, Reply: "550 5.7.1 not you"}}}, "FAILED: FAILED", "the mail relay refused the sender (550 5.7.1 not you): check HERALD_MAIL_FROM"},
-		"recipient":      {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "550 5.1.1 nobody"}}}, "FAILED: FAILED", "the mail relay refused the recipient (550 5.1.1 nobody)"},
-		"greylisted":     {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 later"}}}, "FAILED: FAILED", "450 4.2.0 later"},
-		"drop":           {setup{faults: []smtpd.Fault{{At: smtpd.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN", "the mail relay closed the connection at the final dot"},
-		"silence": {setup{faults: []smtpd.Fault{{At: smtpd.EHLO, Hang: true}}, times: func(x *mail.Times) { x.Trial = 100 * time.Millisecond }},
+		"password": {setup{relay: guarded, config: wrong}, "FAILED: FAILED",
+			"the mail relay refused the user name or password (535 5.7.8 wrong user name or password)" + look},
+		"nobody listens": {setup{config: func(c *Config) {
+			c.SMTP = secret.NewText("smtp://" + nobody.Addr().String())
+		}}, "FAILED: FAILED", "the mail relay failed at connecting: connect: connection refused" + look},
+		"no STARTTLS": {setup{config: func(c *Config) {
+			c.SMTP = secret.NewText(c.SMTP.Reveal() + "?starttls=required")
+		}}, "FAILED: FAILED", "the mail relay does not offer STARTTLS" + look},
+		"STARTTLS": {setup{relay: guarded, faults: []smtpd.Fault{{At: smtpd.STARTTLS, Reply: "454 4.7.0 not now"}}},
+			"FAILED: FAILED", "the mail relay failed at STARTTLS (454 4.7.0 not now)" + look},
+		"sender": {setup{faults: []smtpd.Fault{{At: smtpd.MAIL, Reply: "550 5.7.1 not you"}}}, "FAILED: FAILED",
+			"the mail relay refused the sender (550 5.7.1 not you): check HERALD_MAIL_FROM"},
+		"recipient": {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "550 5.1.1 nobody"}}}, "FAILED: FAILED",
+			"the mail relay refused the recipient (550 5.1.1 nobody)"},
+		"greylisted": {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 later"}}}, "FAILED: FAILED",
+			"450 4.2.0 later"},
+		"drop": {setup{faults: []smtpd.Fault{{At: smtpd.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
+			"the mail relay closed the connection at the final dot"},
+		"silence": {setup{faults: []smtpd.Fault{{At: smtpd.EHLO, Hang: true}}, times: func(x *mail.Times) {
+			x.Trial = 100 * time.Millisecond
+		}},
 			"FAILED: FAILED", "the mail relay did not answer in time at EHLO" + look},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +179,8 @@ func TestTestMailWhileOthersWait(t *testing.T) {
 	})
 	waiting := w.people.ask("ada")
 	w.until("exists (select from notifications where state = 4)")
-	if n := w.tried("ada@example.com"); story(n) != "FAILED: FAILED" || !strings.Contains(n.Attempts[0].Reply, "421 4.3.2 closing") {
+	if n := w.tried("ada@example.com"); story(n) != "FAILED: FAILED" ||
+		!strings.Contains(n.Attempts[0].Reply, "421 4.3.2 closing") {
 		t.Errorf("%v", n)
 	}
 	w.relay.Script()
@@ -216,7 +234,8 @@ func TestTestMailTakesLong(t *testing.T) {
 	w.stop() // gives it back, but nobody sends it again
 	w.relay.Script()
 	w.run(w.open(setup{}))
-	if n := w.settled(n.Id); story(n) != "FAILED: FAILED" || n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
+	if n := w.settled(n.Id); story(n) != "FAILED: FAILED" ||
+		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
 	}
 	w.accepted(0)
@@ -245,7 +264,8 @@ func TestTestMailIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run(w.open(setup{}))
-	if n := <-answered; story(n) != "FAILED: FAILED" || n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
+	if n := <-answered; story(n) != "FAILED: FAILED" ||
+		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
 	}
 	if n := w.relay.Count(smtpd.RCPT); n != 1 {
@@ -257,7 +277,8 @@ func TestTestMailIsTakenOver(t *testing.T) {
 func TestTestMailUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
-	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Test, CreatedAt: w.ground.Now(), Recipient: "ada@example.com"}
+	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Test, CreatedAt: w.ground.Now(),
+		Recipient: "ada@example.com"}
 	c, err := w.store().Begin(t.Context(), n, time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,9 @@ func TestNoMailCanBeSent(t *testing.T) {
 		},
 		"users": {
 			func(w *world) {
-				w.people.answers(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) { return nil, away })
+				w.people.answers(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+					return nil, away
+				})
 			},
 			func(w *world) { w.people.answers(nil) },
 			false,

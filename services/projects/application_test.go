@@ -21,7 +21,9 @@ import (
 // webApp creates a web application that authenticates by HTTP Basic.
 func (w *world) webApp(ctx context.Context, projectID, name string) *projectsv1.CreateOidcAppResponse {
 	w.Helper()
-	r, err := w.CreateOidcApp(ctx, &projectsv1.CreateOidcAppRequest{ProjectId: projectID, Name: name, RedirectUris: []string{"https://app.example.com/callback"}})
+	r, err := w.CreateOidcApp(ctx, &projectsv1.CreateOidcAppRequest{
+		ProjectId: projectID, Name: name, RedirectUris: []string{"https://app.example.com/callback"},
+	})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -42,7 +44,8 @@ func (w *world) app(projectID, id string) *projectsv1.App {
 func (w *world) takes(appID, secret, now string) bool {
 	w.Helper()
 	hash := sha256.Sum256([]byte(secret))
-	return w.rows(`applications where id = $1 and (secret_hash = $2 or former_secret_hash = $2 and former_secret_until > $3::timestamptz)`, appID, hash[:], now) == 1
+	return w.rows(`applications where id = $1 and (secret_hash = $2 or former_secret_hash = $2 and `+
+		`former_secret_until > $3::timestamptz)`, appID, hash[:], now) == 1
 }
 
 var secretForm = regexp.MustCompile(`^[a-zA-Z0-9]{64}$`)
@@ -53,27 +56,36 @@ func TestAppOfOIDC(t *testing.T) {
 	p := w.project(w.inA, "Shop")
 	before := w.rows("events")
 	made := w.webApp(w.inA, p, " Web ")
-	if !secretForm.MatchString(made.ClientSecret) || made.ClientId != made.AppId || made.Details.ResourceOwner != "org-a" || made.Details.CreationDate == nil {
+	if !secretForm.MatchString(made.ClientSecret) || made.ClientId != made.AppId ||
+		made.Details.ResourceOwner != "org-a" || made.Details.CreationDate == nil {
 		t.Errorf("%v", made)
 	}
 	want := &projectsv1.App{
 		Id: made.AppId, Details: made.Details, State: projectsv1.AppState_APP_STATE_ACTIVE, Name: "Web",
 		Config: &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{
-			RedirectUris: []string{"https://app.example.com/callback"}, ResponseTypes: []projectsv1.OidcResponseType{1}, GrantTypes: []projectsv1.OidcGrantType{1},
-			AppType: projectsv1.OidcAppType_OIDC_APP_TYPE_WEB, AuthMethodType: projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC,
-			AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER, ClockSkew: &durationpb.Duration{}, ClientId: made.AppId,
+			RedirectUris: []string{"https://app.example.com/callback"}, ResponseTypes: []projectsv1.OidcResponseType{1},
+			GrantTypes:      []projectsv1.OidcGrantType{1},
+			AppType:         projectsv1.OidcAppType_OIDC_APP_TYPE_WEB,
+			AuthMethodType:  projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC,
+			AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER, ClockSkew: &durationpb.Duration{},
+			ClientId: made.AppId,
 		}},
 	}
 	same(t, w.app(p, made.AppId), want)
-	if w.rows("events") != before+1 || w.rows(`events where aggregate = 'application' and aggregate_id = $1 and name = 'created' and data = jsonb_build_object('projectId', $2::text)`, made.AppId, p) != 1 {
+	if w.rows("events") != before+1 || w.rows(`events where aggregate = 'application' and aggregate_id = $1 and name `+
+		`= 'created' and data = jsonb_build_object('projectId', $2::text)`, made.AppId, p) != 1 {
 		t.Error("the creation is not one event")
 	}
 
 	update := &projectsv1.UpdateOidcConfigRequest{
-		ProjectId: p, AppId: made.AppId, RedirectUris: []string{"com.example.app:/cb", "http://127.0.0.1/cb"}, ResponseTypes: []projectsv1.OidcResponseType{1},
-		GrantTypes: []projectsv1.OidcGrantType{3, 1, 2}, AppType: projectsv1.OidcAppType_OIDC_APP_TYPE_NATIVE, AuthMethodType: projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_NONE,
-		PostLogoutRedirectUris: []string{"com.example.app:/bye"}, BackChannelLogoutUri: "http://app.internal/logout", DevMode: true,
-		AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, AccessTokenRoleAssertion: true, IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
+		ProjectId: p, AppId: made.AppId, RedirectUris: []string{"com.example.app:/cb", "http://127.0.0.1/cb"},
+		ResponseTypes: []projectsv1.OidcResponseType{1},
+		GrantTypes:    []projectsv1.OidcGrantType{3, 1, 2}, AppType: projectsv1.OidcAppType_OIDC_APP_TYPE_NATIVE,
+		AuthMethodType:         projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_NONE,
+		PostLogoutRedirectUris: []string{"com.example.app:/bye"}, BackChannelLogoutUri: "http://app.internal/logout",
+		DevMode:         true,
+		AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, AccessTokenRoleAssertion: true,
+		IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
 		ClockSkew: durationpb.New(1500 * time.Millisecond), AdditionalOrigins: []string{"https://other.example.com"},
 	}
 	changed, err := w.UpdateOidcConfig(w.inA, update)
@@ -82,12 +94,16 @@ func TestAppOfOIDC(t *testing.T) {
 	}
 	got := w.app(p, made.AppId)
 	same(t, got.GetOidcConfig(), &projectsv1.OidcConfig{
-		RedirectUris: update.RedirectUris, ResponseTypes: update.ResponseTypes, GrantTypes: []projectsv1.OidcGrantType{1, 2, 3}, AppType: update.AppType, AuthMethodType: update.AuthMethodType,
-		PostLogoutRedirectUris: update.PostLogoutRedirectUris, BackChannelLogoutUri: update.BackChannelLogoutUri, DevMode: true, AccessTokenType: update.AccessTokenType,
-		AccessTokenRoleAssertion: true, IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true, ClockSkew: update.ClockSkew, AdditionalOrigins: update.AdditionalOrigins,
+		RedirectUris: update.RedirectUris, ResponseTypes: update.ResponseTypes,
+		GrantTypes: []projectsv1.OidcGrantType{1, 2, 3}, AppType: update.AppType, AuthMethodType: update.AuthMethodType,
+		PostLogoutRedirectUris: update.PostLogoutRedirectUris, BackChannelLogoutUri: update.BackChannelLogoutUri,
+		DevMode: true, AccessTokenType: update.AccessTokenType,
+		AccessTokenRoleAssertion: true, IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
+		ClockSkew: update.ClockSkew, AdditionalOrigins: update.AdditionalOrigins,
 		ClientId: made.AppId, ComplianceProblems: []string{"HTTP_BEYOND_LOOPBACK"},
 	})
-	if got.Details.Sequence != changed.Details.Sequence || !proto.Equal(got.Details.ChangeDate, changed.Details.ChangeDate) || !proto.Equal(got.Details.CreationDate, made.Details.CreationDate) {
+	if got.Details.Sequence != changed.Details.Sequence || !proto.Equal(got.Details.ChangeDate,
+		changed.Details.ChangeDate) || !proto.Equal(got.Details.CreationDate, made.Details.CreationDate) {
 		t.Errorf("%v, %v", got.Details, changed.Details)
 	}
 	update.GrantTypes = []projectsv1.OidcGrantType{2, 3, 1}
@@ -96,11 +112,13 @@ func TestAppOfOIDC(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, again, changed)
-	if n := w.rows(`events where data->'changed' @> '["redirectUris","grantTypes","authMethodType"]' and not data->'changed' ? 'responseTypes' and data->>'projectId' = $1`, p); n != 1 {
+	if n := w.rows(`events where data->'changed' @> '["redirectUris","grantTypes","authMethodType"]' and not `+
+		`data->'changed' ? 'responseTypes' and data->>'projectId' = $1`, p); n != 1 {
 		t.Errorf("%d events of the change", n)
 	}
 	// What a replacement omits takes the default of creations.
-	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: made.AppId, RedirectUris: []string{"https://app.example.com/callback"}}); err != nil {
+	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: made.AppId,
+		RedirectUris: []string{"https://app.example.com/callback"}}); err != nil {
 		t.Fatal(err)
 	}
 	want.GetOidcConfig().ComplianceProblems = []string{"NO_CLIENT_SECRET"} // the other method forgot it
@@ -116,13 +134,17 @@ func TestAppOfAPI(t *testing.T) {
 		t.Fatalf("%v, %v", basic, err)
 	}
 	const privateKey = projectsv1.ApiAuthMethodType_API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT
-	key, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "Key", AuthMethodType: privateKey})
+	key, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{
+		ProjectId: p, Name: "Key", AuthMethodType: privateKey,
+	})
 	if err != nil || key.ClientSecret != "" {
 		t.Fatalf("%v, %v", key, err)
 	}
 	same(t, w.app(p, key.AppId), &projectsv1.App{
 		Id: key.AppId, Details: key.Details, State: projectsv1.AppState_APP_STATE_ACTIVE, Name: "Key",
-		Config: &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{ClientId: key.AppId, AuthMethodType: privateKey}},
+		Config: &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{
+			ClientId: key.AppId, AuthMethodType: privateKey,
+		}},
 	})
 	_, err = w.GenerateApiClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: key.AppId})
 	refused(t, err, "APP_USES_NO_SECRET")
@@ -136,7 +158,8 @@ func TestAppOfAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, again, changed)
-	renewed, err := w.GenerateApiClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: key.AppId})
+	renewed, err := w.GenerateApiClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p,
+		AppId: key.AppId})
 	if err != nil || !secretForm.MatchString(renewed.ClientSecret) || !w.takes(key.AppId, renewed.ClientSecret, "now") {
 		t.Errorf("%v, %v", renewed, err)
 	}
@@ -146,13 +169,17 @@ func TestAppOfAPI(t *testing.T) {
 	web := w.webApp(w.inA, p, "Web")
 	_, err = w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: basic.AppId})
 	refused(t, err, "APP_NOT_OIDC")
-	_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: basic.AppId})
+	_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p,
+		AppId: basic.AppId})
 	refused(t, err, "APP_NOT_OIDC")
-	_, err = w.UpdateApiConfig(w.inA, &projectsv1.UpdateApiConfigRequest{ProjectId: p, AppId: web.AppId, AuthMethodType: privateKey})
+	_, err = w.UpdateApiConfig(w.inA, &projectsv1.UpdateApiConfigRequest{
+		ProjectId: p, AppId: web.AppId, AuthMethodType: privateKey,
+	})
 	refused(t, err, "APP_NOT_API")
 	_, err = w.GenerateApiClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId})
 	refused(t, err, "APP_NOT_API")
-	if fault.From(err).Code != fault.Precondition || w.rows("events") != before+1 || !w.takes(web.AppId, web.ClientSecret, "now") || !w.takes(basic.AppId, basic.ClientSecret, "now") {
+	if fault.From(err).Code != fault.Precondition || w.rows("events") != before+1 ||
+		!w.takes(web.AppId, web.ClientSecret, "now") || !w.takes(basic.AppId, basic.ClientSecret, "now") {
 		t.Error("a refusal left something behind")
 	}
 }
@@ -188,7 +215,9 @@ func TestAppNames(t *testing.T) {
 	}
 	longest := strings.Repeat("ü", 200)
 	renamed, err := w.UpdateApp(w.inA, &projectsv1.UpdateAppRequest{ProjectId: p, AppId: web.AppId, Name: longest})
-	if got := w.app(p, web.AppId); err != nil || got.Name != longest || got.Details.Sequence != renamed.Details.Sequence || w.rows(`events where data->'changed' = '["name"]' and aggregate_id = $1`, web.AppId) != 1 {
+	if got := w.app(p, web.AppId); err != nil || got.Name != longest ||
+		got.Details.Sequence != renamed.Details.Sequence ||
+		w.rows(`events where data->'changed' = '["name"]' and aggregate_id = $1`, web.AppId) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if n := race(t, 10, func(int) error {
@@ -212,31 +241,49 @@ func TestAppConfigRefused(t *testing.T) {
 		id     string
 		path   string
 	}{
-		"fragment":        {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/", "https://a.example/#x"}}, "OIDC_CONFIG_INVALID", "redirectUris[1]"},
-		"script":          {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"javascript:alert(1)"}, AppType: 3}, "OIDC_CONFIG_INVALID", "redirectUris[0]"},
-		"http":            {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"http://a.example/"}}, "OIDC_CONFIG_INVALID", "redirectUris[0]"},
-		"logout":          {&projectsv1.UpdateOidcConfigRequest{PostLogoutRedirectUris: []string{"http://a.example/"}}, "OIDC_CONFIG_INVALID", "postLogoutRedirectUris[0]"},
-		"back channel":    {&projectsv1.UpdateOidcConfigRequest{BackChannelLogoutUri: "http://a.example/"}, "OIDC_CONFIG_INVALID", "backChannelLogoutUri"},
-		"origin":          {&projectsv1.UpdateOidcConfigRequest{AdditionalOrigins: []string{"https://a.example/path"}}, "OIDC_CONFIG_INVALID", "additionalOrigins[0]"},
-		"refresh alone":   {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{2}}, "OIDC_CONFIG_INVALID", "grantTypes"},
-		"unknown grant":   {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{9}}, "INVALID_ARGUMENT", "grantTypes[0]"},
-		"no grant":        {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{0}}, "INVALID_ARGUMENT", "grantTypes[0]"},
-		"twice":           {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/", "https://a.example/"}}, "INVALID_ARGUMENT", "redirectUris"},
-		"empty":           {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{""}}, "INVALID_ARGUMENT", "redirectUris[0]"},
-		"long":            {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/" + strings.Repeat("a", 2000)}}, "INVALID_ARGUMENT", "redirectUris[0]"},
-		"many":            {&projectsv1.UpdateOidcConfigRequest{RedirectUris: manyURIs(101)}, "INVALID_ARGUMENT", "redirectUris"},
-		"clock skew":      {&projectsv1.UpdateOidcConfigRequest{ClockSkew: durationpb.New(5*time.Second + 1)}, "INVALID_ARGUMENT", "clockSkew"},
-		"clock skew back": {&projectsv1.UpdateOidcConfigRequest{ClockSkew: durationpb.New(-1)}, "INVALID_ARGUMENT", "clockSkew"},
-		"app type":        {&projectsv1.UpdateOidcConfigRequest{AppType: 7}, "INVALID_ARGUMENT", "appType"},
-		"auth method":     {&projectsv1.UpdateOidcConfigRequest{AuthMethodType: 7}, "INVALID_ARGUMENT", "authMethodType"},
-		"token type":      {&projectsv1.UpdateOidcConfigRequest{AccessTokenType: 7}, "INVALID_ARGUMENT", "accessTokenType"},
-		"NUL":             {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/\x00"}}, "OIDC_CONFIG_INVALID", "redirectUris[0]"},
+		"fragment": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/",
+			"https://a.example/#x"}}, "OIDC_CONFIG_INVALID", "redirectUris[1]"},
+		"script": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"javascript:alert(1)"},
+			AppType: 3}, "OIDC_CONFIG_INVALID", "redirectUris[0]"},
+		"http": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"http://a.example/"}},
+			"OIDC_CONFIG_INVALID", "redirectUris[0]"},
+		"logout": {&projectsv1.UpdateOidcConfigRequest{PostLogoutRedirectUris: []string{"http://a.example/"}},
+			"OIDC_CONFIG_INVALID", "postLogoutRedirectUris[0]"},
+		"back channel": {&projectsv1.UpdateOidcConfigRequest{BackChannelLogoutUri: "http://a.example/"},
+			"OIDC_CONFIG_INVALID", "backChannelLogoutUri"},
+		"origin": {&projectsv1.UpdateOidcConfigRequest{AdditionalOrigins: []string{"https://a.example/path"}},
+			"OIDC_CONFIG_INVALID", "additionalOrigins[0]"},
+		"refresh alone": {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{2}},
+			"OIDC_CONFIG_INVALID", "grantTypes"},
+		"unknown grant": {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{9}},
+			"INVALID_ARGUMENT", "grantTypes[0]"},
+		"no grant": {&projectsv1.UpdateOidcConfigRequest{GrantTypes: []projectsv1.OidcGrantType{0}},
+			"INVALID_ARGUMENT", "grantTypes[0]"},
+		"twice": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/",
+			"https://a.example/"}}, "INVALID_ARGUMENT", "redirectUris"},
+		"empty": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{""}}, "INVALID_ARGUMENT",
+			"redirectUris[0]"},
+		"long": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/" +
+			strings.Repeat("a", 2000)}}, "INVALID_ARGUMENT", "redirectUris[0]"},
+		"many": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: manyURIs(101)}, "INVALID_ARGUMENT",
+			"redirectUris"},
+		"clock skew": {&projectsv1.UpdateOidcConfigRequest{ClockSkew: durationpb.New(5*time.Second + 1)},
+			"INVALID_ARGUMENT", "clockSkew"},
+		"clock skew back": {&projectsv1.UpdateOidcConfigRequest{ClockSkew: durationpb.New(-1)}, "INVALID_ARGUMENT",
+			"clockSkew"},
+		"app type":    {&projectsv1.UpdateOidcConfigRequest{AppType: 7}, "INVALID_ARGUMENT", "appType"},
+		"auth method": {&projectsv1.UpdateOidcConfigRequest{AuthMethodType: 7}, "INVALID_ARGUMENT", "authMethodType"},
+		"token type":  {&projectsv1.UpdateOidcConfigRequest{AccessTokenType: 7}, "INVALID_ARGUMENT", "accessTokenType"},
+		"NUL": {&projectsv1.UpdateOidcConfigRequest{RedirectUris: []string{"https://a.example/\x00"}},
+			"OIDC_CONFIG_INVALID", "redirectUris[0]"},
 	} {
 		c.config.ProjectId, c.config.AppId = p, web.AppId
 		_, changeErr := w.UpdateOidcConfig(w.inA, c.config)
 		create := &projectsv1.CreateOidcAppRequest{
-			ProjectId: p, Name: label, RedirectUris: c.config.RedirectUris, GrantTypes: c.config.GrantTypes, AppType: c.config.AppType, AuthMethodType: c.config.AuthMethodType,
-			PostLogoutRedirectUris: c.config.PostLogoutRedirectUris, BackChannelLogoutUri: c.config.BackChannelLogoutUri, AccessTokenType: c.config.AccessTokenType,
+			ProjectId: p, Name: label, RedirectUris: c.config.RedirectUris, GrantTypes: c.config.GrantTypes,
+			AppType: c.config.AppType, AuthMethodType: c.config.AuthMethodType,
+			PostLogoutRedirectUris: c.config.PostLogoutRedirectUris,
+			BackChannelLogoutUri:   c.config.BackChannelLogoutUri, AccessTokenType: c.config.AccessTokenType,
 			ClockSkew: c.config.ClockSkew, AdditionalOrigins: c.config.AdditionalOrigins,
 		}
 		_, createErr := w.CreateOidcApp(w.inA, create)
@@ -252,11 +299,14 @@ func TestAppConfigRefused(t *testing.T) {
 	if w.rows("events") != before || w.rows("applications") != 1 {
 		t.Error("something was written")
 	}
-	full, err := w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{ProjectId: p, Name: "Full", RedirectUris: manyURIs(100), ClockSkew: durationpb.New(5 * time.Second)})
+	full, err := w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{
+		ProjectId: p, Name: "Full", RedirectUris: manyURIs(100), ClockSkew: durationpb.New(5 * time.Second),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := w.app(p, full.AppId).GetOidcConfig(); !slices.Equal(c.RedirectUris, manyURIs(100)) || c.ClockSkew.AsDuration() != 5*time.Second {
+	if c := w.app(p, full.AppId).GetOidcConfig(); !slices.Equal(c.RedirectUris, manyURIs(100)) ||
+		c.ClockSkew.AsDuration() != 5*time.Second {
 		t.Errorf("%v", c)
 	}
 }
@@ -288,10 +338,12 @@ func TestAppStates(t *testing.T) {
 	}
 	_, err = w.DeactivateApp(w.inA, app)
 	refused(t, err, "APP_NOT_ACTIVE")
-	if fault.From(err).Code != fault.Precondition || w.app(p, app.AppId).State != projectsv1.AppState_APP_STATE_INACTIVE {
+	if fault.From(err).Code != fault.Precondition ||
+		w.app(p, app.AppId).State != projectsv1.AppState_APP_STATE_INACTIVE {
 		t.Error(err)
 	}
-	if w.rows(`events where name = 'deactivated' and aggregate_id = $1 and data = jsonb_build_object('projectId', $2::text, 'generation', '2')`, app.AppId, p) != 1 || w.rows("events") != before+1 {
+	if w.rows(`events where name = 'deactivated' and aggregate_id = $1 and data = jsonb_build_object('projectId', `+
+		`$2::text, 'generation', '2')`, app.AppId, p) != 1 || w.rows("events") != before+1 {
 		t.Error("the event does not carry the generation")
 	}
 	if n := race(t, 20, func(int) error {
@@ -301,7 +353,8 @@ func TestAppStates(t *testing.T) {
 		t.Errorf("%d of 20 reactivations succeeded", n)
 	}
 	// Tokens of before the deactivation stay dead.
-	if w.rows("applications where id = $1 and generation = 2 and state = 1", app.AppId) != 1 || w.rows("events where name = 'reactivated' and aggregate_id = $1", app.AppId) != 1 {
+	if w.rows("applications where id = $1 and generation = 2 and state = 1", app.AppId) != 1 ||
+		w.rows("events where name = 'reactivated' and aggregate_id = $1", app.AppId) != 1 {
 		t.Error("the generation is not the raised one")
 	}
 	// Everything else works on an inactive application, and in an inactive project.
@@ -309,7 +362,8 @@ func TestAppStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, err := w.DeactivateApp(w.inA, app)
-	if got := w.app(p, app.AppId); err != nil || got.Details.Sequence != done.Details.Sequence || done.Details.ResourceOwner != "org-a" {
+	if got := w.app(p, app.AppId); err != nil || got.Details.Sequence != done.Details.Sequence ||
+		done.Details.ResourceOwner != "org-a" {
 		t.Errorf("%v, %v", done, err)
 	}
 	for label, change := range map[string]func() error{
@@ -322,7 +376,8 @@ func TestAppStates(t *testing.T) {
 			return err
 		},
 		"secret": func() error {
-			_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: app.AppId})
+			_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p,
+				AppId: app.AppId})
 			return err
 		},
 		"create": func() error {
@@ -449,12 +504,17 @@ func TestSearchApps(t *testing.T) {
 			if asc {
 				slices.Reverse(want)
 			}
-			got, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters})
+			got, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{
+				ProjectId: p, Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters,
+			})
 			if err != nil || !slices.Equal(appIDs(got), want) || got.Details.TotalResult != uint64(len(want)) {
 				t.Errorf("%s: %v, %v", label, got, err)
 			}
-			got, err = w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters})
-			if err != nil || !slices.Equal(appIDs(got), want[min(1, len(want)):min(2, len(want))]) || got.Details.TotalResult != uint64(len(want)) {
+			got, err = w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{
+				ProjectId: p, Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters,
+			})
+			if err != nil || !slices.Equal(appIDs(got), want[min(1, len(want)):min(2, len(want))]) ||
+				got.Details.TotalResult != uint64(len(want)) {
 				t.Errorf("%s, second: %v, %v", label, got, err)
 			}
 		}

@@ -27,11 +27,13 @@ func BenchmarkSearchProjects(b *testing.B) {
 		{"starts-few", "Gamma Portal 001", 2}, {"starts-ignoring-case-few", "gamma portal 001", 3},
 		{"contains-few", "Shop 0017", 4}, {"contains-ignoring-case-few", "shop 0017", 5},
 		{"ends-few", " 123", 6}, {"ends-ignoring-case-few", "7 123", 7},
-		{"starts-wide", "Alpha", 2}, {"contains-wide", "Shop", 4}, {"contains-letter", "a", 5}, {"ends-wide", "7", 6}, {"all", "", 4},
+		{"starts-wide", "Alpha", 2}, {"contains-wide", "Shop", 4}, {"contains-letter", "a", 5}, {"ends-wide", "7", 6},
+		{"all", "", 4},
 	} {
 		r := &projectsv1.SearchProjectsRequest{
-			Query:   &heraldv1.ListQuery{Limit: 50},
-			Queries: []*projectsv1.ProjectFilter{{NameQuery: &projectsv1.ProjectNameQuery{Name: c.name, Method: c.method}}},
+			Query: &heraldv1.ListQuery{Limit: 50},
+			Queries: []*projectsv1.ProjectFilter{{NameQuery: &projectsv1.ProjectNameQuery{Name: c.name,
+				Method: c.method}}},
 		}
 		b.Run(c.label, func(b *testing.B) {
 			in := w.as("org-a", "ORG_OWNER") // a signature does not last
@@ -71,7 +73,8 @@ func measured(b *testing.B, step func() error) func(percent int) float64 {
 // again afterwards: row by row they would take most of the time.
 func (w *world) fill(n int) {
 	w.Helper()
-	rows, err := w.service.DB.Query(w.Context(), `select indexdef from pg_indexes where indexname like 'projects_by_part%'`)
+	rows, err := w.service.DB.Query(w.Context(),
+		`select indexdef from pg_indexes where indexname like 'projects_by_part%'`)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -80,7 +83,8 @@ func (w *world) fill(n int) {
 		w.Fatal(indexes, err)
 	}
 	for _, sql := range slices.Concat([]string{
-		"set statement_timeout = 0", "drop index projects_by_part_of_name", "drop index projects_by_part_of_name_folded",
+		"set statement_timeout = 0", "drop index projects_by_part_of_name",
+		"drop index projects_by_part_of_name_folded",
 		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
 			select 'p' || lpad(i::text, 8, '0'), 'org-a', name, lower(name), 1, false, false, false, 0, i, '2026-01-01Z'::timestamptz + i * interval '1 s', now()
@@ -106,6 +110,7 @@ func (w *world) bare(method heraldv1.TextQueryMethod, name string) error {
 	}
 	var b pgx.Batch
 	b.Queue(`select count(*) from projects where org_id = 'org-a' and ` + condition)
-	b.Queue(`select * from projects where org_id = 'org-a' and ` + condition + ` order by created_at desc, id desc limit 50`)
+	b.Queue(`select * from projects where org_id = 'org-a' and ` + condition +
+		` order by created_at desc, id desc limit 50`)
 	return w.service.DB.SendBatch(w.Context(), &b).Close()
 }

@@ -24,7 +24,9 @@ var appMethods = map[string]func(w *world, ctx context.Context, projectID, appID
 		return err
 	},
 	"UpdateOidcConfig": func(w *world, ctx context.Context, p, a string) error {
-		_, err := w.UpdateOidcConfig(ctx, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: a, RedirectUris: []string{"https://evil.example/"}})
+		_, err := w.UpdateOidcConfig(ctx, &projectsv1.UpdateOidcConfigRequest{
+			ProjectId: p, AppId: a, RedirectUris: []string{"https://evil.example/"},
+		})
 		return err
 	},
 	"UpdateApiConfig": func(w *world, ctx context.Context, p, a string) error {
@@ -119,7 +121,8 @@ func TestAppPermissions(t *testing.T) {
 	}
 	readers := []context.Context{on(p, "PROJECT_OWNER_VIEWER"), w.as("org-a", "ORG_OWNER_VIEWER")}
 	strangers := []context.Context{
-		on(other, "PROJECT_OWNER"), w.with("org-a"), w.as("org-a", "ORG_USER_MANAGER"), w.as("org-a", "ORG_PROJECT_CREATOR"),
+		on(other, "PROJECT_OWNER"), w.with("org-a"), w.as("org-a", "ORG_USER_MANAGER"),
+		w.as("org-a", "ORG_PROJECT_CREATOR"),
 		w.with("org-a", permission.Membership{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}),
 	}
 	calls := maps.Clone(appMethods)

@@ -11,7 +11,9 @@ import (
 // grant grants a project of org-a and answers with the grant's id.
 func (w *world) grant(projectID, orgID string, keys ...string) string {
 	w.Helper()
-	r, err := w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{ProjectId: projectID, GrantedOrgId: orgID, RoleKeys: keys})
+	r, err := w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{
+		ProjectId: projectID, GrantedOrgId: orgID, RoleKeys: keys,
+	})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -21,7 +23,9 @@ func (w *world) grant(projectID, orgID string, keys ...string) string {
 // give gives a user roles, by a grant where there is one.
 func (w *world) give(ctx context.Context, userID, projectID, grantID string, keys ...string) string {
 	w.Helper()
-	r, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{UserId: userID, ProjectId: projectID, ProjectGrantId: grantID, RoleKeys: keys})
+	r, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
+		UserId: userID, ProjectId: projectID, ProjectGrantId: grantID, RoleKeys: keys,
+	})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -44,7 +48,9 @@ func TestProjectGrants(t *testing.T) {
 	id := w.project(w.inA, "Shop")
 	w.roles(w.inA, id, "admin", "clerk", "guest")
 	add := func(ctx context.Context, project, org string, keys ...string) error {
-		_, err := w.AddProjectGrant(ctx, &projectsv1.AddProjectGrantRequest{ProjectId: project, GrantedOrgId: org, RoleKeys: keys})
+		_, err := w.AddProjectGrant(ctx, &projectsv1.AddProjectGrantRequest{
+			ProjectId: project, GrantedOrgId: org, RoleKeys: keys,
+		})
 		return err
 	}
 	refused(t, add(w.inA, "nothing", "org-b"), "PROJECT_NOT_FOUND")
@@ -53,7 +59,9 @@ func TestProjectGrants(t *testing.T) {
 	refused(t, add(w.inA, id, "nowhere"), "GRANTED_ORG_UNKNOWN")
 	refused(t, add(w.inA, id, "org-b", "admin", "boss"), "PROJECT_ROLE_UNKNOWN", "roleKeys[1]", "boss")
 	refused(t, add(w.inA, id, "org-b", "admin", "admin"), "INVALID_ARGUMENT", "roleKeys")
-	made, err := w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{ProjectId: id, GrantedOrgId: "org-b", RoleKeys: []string{"guest", "admin"}})
+	made, err := w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{
+		ProjectId: id, GrantedOrgId: "org-b", RoleKeys: []string{"guest", "admin"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,37 +76,49 @@ func TestProjectGrants(t *testing.T) {
 	}
 	same(t, got.ProjectGrant, want)
 	w.grant(id, "org-c")
-	list, err := w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{{RoleKeyQuery: &projectsv1.GrantRoleKeyQuery{RoleKey: "guest"}}}})
+	list, err := w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{ProjectId: id,
+		Queries: []*projectsv1.ProjectGrantFilter{{RoleKeyQuery: &projectsv1.GrantRoleKeyQuery{RoleKey: "guest"}}}})
 	if err != nil || list.Details.TotalResult != 1 {
 		t.Fatalf("%v, %v", list, err)
 	}
 	same(t, list.Result[0], want)
-	list, err = w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{{GrantedOrgQuery: &projectsv1.GrantedOrgQuery{GrantedOrgId: "org-c"}}}})
+	list, err = w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{
+		ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{{GrantedOrgQuery: &projectsv1.GrantedOrgQuery{GrantedOrgId: "org-c"}}},
+	})
 	if err != nil || list.Details.TotalResult != 1 || list.Result[0].GrantedOrgId != "org-c" {
 		t.Errorf("%v, %v", list, err)
 	}
 
-	granted, err := w.SearchGrantedProjects(w.inB, &projectsv1.SearchGrantedProjectsRequest{Queries: []*projectsv1.GrantedProjectFilter{{
-		NameQuery: &projectsv1.ProjectNameQuery{Name: "sho", Method: 3}, ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"},
-	}}})
+	granted, err := w.SearchGrantedProjects(w.inB,
+		&projectsv1.SearchGrantedProjectsRequest{Queries: []*projectsv1.GrantedProjectFilter{{
+			NameQuery:                 &projectsv1.ProjectNameQuery{Name: "sho", Method: 3},
+			ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"},
+		}}})
 	if err != nil || granted.Details.TotalResult != 1 {
 		t.Fatalf("%v, %v", granted, err)
 	}
 	same(t, granted.Result[0], &projectsv1.GrantedProject{
-		GrantId: made.GrantId, Details: made.Details, ProjectId: id, ProjectName: "Shop", RoleKeys: []string{"admin", "guest"},
-		State: projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE, ProjectState: projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
+		GrantId: made.GrantId, Details: made.Details, ProjectId: id, ProjectName: "Shop",
+		RoleKeys:     []string{"admin", "guest"},
+		State:        projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE,
+		ProjectState: projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
 	})
-	if own, err := w.SearchProjects(w.inB, &projectsv1.SearchProjectsRequest{}); err != nil || own.Details.TotalResult != 0 {
+	if own, err := w.SearchProjects(w.inB, &projectsv1.SearchProjectsRequest{}); err != nil ||
+		own.Details.TotalResult != 0 {
 		t.Errorf("a granted project shows among the own ones: %v, %v", own, err)
 	}
-	if none, err := w.SearchGrantedProjects(w.inA, &projectsv1.SearchGrantedProjectsRequest{}); err != nil || none.Details.TotalResult != 0 {
+	if none, err := w.SearchGrantedProjects(w.inA, &projectsv1.SearchGrantedProjectsRequest{}); err != nil ||
+		none.Details.TotalResult != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
 
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: made.GrantId}
 	_, err = w.ReactivateProjectGrant(w.inA, this)
 	refused(t, err, "PROJECT_GRANT_NOT_INACTIVE")
-	if n := race(t, 20, func(int) error { _, err := w.DeactivateProjectGrant(w.inA, this); return err }, "PROJECT_GRANT_NOT_ACTIVE"); n != 1 {
+	if n := race(t, 20, func(int) error {
+		_, err := w.DeactivateProjectGrant(w.inA, this)
+		return err
+	}, "PROJECT_GRANT_NOT_ACTIVE"); n != 1 {
 		t.Errorf("%d of 20 deactivations succeeded", n)
 	}
 	if _, err := w.ReactivateProjectGrant(w.inA, this); err != nil {
@@ -111,9 +131,13 @@ func TestProjectGrants(t *testing.T) {
 		project string
 	}{{w.inB, id}, {w.inA, other}, {w.inA, "nothing"}} {
 		r := &projectsv1.ProjectGrantRequest{ProjectId: c.project, GrantId: made.GrantId}
-		_, err = w.GetProjectGrant(c.ctx, &projectsv1.GetProjectGrantRequest{ProjectId: c.project, GrantId: made.GrantId})
+		_, err = w.GetProjectGrant(c.ctx, &projectsv1.GetProjectGrantRequest{
+			ProjectId: c.project, GrantId: made.GrantId,
+		})
 		refused(t, err, "PROJECT_GRANT_NOT_FOUND")
-		_, err = w.UpdateProjectGrant(c.ctx, &projectsv1.UpdateProjectGrantRequest{ProjectId: c.project, GrantId: made.GrantId})
+		_, err = w.UpdateProjectGrant(c.ctx, &projectsv1.UpdateProjectGrantRequest{
+			ProjectId: c.project, GrantId: made.GrantId,
+		})
 		refused(t, err, "PROJECT_GRANT_NOT_FOUND")
 		_, err = w.DeactivateProjectGrant(c.ctx, r)
 		refused(t, err, "PROJECT_GRANT_NOT_FOUND")
@@ -136,7 +160,9 @@ func TestUserGrants(t *testing.T) {
 	w.roles(w.inA, id, "admin", "clerk", "guest")
 	grantID := w.grant(id, "org-b", "clerk", "guest")
 	add := func(ctx context.Context, user, project, grant string, keys ...string) error {
-		_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{UserId: user, ProjectId: project, ProjectGrantId: grant, RoleKeys: keys})
+		_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
+			UserId: user, ProjectId: project, ProjectGrantId: grant, RoleKeys: keys,
+		})
 		return err
 	}
 	refused(t, add(w.inA, "nobody", id, ""), "USER_NOT_FOUND")
@@ -149,13 +175,17 @@ func TestUserGrants(t *testing.T) {
 	refused(t, add(w.inA, "user-org-a", id, "", "boss"), "PROJECT_ROLE_UNKNOWN", "roleKeys[0]", "boss")
 	refused(t, add(w.inB, "user-org-b", id, grantID, "guest", "admin"), "PROJECT_ROLE_UNKNOWN", "roleKeys[1]", "admin")
 	refused(t, add(w.inB, "user-org-c", id, grantID, "guest"), "USER_GRANT_FOREIGN_USER")
-	if n := race(t, 20, func(int) error { return add(w.inA, "user-org-c", id, "", "admin") }, "USER_GRANT_EXISTS"); n != 1 {
+	if n := race(t, 20, func(int) error {
+		return add(w.inA, "user-org-c", id, "", "admin")
+	}, "USER_GRANT_EXISTS"); n != 1 {
 		t.Errorf("%d of 20 creations succeeded", n)
 	}
 	if n := race(t, 20, func(int) error { return add(w.inB, "user-org-b", id, grantID) }, "USER_GRANT_EXISTS"); n != 1 {
 		t.Errorf("%d of 20 creations by a grant succeeded", n)
 	}
-	made, err := w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{UserId: "user-org-a", ProjectId: id, RoleKeys: []string{"guest", "clerk"}})
+	made, err := w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{
+		UserId: "user-org-a", ProjectId: id, RoleKeys: []string{"guest", "clerk"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +194,12 @@ func TestUserGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, got.UserGrant, &projectsv1.UserGrant{
-		Id: made.UserGrantId, Details: made.Details, UserId: "user-org-a", ProjectId: id, ProjectName: "Shop", RoleKeys: []string{"clerk", "guest"},
+		Id: made.UserGrantId, Details: made.Details, UserId: "user-org-a", ProjectId: id, ProjectName: "Shop",
+		RoleKeys: []string{"clerk", "guest"},
 	})
-	update := &projectsv1.UpdateUserGrantRequest{UserId: "user-org-a", GrantId: made.UserGrantId, RoleKeys: []string{"admin"}}
+	update := &projectsv1.UpdateUserGrantRequest{
+		UserId: "user-org-a", GrantId: made.UserGrantId, RoleKeys: []string{"admin"},
+	}
 	changed, err := w.UpdateUserGrant(w.inA, update)
 	if err != nil {
 		t.Fatal(err)
@@ -184,24 +217,31 @@ func TestUserGrants(t *testing.T) {
 		filter *projectsv1.UserGrantFilter
 		want   int
 	}{
-		"all":      {w.inA, nil, 2},
-		"user":     {w.inA, &projectsv1.UserGrantFilter{UserIdQuery: &projectsv1.UserGrantUserQuery{UserId: "user-org-c"}}, 1},
-		"project":  {w.inA, &projectsv1.UserGrantFilter{ProjectIdQuery: &projectsv1.UserGrantProjectQuery{ProjectId: "nothing"}}, 0},
-		"role":     {w.inA, &projectsv1.UserGrantFilter{RoleKeyQuery: &projectsv1.UserGrantRoleQuery{RoleKey: "admin"}}, 2},
-		"by grant": {w.inB, &projectsv1.UserGrantFilter{ProjectGrantIdQuery: &projectsv1.UserGrantGrantQuery{ProjectGrantId: grantID}}, 1},
+		"all": {w.inA, nil, 2},
+		"user": {w.inA,
+			&projectsv1.UserGrantFilter{UserIdQuery: &projectsv1.UserGrantUserQuery{UserId: "user-org-c"}}, 1},
+		"project": {w.inA,
+			&projectsv1.UserGrantFilter{ProjectIdQuery: &projectsv1.UserGrantProjectQuery{ProjectId: "nothing"}}, 0},
+		"role": {w.inA, &projectsv1.UserGrantFilter{RoleKeyQuery: &projectsv1.UserGrantRoleQuery{RoleKey: "admin"}},
+			2},
+		"by grant": {
+			w.inB, &projectsv1.UserGrantFilter{ProjectGrantIdQuery: &projectsv1.UserGrantGrantQuery{ProjectGrantId: grantID}}, 1,
+		},
 	} {
 		r := &projectsv1.SearchUserGrantsRequest{}
 		if c.filter != nil {
 			r.Queries = append(r.Queries, c.filter)
 		}
-		if list, err := w.SearchUserGrants(c.ctx, r); err != nil || len(list.Result) != c.want || list.Details.TotalResult != uint64(c.want) {
+		if list, err := w.SearchUserGrants(c.ctx, r); err != nil || len(list.Result) != c.want ||
+			list.Details.TotalResult != uint64(c.want) {
 			t.Errorf("%s: %v, %v", label, list, err)
 		}
 	}
 	for _, c := range []struct {
 		ctx      context.Context
 		user, id string
-	}{{w.inB, "user-org-a", made.UserGrantId}, {w.inA, "user-org-c", made.UserGrantId}, {w.inA, "user-org-a", "nothing"}} {
+	}{{w.inB, "user-org-a", made.UserGrantId}, {w.inA, "user-org-c", made.UserGrantId},
+		{w.inA, "user-org-a", "nothing"}} {
 		_, err = w.GetUserGrant(c.ctx, &projectsv1.GetUserGrantRequest{UserId: c.user, GrantId: c.id})
 		refused(t, err, "USER_GRANT_NOT_FOUND")
 		_, err = w.UpdateUserGrant(c.ctx, &projectsv1.UpdateUserGrantRequest{UserId: c.user, GrantId: c.id})
@@ -209,12 +249,16 @@ func TestUserGrants(t *testing.T) {
 		_, err = w.RemoveUserGrant(c.ctx, &projectsv1.RemoveUserGrantRequest{UserId: c.user, GrantId: c.id})
 		refused(t, err, "USER_GRANT_NOT_FOUND")
 	}
-	if _, err := w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: "user-org-a", GrantId: made.UserGrantId}); err != nil {
+	if _, err := w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: "user-org-a",
+		GrantId: made.UserGrantId}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: "user-org-a", GrantId: made.UserGrantId})
+	_, err = w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{
+		UserId: "user-org-a", GrantId: made.UserGrantId,
+	})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
-	if w.rows(`events where aggregate = 'user_grant' and name = 'removed' and organization_id = 'org-a' and data = jsonb_build_object('userId', 'user-org-a', 'projectId', $1::text)`, id) != 1 {
+	if w.rows(`events where aggregate = 'user_grant' and name = 'removed' and organization_id = 'org-a' and data = `+
+		`jsonb_build_object('userId', 'user-org-a', 'projectId', $1::text)`, id) != 1 {
 		t.Error("the removal's event is missing")
 	}
 }
@@ -237,17 +281,22 @@ func TestRolesAreTaken(t *testing.T) {
 			t.Errorf("%s: the other's user has %v, want %v", step, got, inB)
 		}
 	}
-	changed, err := w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{ProjectId: id, GrantId: grantID, RoleKeys: []string{"guest", "admin"}})
+	changed, err := w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{ProjectId: id, GrantId: grantID,
+		RoleKeys: []string{"guest", "admin"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check("a smaller grant", []string{"admin", "clerk"}, []string{"admin", "guest"})
-	again, err := w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{ProjectId: id, GrantId: grantID, RoleKeys: []string{"admin", "guest"}})
+	again, err := w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{
+		ProjectId: id, GrantId: grantID, RoleKeys: []string{"admin", "guest"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, again, changed)
-	_, err = w.UpdateUserGrant(w.inB, &projectsv1.UpdateUserGrantRequest{UserId: "user-org-b", GrantId: other, RoleKeys: []string{"clerk"}})
+	_, err = w.UpdateUserGrant(w.inB, &projectsv1.UpdateUserGrantRequest{
+		UserId: "user-org-b", GrantId: other, RoleKeys: []string{"clerk"},
+	})
 	refused(t, err, "PROJECT_ROLE_UNKNOWN", "clerk")
 	removed, err := w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"})
 	if err != nil {
@@ -255,14 +304,17 @@ func TestRolesAreTaken(t *testing.T) {
 	}
 	check("a role that is gone", []string{"clerk"}, []string{"guest"})
 	g, err := w.GetProjectGrant(w.inA, &projectsv1.GetProjectGrantRequest{ProjectId: id, GrantId: grantID})
-	if err != nil || !slices.Equal(g.ProjectGrant.RoleKeys, []string{"guest"}) || g.ProjectGrant.Details.Sequence != removed.Details.Sequence {
+	if err != nil || !slices.Equal(g.ProjectGrant.RoleKeys, []string{"guest"}) ||
+		g.ProjectGrant.Details.Sequence != removed.Details.Sequence {
 		t.Errorf("%v, %v", g, err)
 	}
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: grantID}
 	if _, err := w.DeactivateProjectGrant(w.inA, this); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.AddUserGrant(w.inB, &projectsv1.AddUserGrantRequest{UserId: "user-org-b", ProjectId: id, ProjectGrantId: grantID})
+	_, err = w.AddUserGrant(w.inB, &projectsv1.AddUserGrantRequest{
+		UserId: "user-org-b", ProjectId: id, ProjectGrantId: grantID,
+	})
 	refused(t, err, "PROJECT_GRANT_NOT_ACTIVE")
 	if _, err := w.RemoveProjectGrant(w.inA, this); err != nil {
 		t.Fatal(err)
@@ -282,8 +334,10 @@ func TestRolesAreTaken(t *testing.T) {
 func TestGivingAndTaking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gone := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND", "PROJECT_GRANT_NOT_FOUND",
-		"USER_GRANT_PROJECT_UNKNOWN", "USER_GRANT_PROJECT_GRANT_UNKNOWN", "USER_GRANT_EXISTS", "PROJECT_GRANT_EXISTS", "PROJECT_ROLE_EXISTS"}
+	gone := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",
+		"PROJECT_GRANT_NOT_FOUND",
+		"USER_GRANT_PROJECT_UNKNOWN", "USER_GRANT_PROJECT_GRANT_UNKNOWN", "USER_GRANT_EXISTS", "PROJECT_GRANT_EXISTS",
+		"PROJECT_ROLE_EXISTS"}
 	for round := range 6 {
 		id := w.project(w.inA, "Shop "+string(rune('a'+round)))
 		w.roles(w.inA, id, "admin", "clerk")
@@ -294,26 +348,36 @@ func TestGivingAndTaking(t *testing.T) {
 			case i == 11:
 				_, err = w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"})
 			case i == 17:
-				_, err = w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{ProjectId: id, GrantId: grantID, RoleKeys: []string{"admin"}})
+				_, err = w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{
+					ProjectId: id, GrantId: grantID, RoleKeys: []string{"admin"},
+				})
 			case i == 23 && round%2 == 1:
 				_, err = w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: id})
 			case i%3 == 0:
-				_, err = w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{UserId: "user-" + string(rune('a'+i)), ProjectId: id, RoleKeys: []string{"admin", "clerk"}})
+				_, err = w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{UserId: "user-" + string(rune('a'+i)),
+					ProjectId: id, RoleKeys: []string{"admin", "clerk"}})
 			case i%3 == 1:
-				_, err = w.AddUserGrant(w.inB, &projectsv1.AddUserGrantRequest{UserId: "user-org-b", ProjectId: id, ProjectGrantId: grantID, RoleKeys: []string{"admin", "clerk"}})
+				_, err = w.AddUserGrant(w.inB, &projectsv1.AddUserGrantRequest{
+					UserId: "user-org-b", ProjectId: id, ProjectGrantId: grantID, RoleKeys: []string{"admin", "clerk"},
+				})
 			default:
-				_, err = w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{ProjectId: id, GrantedOrgId: "org-" + string(rune('c'+i)), RoleKeys: []string{"admin"}})
+				_, err = w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{
+					ProjectId: id, GrantedOrgId: "org-" + string(rune('c'+i)), RoleKeys: []string{"admin"},
+				})
 			}
 			return err
 		}, gone...)
 	}
-	if n := w.rows(`user_grants u where not role_keys <@ array(select key from roles r where r.project_id = u.project_id)`); n != 0 {
+	if n := w.rows(`user_grants u where not role_keys <@ array(select key from roles r where r.project_id = ` +
+		`u.project_id)`); n != 0 {
 		t.Errorf("%d users have roles that are gone", n)
 	}
-	if n := w.rows(`project_grants g where not role_keys <@ array(select key from roles r where r.project_id = g.project_id)`); n != 0 {
+	if n := w.rows(`project_grants g where not role_keys <@ array(select key from roles r where r.project_id = ` +
+		`g.project_id)`); n != 0 {
 		t.Errorf("%d grants hold roles that are gone", n)
 	}
-	if n := w.rows(`user_grants u join project_grants g on g.id = u.project_grant_id where not u.role_keys <@ g.role_keys`); n != 0 {
+	if n := w.rows(`user_grants u join project_grants g on g.id = u.project_grant_id where not u.role_keys <@ ` +
+		`g.role_keys`); n != 0 {
 		t.Errorf("%d users have roles that their grant lacks", n)
 	}
 }

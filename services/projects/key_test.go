@@ -61,7 +61,9 @@ func TestAppKeys(t *testing.T) {
 	}
 	events := w.rows("events")
 
-	made, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, Type: heraldv1.KeyType_KEY_TYPE_JSON})
+	made, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{
+		ProjectId: p, AppId: app.AppId, Type: heraldv1.KeyType_KEY_TYPE_JSON,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,9 @@ func TestAppKeys(t *testing.T) {
 	}
 	f.Key = ""
 	forever := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-	if f != (file{Type: "application", KeyID: made.KeyId, AppID: app.AppId, ClientID: app.ClientId, ExpirationDate: forever}) {
+	if f != (file{
+		Type: "application", KeyID: made.KeyId, AppID: app.AppId, ClientID: app.ClientId, ExpirationDate: forever,
+	}) {
 		t.Errorf("%+v", f)
 	}
 	if kept := w.publicKey(made.KeyId); !private.PublicKey.Equal(kept) || private.N.BitLen() != 2048 {
@@ -86,17 +90,20 @@ func TestAppKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, got.Key, &heraldv1.Key{Id: made.KeyId, Details: made.Details, Type: heraldv1.KeyType_KEY_TYPE_JSON, ExpirationDate: timestamppb.New(forever)})
+	same(t, got.Key, &heraldv1.Key{Id: made.KeyId, Details: made.Details, Type: heraldv1.KeyType_KEY_TYPE_JSON,
+		ExpirationDate: timestamppb.New(forever)})
 	if made.Details.CreationDate == nil || made.Details.ResourceOwner != "org-a" {
 		t.Errorf("%v", made.Details)
 	}
 
 	until := g.Now().Add(time.Hour).Add(123456789).UTC()
-	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(), ExpirationDate: timestamppb.New(until)})
+	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(),
+		ExpirationDate: timestamppb.New(until)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := fileOf(t, own.KeyDetails); f.Key != "" || strings.Contains(string(own.KeyDetails), `"key"`) || f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
+	if f := fileOf(t, own.KeyDetails); f.Key != "" || strings.Contains(string(own.KeyDetails), `"key"`) ||
+		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
 	block, _ = pem.Decode(ownKey())
@@ -104,32 +111,42 @@ func TestAppKeys(t *testing.T) {
 		t.Errorf("another key is kept: %v", err)
 	}
 	list, err := w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{ProjectId: p, AppId: app.AppId})
-	if err != nil || !slices.Equal(keyIDs(list), []string{own.KeyId, made.KeyId}) || list.Details.TotalResult != 2 || list.Details.ProcessedSequence != own.Details.Sequence {
+	if err != nil || !slices.Equal(keyIDs(list), []string{own.KeyId, made.KeyId}) || list.Details.TotalResult != 2 ||
+		list.Details.ProcessedSequence != own.Details.Sequence {
 		t.Fatalf("%v, %v", list, err)
 	}
 	same(t, list.Result[1], got.Key)
-	list, err = w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{ProjectId: p, AppId: app.AppId, Query: &heraldv1.ListQuery{Asc: true, Offset: 1, Limit: 5}})
+	list, err = w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{
+		ProjectId: p, AppId: app.AppId, Query: &heraldv1.ListQuery{Asc: true, Offset: 1, Limit: 5},
+	})
 	if err != nil || !slices.Equal(keyIDs(list), []string{own.KeyId}) || list.Details.TotalResult != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
-	_, err = w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{ProjectId: p, AppId: app.AppId, Query: &heraldv1.ListQuery{Limit: 1001}})
+	_, err = w.SearchAppKeys(w.inA, &projectsv1.SearchAppKeysRequest{
+		ProjectId: p, AppId: app.AppId, Query: &heraldv1.ListQuery{Limit: 1001},
+	})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 
 	// An application does not move with its keys.
 	if now := w.app(p, app.AppId); !proto.Equal(now.Details, app.Details) {
 		t.Errorf("%v became %v", app.Details, now.Details)
 	}
-	if w.rows(`events where name = 'key_added' and aggregate = 'application' and aggregate_id = $1 and data = jsonb_build_object('projectId', $2::text, 'keyId', $3::text)`, app.AppId, p, own.KeyId) != 1 || w.rows("events") != events+2 {
+	if w.rows(`events where name = 'key_added' and aggregate = 'application' and aggregate_id = $1 and data = `+
+		`jsonb_build_object('projectId', $2::text, 'keyId', $3::text)`, app.AppId, p, own.KeyId) != 1 ||
+		w.rows("events") != events+2 {
 		t.Error("the events are not those of two keys")
 	}
 
 	ahead.Store(int64(2 * time.Hour)) // expired keys can be read still
 	w.inA = w.as("org-a", "ORG_OWNER")
-	if _, err := w.GetAppKey(w.inA, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app.AppId, KeyId: own.KeyId}); err != nil {
+	if _, err := w.GetAppKey(w.inA, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app.AppId,
+		KeyId: own.KeyId}); err != nil {
 		t.Error(err)
 	}
 	if n := race(t, 10, func(int) error {
-		r, err := w.RemoveAppKey(w.inA, &projectsv1.RemoveAppKeyRequest{ProjectId: p, AppId: app.AppId, KeyId: own.KeyId})
+		r, err := w.RemoveAppKey(w.inA, &projectsv1.RemoveAppKeyRequest{
+			ProjectId: p, AppId: app.AppId, KeyId: own.KeyId,
+		})
 		if err == nil && (r.Details.Sequence <= own.Details.Sequence || r.Details.CreationDate != nil) {
 			t.Errorf("%v", r)
 		}
@@ -142,7 +159,8 @@ func TestAppKeys(t *testing.T) {
 	if w.rows(`events where name = 'key_removed' and data->>'keyId' = $1`, own.KeyId) != 1 {
 		t.Error("the removal is not one event")
 	}
-	if _, err := w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: p, AppId: app.AppId}); err != nil || w.rows("application_keys") != 0 {
+	if _, err := w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: p, AppId: app.AppId}); err != nil ||
+		w.rows("application_keys") != 0 {
 		t.Errorf("a key outlived its application: %v", err)
 	}
 }
@@ -151,7 +169,8 @@ func TestAppKeys(t *testing.T) {
 func (w *world) publicKey(id string) *rsa.PublicKey {
 	w.Helper()
 	var der []byte
-	if err := w.service.DB.QueryRow(w.Context(), "select public_key from application_keys where id = $1", id).Scan(&der); err != nil {
+	if err := w.service.DB.QueryRow(w.Context(), "select public_key from application_keys where id = $1", id).
+		Scan(&der); err != nil {
 		w.Fatal(err)
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
@@ -179,8 +198,10 @@ func TestAppKeysRefused(t *testing.T) {
 		id      string
 		path    string
 	}{
-		"past":         {&projectsv1.AddAppKeyRequest{ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))}, "EXPIRATION_PAST", "expirationDate"},
-		"no time":      {&projectsv1.AddAppKeyRequest{ExpirationDate: &timestamppb.Timestamp{Seconds: 1 << 60}}, "INVALID_ARGUMENT", "expirationDate"},
+		"past": {&projectsv1.AddAppKeyRequest{ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))},
+			"EXPIRATION_PAST", "expirationDate"},
+		"no time": {&projectsv1.AddAppKeyRequest{ExpirationDate: &timestamppb.Timestamp{Seconds: 1 << 60}},
+			"INVALID_ARGUMENT", "expirationDate"},
 		"no key":       {&projectsv1.AddAppKeyRequest{PublicKey: []byte("x")}, "PUBLIC_KEY_INVALID", "publicKey"},
 		"long key":     {&projectsv1.AddAppKeyRequest{PublicKey: make([]byte, 16385)}, "INVALID_ARGUMENT", "publicKey"},
 		"unknown type": {&projectsv1.AddAppKeyRequest{Type: 2}, "INVALID_ARGUMENT", "type"},
@@ -205,7 +226,8 @@ func TestAppKeysRefused(t *testing.T) {
 		t.Errorf("%d of 19 keys", n)
 	}
 	free := w.hold(app, 4)
-	if n := race(t, 4, add, "APP_KEY_LIMIT"); n != 1 || w.rows("application_keys") != 20 || w.rows("events") != before+20 {
+	if n := race(t, 4, add, "APP_KEY_LIMIT"); n != 1 || w.rows("application_keys") != 20 ||
+		w.rows("events") != before+20 {
 		t.Errorf("%d more keys", n)
 	}
 	free()
@@ -213,7 +235,8 @@ func TestAppKeysRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.RemoveAppKey(w.inA, &projectsv1.RemoveAppKeyRequest{ProjectId: p, AppId: app, KeyId: list.Result[7].Id}); err != nil {
+	if _, err := w.RemoveAppKey(w.inA, &projectsv1.RemoveAppKeyRequest{ProjectId: p, AppId: app,
+		KeyId: list.Result[7].Id}); err != nil {
 		t.Fatal(err)
 	}
 	if err := add(0); err != nil {
@@ -240,7 +263,8 @@ func (w *world) hold(appID string, waiting int) (ended func()) {
 		defer cancel()
 		var n int
 		for err := error(nil); n < waiting && err == nil; {
-			err = w.service.DB.QueryRow(limit, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&n)
+			err = w.service.DB.QueryRow(limit, "select count(*) from pg_stat_activity where datname = "+
+				"current_database() and wait_event_type = 'Lock'").Scan(&n)
 		}
 		if err := tx.Rollback(w.Context()); err != nil || n < waiting {
 			w.Errorf("%d waited: %v", n, err)
@@ -273,7 +297,8 @@ func TestForeignAppKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p, other, foreign := w.project(w.inA, "Shop"), w.project(w.inA, "Other"), w.project(w.inB, "Foreign")
-	app, sibling, cousin := w.webApp(w.inA, p, "Web").AppId, w.webApp(w.inA, p, "API").AppId, w.webApp(w.inA, other, "Web").AppId
+	app, sibling, cousin := w.webApp(w.inA, p, "Web").AppId, w.webApp(w.inA, p, "API").AppId,
+		w.webApp(w.inA, other, "Web").AppId
 	inForeign := w.webApp(w.inB, foreign, "Web").AppId
 	key, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app, PublicKey: ownKey()})
 	if err != nil {
@@ -295,7 +320,9 @@ func TestForeignAppKey(t *testing.T) {
 	} {
 		_, err := w.GetAppKey(c.ctx, &projectsv1.GetAppKeyRequest{ProjectId: c.project, AppId: c.app, KeyId: c.key})
 		refused(t, err, "APP_KEY_NOT_FOUND")
-		_, again := w.RemoveAppKey(c.ctx, &projectsv1.RemoveAppKeyRequest{ProjectId: c.project, AppId: c.app, KeyId: c.key})
+		_, again := w.RemoveAppKey(c.ctx, &projectsv1.RemoveAppKeyRequest{
+			ProjectId: c.project, AppId: c.app, KeyId: c.key,
+		})
 		refused(t, again, "APP_KEY_NOT_FOUND")
 		if !proto.Equal(fault.From(err).Status(), fault.From(again).Status()) {
 			t.Errorf("%s: %v, but %v", label, err, again)
@@ -305,11 +332,14 @@ func TestForeignAppKey(t *testing.T) {
 		t.Error("something was written")
 	}
 	viewer := w.as("org-a", "ORG_OWNER_VIEWER")
-	if _, err := w.GetAppKey(viewer, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app, KeyId: key.KeyId}); err != nil {
+	if _, err := w.GetAppKey(viewer, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app,
+		KeyId: key.KeyId}); err != nil {
 		t.Error(err)
 	}
 	_, err = w.RemoveAppKey(viewer, &projectsv1.RemoveAppKeyRequest{ProjectId: p, AppId: app, KeyId: key.KeyId})
 	refused(t, err, "PERMISSION_DENIED", "project.app.write")
-	_, err = w.GetAppKey(w.as("org-a", "ORG_USER_MANAGER"), &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app, KeyId: key.KeyId})
+	_, err = w.GetAppKey(w.as("org-a", "ORG_USER_MANAGER"), &projectsv1.GetAppKeyRequest{
+		ProjectId: p, AppId: app, KeyId: key.KeyId,
+	})
 	refused(t, err, "PERMISSION_DENIED", "project.app.read")
 }

@@ -20,7 +20,8 @@ import (
 func TestProjectCreators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for i, as := range []context.Context{w.inA, w.with("org-a", permission.Membership{Roles: []string{"IAM_OWNER"}}), w.as("org-a", "ORG_PROJECT_CREATOR")} {
+	for i, as := range []context.Context{w.inA, w.with("org-a", permission.Membership{Roles: []string{"IAM_OWNER"}}),
+		w.as("org-a", "ORG_PROJECT_CREATOR")} {
 		made, err := w.CreateProject(as, &projectsv1.CreateProjectRequest{Name: fmt.Sprint(i)})
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,9 @@ func TestProjectCreators(t *testing.T) {
 			owner = "user-org-a"
 			want = append(want, &usersv1.MakeProjectOwnerRequest{OrgId: "org-a", ProjectId: made.Id, UserId: owner})
 		}
-		if got := w.users.owners; !slices.EqualFunc(got, want, func(a, b *usersv1.MakeProjectOwnerRequest) bool { return proto.Equal(a, b) }) {
+		if got := w.users.owners; !slices.EqualFunc(got, want, func(a, b *usersv1.MakeProjectOwnerRequest) bool {
+			return proto.Equal(a, b)
+		}) {
 			t.Errorf("users heard %v, want %v", got, want)
 		}
 		if w.rows("events where aggregate_id = $1 and coalesce(data->>'ownerId', '') = $2", made.Id, owner) != 1 {
@@ -44,7 +47,9 @@ func TestProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const labeling = projectsv1.PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY
-	made, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: " Shop ", HasProjectCheck: true, PrivateLabelingSetting: labeling})
+	made, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{
+		Name: " Shop ", HasProjectCheck: true, PrivateLabelingSetting: labeling,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +58,8 @@ func TestProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, got.Project, &projectsv1.Project{
-		Id: made.Id, Details: made.Details, Name: "Shop", State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE, HasProjectCheck: true, PrivateLabelingSetting: labeling,
+		Id: made.Id, Details: made.Details, Name: "Shop", State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
+		HasProjectCheck: true, PrivateLabelingSetting: labeling,
 	})
 	_, err = w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: "Shop"})
 	refused(t, err, "PROJECT_NAME_TAKEN")
@@ -70,7 +76,8 @@ func TestProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, again, changed)
-	if n := w.rows(`events where data->'changed' = '["name", "projectRoleCheck", "hasProjectCheck", "privateLabelingSetting"]'`); n != 1 {
+	if n := w.rows(`events where data->'changed' = '["name", "projectRoleCheck", "hasProjectCheck", ` +
+		`"privateLabelingSetting"]'`); n != 1 {
 		t.Errorf("%d events of the change", n)
 	}
 	_, err = w.UpdateProject(w.inA, &projectsv1.UpdateProjectRequest{ProjectId: made.Id, Name: "shop"})
@@ -80,7 +87,8 @@ func TestProjects(t *testing.T) {
 		refused(t, err, "INVALID_ARGUMENT", "name")
 	}
 	got, err = w.GetProject(w.inA, &projectsv1.GetProjectRequest{ProjectId: made.Id})
-	if err != nil || got.Project.Name != "Store" || got.Project.HasProjectCheck || !got.Project.ProjectRoleCheck || got.Project.Details.Sequence != changed.Details.Sequence {
+	if err != nil || got.Project.Name != "Store" || got.Project.HasProjectCheck || !got.Project.ProjectRoleCheck ||
+		got.Project.Details.Sequence != changed.Details.Sequence {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: made.Id}); err != nil {
@@ -100,7 +108,8 @@ func TestRemovedApplications(t *testing.T) {
 	w := newWorld(t)
 	id, other := w.project(w.inA, "Shop"), w.project(w.inA, "Other")
 	for app, project := range map[string]string{"app-2": id, "app-1": id, "app-3": other} {
-		if _, err := w.service.DB.Exec(t.Context(), `insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
+		if _, err := w.service.DB.Exec(t.Context(),
+			`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
 			values ($1, $2, 'org-a', $1, $1, 1, '{}', 1, now(), now())`, app, project); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +117,8 @@ func TestRemovedApplications(t *testing.T) {
 	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if w.rows(`events where name = 'removed' and aggregate_id = $1 and data = '{"applicationIds": ["app-1", "app-2"]}'`, id) != 1 {
+	if w.rows(`events where name = 'removed' and aggregate_id = $1 and data = '{"applicationIds": ["app-1", "app-2"]}'`,
+		id) != 1 {
 		t.Error("the event does not name the applications")
 	}
 	if w.rows("applications") != 1 {
@@ -138,7 +148,8 @@ func TestForeignProject(t *testing.T) {
 		t.Error("something was written")
 	}
 	users := projectsv1.NewProjectsClient(testkit.Calls(t, w.ground, "users"))
-	if _, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a", ProjectId: id}); err != nil {
+	if _, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a",
+		ProjectId: id}); err != nil {
 		t.Error(err)
 	}
 	_, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-b", ProjectId: id})
@@ -182,7 +193,8 @@ func TestCreationWithoutUsers(t *testing.T) {
 	w := &world{TB: t, ground: testkit.Ground(t)}
 	w.start()
 	id := w.project(w.inA, "Shop")
-	if w.rows("outbox") > 1 || w.rows("events where name = 'created' and aggregate_id = $1 and actor = 'user-org-a'", id) != 1 {
+	if w.rows("outbox") > 1 ||
+		w.rows("events where name = 'created' and aggregate_id = $1 and actor = 'user-org-a'", id) != 1 {
 		t.Error("the event does not name the creator")
 	}
 }
@@ -219,12 +231,16 @@ func TestSearchProjects(t *testing.T) {
 		"percent":                {filters{name("%", 4)}, []int{2}},
 		"underline":              {filters{name("p_", 5)}, []int{1}},
 		"empty equals":           {filters{name("", 0), name("", 1)}, nil},
-		"empty starts":           {filters{name("", 2), name("", 3), name("", 4), name("", 5), name("", 6), name("", 7)}, []int{4, 3, 2, 1, 0}},
-		"and":                    {filters{name("shop", 3), name("1", 6)}, []int{1}},
-		"own":                    {filters{owner("org-a")}, []int{4, 3, 2, 1, 0}},
-		"foreign":                {filters{owner("org-b")}, nil},
-		"own and foreign":        {filters{owner("org-a"), owner("org-b")}, nil},
-		"both members":           {filters{{NameQuery: &projectsv1.ProjectNameQuery{Name: "SHOP"}, ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"}}}, []int{3}},
+		"empty starts": {filters{name("", 2), name("", 3), name("", 4), name("", 5), name("", 6),
+			name("", 7)}, []int{4, 3, 2, 1, 0}},
+		"and":             {filters{name("shop", 3), name("1", 6)}, []int{1}},
+		"own":             {filters{owner("org-a")}, []int{4, 3, 2, 1, 0}},
+		"foreign":         {filters{owner("org-b")}, nil},
+		"own and foreign": {filters{owner("org-a"), owner("org-b")}, nil},
+		"both members": {
+			filters{{NameQuery: &projectsv1.ProjectNameQuery{Name: "SHOP"},
+				ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"}}}, []int{3},
+		},
 	} {
 		for _, asc := range []bool{false, true} {
 			var want []string
@@ -234,12 +250,17 @@ func TestSearchProjects(t *testing.T) {
 			if asc {
 				slices.Reverse(want)
 			}
-			got, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters})
+			got, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{
+				Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters,
+			})
 			if err != nil || !slices.Equal(projectIDs(got), want) || got.Details.TotalResult != uint64(len(want)) {
 				t.Errorf("%s: %v, %v", label, got, err)
 			}
-			got, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters})
-			if err != nil || !slices.Equal(projectIDs(got), want[min(1, len(want)):min(2, len(want))]) || got.Details.TotalResult != uint64(len(want)) {
+			got, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{
+				Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters,
+			})
+			if err != nil || !slices.Equal(projectIDs(got), want[min(1, len(want)):min(2, len(want))]) ||
+				got.Details.TotalResult != uint64(len(want)) {
 				t.Errorf("%s, second: %v, %v", label, got, err)
 			}
 		}
@@ -265,19 +286,29 @@ func TestVisibleProjects(t *testing.T) {
 		memberships []permission.Membership
 		want        []string
 	}{
-		"none":                    {nil, nil},
-		"creator":                 {[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}}, nil},
-		"reader":                  {[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_USER_MANAGER"}}}, []string{second, first}},
-		"everywhere":              {[]permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}}, []string{second, first}},
-		"elsewhere":               {[]permission.Membership{{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}}, nil},
-		"owner of one":            {[]permission.Membership{on(first, "PROJECT_OWNER")}, []string{first}},
-		"viewer of both":          {[]permission.Membership{on(first, "PROJECT_OWNER_VIEWER"), on(second, "PROJECT_OWNER_VIEWER")}, []string{second, first}},
-		"role of no project":      {[]permission.Membership{on(first, "ORG_OWNER")}, nil},
-		"owner of a foreign one":  {[]permission.Membership{on(foreign, "PROJECT_OWNER")}, nil},
-		"owner beside a stranger": {[]permission.Membership{on(first, "PROJECT_OWNER"), {OrganizationID: "org-b", ProjectID: second, Roles: []string{"PROJECT_OWNER"}}}, []string{first}},
+		"none": {nil, nil},
+		"creator": {
+			[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}}, nil,
+		},
+		"reader": {
+			[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_USER_MANAGER"}}},
+			[]string{second, first},
+		},
+		"everywhere": {[]permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}},
+			[]string{second, first}},
+		"elsewhere": {[]permission.Membership{{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}},
+			nil},
+		"owner of one": {[]permission.Membership{on(first, "PROJECT_OWNER")}, []string{first}},
+		"viewer of both": {[]permission.Membership{on(first, "PROJECT_OWNER_VIEWER"),
+			on(second, "PROJECT_OWNER_VIEWER")}, []string{second, first}},
+		"role of no project":     {[]permission.Membership{on(first, "ORG_OWNER")}, nil},
+		"owner of a foreign one": {[]permission.Membership{on(foreign, "PROJECT_OWNER")}, nil},
+		"owner beside a stranger": {[]permission.Membership{on(first, "PROJECT_OWNER"),
+			{OrganizationID: "org-b", ProjectID: second, Roles: []string{"PROJECT_OWNER"}}}, []string{first}},
 	} {
 		got, err := w.SearchProjects(w.with("org-a", c.memberships...), &projectsv1.SearchProjectsRequest{})
-		if err != nil || !slices.Equal(projectIDs(got), c.want) || got.Details.TotalResult != uint64(len(c.want)) || got.Details.ViewTimestamp == nil {
+		if err != nil || !slices.Equal(projectIDs(got), c.want) || got.Details.TotalResult != uint64(len(c.want)) ||
+			got.Details.ViewTimestamp == nil {
 			t.Errorf("%s: %v, %v", label, got, err)
 		}
 	}

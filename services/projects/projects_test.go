@@ -33,7 +33,9 @@ type users struct {
 	owners []*usersv1.MakeProjectOwnerRequest
 }
 
-func (u *users) MakeProjectOwner(_ context.Context, r *usersv1.MakeProjectOwnerRequest) (*usersv1.MakeProjectOwnerResponse, error) {
+func (u *users) MakeProjectOwner(
+	_ context.Context, r *usersv1.MakeProjectOwnerRequest,
+) (*usersv1.MakeProjectOwnerResponse, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.owners = append(u.owners, r)
@@ -52,7 +54,9 @@ func (u *users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*
 	if name != "user" {
 		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
 	}
-	return &usersv1.ResolveUserResponse{OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN}, nil
+	return &usersv1.ResolveUserResponse{
+		OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN,
+	}, nil
 }
 
 // world is a running service and those who call it.
@@ -97,7 +101,9 @@ func (w *world) as(orgID string, roles ...string) context.Context {
 }
 
 func (w *world) with(orgID string, m ...permission.Membership) context.Context {
-	return testkit.As(w.Context(), w.ground, caller.Caller{UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m})
+	return testkit.As(w.Context(), w.ground, caller.Caller{
+		UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m,
+	})
 }
 
 // project creates a project and answers with its id.

@@ -52,7 +52,9 @@ func TestRoles(t *testing.T) {
 	}
 	search := func(queries ...*projectsv1.RoleFilter) (keys []string) {
 		t.Helper()
-		got, err := w.SearchProjectRoles(w.inA, &projectsv1.SearchProjectRolesRequest{ProjectId: id, Query: &heraldv1.ListQuery{Asc: true}, Queries: queries})
+		got, err := w.SearchProjectRoles(w.inA, &projectsv1.SearchProjectRolesRequest{
+			ProjectId: id, Query: &heraldv1.ListQuery{Asc: true}, Queries: queries,
+		})
 		if err != nil || got.Details.TotalResult != uint64(len(got.Result)) {
 			t.Fatalf("%v, %v", got, err)
 		}
@@ -67,10 +69,12 @@ func TestRoles(t *testing.T) {
 	if got := search(); !slices.Equal(got, []string{odd, "admin", "clerk"}) {
 		t.Errorf("roles %q", got)
 	}
-	if got := search(&projectsv1.RoleFilter{KeyQuery: &projectsv1.RoleKeyQuery{Key: "ADMIN", Method: 1}}); !slices.Equal(got, []string{"admin"}) {
+	if got := search(&projectsv1.RoleFilter{KeyQuery: &projectsv1.RoleKeyQuery{Key: "ADMIN",
+		Method: 1}}); !slices.Equal(got, []string{"admin"}) {
 		t.Errorf("roles %q", got)
 	}
-	if got := search(&projectsv1.RoleFilter{DisplayNameQuery: &projectsv1.RoleDisplayNameQuery{DisplayName: "the ", Method: 3}}); !slices.Equal(got, []string{"admin", "clerk"}) {
+	if got := search(&projectsv1.RoleFilter{DisplayNameQuery: &projectsv1.RoleDisplayNameQuery{DisplayName: "the ",
+		Method: 3}}); !slices.Equal(got, []string{"admin", "clerk"}) {
 		t.Errorf("roles %q", got)
 	}
 
@@ -115,7 +119,9 @@ func TestForeignRoles(t *testing.T) {
 	if w.rows("events") != before {
 		t.Error("something was written")
 	}
-	viewer := w.with("org-a", permission.Membership{OrganizationID: "org-a", ProjectID: id, Roles: []string{"PROJECT_OWNER_VIEWER"}})
+	viewer := w.with("org-a", permission.Membership{
+		OrganizationID: "org-a", ProjectID: id, Roles: []string{"PROJECT_OWNER_VIEWER"},
+	})
 	if _, err := w.SearchProjectRoles(viewer, &projectsv1.SearchProjectRolesRequest{ProjectId: id}); err != nil {
 		t.Error(err)
 	}
@@ -137,18 +143,23 @@ func TestProjectChanges(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	for i, want := range []string{"project.deactivated", "project.role_added", "project.created"} {
-		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil || c.Sequence == 0 {
+		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil ||
+			c.Sequence == 0 {
 			t.Errorf("change %d is %v, want %s", i, c, want)
 		}
 	}
-	if keys := got.Result[1].Data.Fields["keys"].GetListValue().GetValues(); len(keys) != 1 || keys[0].GetStringValue() != "admin" {
+	if keys := got.Result[1].Data.Fields["keys"].GetListValue().GetValues(); len(keys) != 1 ||
+		keys[0].GetStringValue() != "admin" {
 		t.Errorf("roles added: %v", got.Result[1])
 	}
 	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
 		t.Errorf("generation %q", g)
 	}
-	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1}})
-	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" || first.Details.TotalResult != 3 {
+	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1},
+	})
+	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" ||
+		first.Details.TotalResult != 3 {
 		t.Errorf("%v, %v", first, err)
 	}
 	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})

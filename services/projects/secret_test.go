@@ -27,7 +27,9 @@ func TestAppSecrets(t *testing.T) {
 	web := w.webApp(w.inA, p, "Web")
 	generate := func(overlap time.Duration) string {
 		t.Helper()
-		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap)})
+		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
+			ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap),
+		})
 		if err != nil || !secretForm.MatchString(r.ClientSecret) {
 			t.Fatalf("%v, %v", r, err)
 		}
@@ -62,21 +64,28 @@ func TestAppSecrets(t *testing.T) {
 	fifth := generate(30 * 24 * time.Hour)
 	sixth := generate(0)
 	live([]bool{false, false, true}, fourth, fifth, sixth)
-	if n := w.rows(`events where name = 'secret_generated' and aggregate_id = $1 and data = jsonb_build_object('projectId', $2::text)`, web.AppId, p); n != 5 {
+	if n := w.rows(`events where name = 'secret_generated' and aggregate_id = $1 and data = `+
+		`jsonb_build_object('projectId', $2::text)`, web.AppId, p); n != 5 {
 		t.Errorf("%d events", n)
 	}
 
 	before := w.rows("events")
 	for _, overlap := range []time.Duration{-1, 30*24*time.Hour + 1} {
-		_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap)})
+		_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
+			ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap),
+		})
 		refused(t, err, "INVALID_ARGUMENT", "overlap")
 	}
 	for _, method := range []projectsv1.OidcAuthMethodType{3, 4} {
-		made, err := w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{ProjectId: p, Name: method.String(), AuthMethodType: method})
-		if err != nil || made.ClientSecret != "" || w.rows("applications where id = $1 and secret_hash is null", made.AppId) != 1 {
+		made, err := w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{
+			ProjectId: p, Name: method.String(), AuthMethodType: method,
+		})
+		if err != nil || made.ClientSecret != "" ||
+			w.rows("applications where id = $1 and secret_hash is null", made.AppId) != 1 {
 			t.Errorf("%v, %v", made, err)
 		}
-		_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: made.AppId})
+		_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p,
+			AppId: made.AppId})
 		refused(t, err, "APP_USES_NO_SECRET")
 		if fault.From(err).Code != fault.Precondition {
 			t.Error(err)
@@ -90,7 +99,8 @@ func TestAppSecrets(t *testing.T) {
 	// Another method forgets the secret; back again needs a new one.
 	for _, method := range []projectsv1.OidcAuthMethodType{2, 3, 2} {
 		live([]bool{true}, sixth)
-		if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId, AuthMethodType: method}); err != nil {
+		if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId,
+			AuthMethodType: method}); err != nil {
 			t.Fatal(err)
 		}
 		if method == 3 {
@@ -98,7 +108,8 @@ func TestAppSecrets(t *testing.T) {
 		}
 	}
 	live([]bool{false}, sixth)
-	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId}); err != nil {
+	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p,
+		AppId: web.AppId}); err != nil {
 		t.Fatal(err)
 	}
 	live([]bool{false}, sixth)
@@ -108,7 +119,9 @@ func TestAppSecrets(t *testing.T) {
 	// Of many at once, each is told a secret, and two of those work.
 	secrets := make([]string, 10)
 	if n := race(t, len(secrets), func(i int) error {
-		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour)})
+		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
+			ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour),
+		})
 		secrets[i] = r.GetClientSecret()
 		return err
 	}); n != len(secrets) {
@@ -129,7 +142,9 @@ func TestAppSecretsStayIn(t *testing.T) {
 	w := newWorldOn(t, g)
 	p := w.project(w.inA, "Shop")
 	web := w.webApp(w.inA, p, "Web")
-	renewed, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour)})
+	renewed, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
+		ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(time.Hour),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +153,8 @@ func TestAppSecretsStayIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What fails is logged, with the words of the database.
-	if _, err := w.service.DB.Exec(t.Context(), `alter table applications add constraint broken check (false) not valid`); err != nil {
+	if _, err := w.service.DB.Exec(t.Context(), `alter table applications add constraint broken check (false) not `+
+		`valid`); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{ProjectId: p, AppId: web.AppId})
@@ -147,17 +163,21 @@ func TestAppSecretsStayIn(t *testing.T) {
 	refused(t, err, "INTERNAL")
 	private := fileOf(t, key.KeyDetails).Key
 	_, body, _ := strings.Cut(private, "\n")
-	for label, planted := range map[string]string{"first secret": web.ClientSecret, "second secret": renewed.ClientSecret, "private key": body[:60]} {
+	for label, planted := range map[string]string{
+		"first secret": web.ClientSecret, "second secret": renewed.ClientSecret, "private key": body[:60],
+	} {
 		if strings.Contains(log.String(), planted) {
 			t.Errorf("the log has the %s", label)
 		}
 		for _, table := range []string{"applications", "application_keys", "events", "outbox"} {
-			if w.rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`, planted) > 0 {
+			if w.rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`,
+				planted) > 0 {
 				t.Errorf("%s has the %s", table, label)
 			}
 		}
 	}
-	if text := log.String(); strings.Count(text, "broken") != 2 || regexp.MustCompile(`[a-zA-Z0-9]{64}`).MatchString(text) {
+	if text := log.String(); strings.Count(text, "broken") != 2 ||
+		regexp.MustCompile(`[a-zA-Z0-9]{64}`).MatchString(text) {
 		t.Errorf("the log says nothing of the failures, or a secret:\n%s", text)
 	}
 }

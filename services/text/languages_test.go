@@ -18,7 +18,8 @@ import (
 
 func (w world) setDefault(t *testing.T, language string) *textv1.SetDefaultLanguageResponse {
 	t.Helper()
-	r, err := w.gateway.SetDefaultLanguage(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.SetDefaultLanguageRequest{Language: language})
+	r, err := w.gateway.SetDefaultLanguage(w.inInstance(t.Context(), "IAM_OWNER"),
+		&textv1.SetDefaultLanguageRequest{Language: language})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,8 @@ func (w world) setDefault(t *testing.T, language string) *textv1.SetDefaultLangu
 
 func (w world) setAllowed(t *testing.T, languages ...string) *textv1.SetAllowedLanguagesResponse {
 	t.Helper()
-	r, err := w.gateway.SetAllowedLanguages(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.SetAllowedLanguagesRequest{Languages: languages})
+	r, err := w.gateway.SetAllowedLanguages(w.inInstance(t.Context(), "IAM_OWNER"),
+		&textv1.SetAllowedLanguagesRequest{Languages: languages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,9 @@ func (w world) allowed(t *testing.T) *textv1.GetAllowedLanguagesResponse {
 // language is what the mail to a reader is written in.
 func (w world) language(t *testing.T, preferred string) string {
 	t.Helper()
-	r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init", PreferredLanguage: preferred})
+	r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
+		OrgId: "o1", Kind: "init", PreferredLanguage: preferred,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +70,8 @@ func TestDefaultLanguage(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	before, began := w.defaultLanguage(t), w.firstStart(t)
-	if d := before.Details; before.Language != "fr" || d.Sequence != 0 || d.ResourceOwner != "" || !d.CreationDate.AsTime().Equal(began) || !d.ChangeDate.AsTime().Equal(began) {
+	if d := before.Details; before.Language != "fr" || d.Sequence != 0 || d.ResourceOwner != "" ||
+		!d.CreationDate.AsTime().Equal(began) || !d.ChangeDate.AsTime().Equal(began) {
 		t.Errorf("before any change %v, first start %v", before, began)
 	}
 	if got := w.setDefault(t, "FR"); got.Details.Sequence != 0 || len(w.events(t)) != 0 {
@@ -74,7 +79,8 @@ func TestDefaultLanguage(t *testing.T) {
 	}
 	set := w.setDefault(t, "It")
 	got := w.defaultLanguage(t)
-	if d := set.Details; got.Language != "it" || d.Sequence == 0 || d.CreationDate != nil || got.Details.Sequence != d.Sequence ||
+	if d := set.Details; got.Language != "it" || d.Sequence == 0 || d.CreationDate != nil ||
+		got.Details.Sequence != d.Sequence ||
 		!proto.Equal(got.Details.ChangeDate, d.ChangeDate) || !got.Details.CreationDate.AsTime().Equal(began) {
 		t.Errorf("set %v, read %v", set, got)
 	}
@@ -82,10 +88,12 @@ func TestDefaultLanguage(t *testing.T) {
 		t.Errorf("the same again answered %v, want %v", again, set)
 	}
 	for _, language := range []string{"tlh", "it-CH", "!"} {
-		_, err := w.gateway.SetDefaultLanguage(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.SetDefaultLanguageRequest{Language: language})
+		_, err := w.gateway.SetDefaultLanguage(w.inInstance(t.Context(), "IAM_OWNER"),
+			&textv1.SetDefaultLanguageRequest{Language: language})
 		refused(t, err, domain.ErrUnsupported, "language")
 	}
-	if want := []event{{"languages", "instance", "default_changed", "", "admin", `{"language": "it"}`}}; !slices.Equal(w.events(t), want) {
+	if want := []event{{"languages", "instance", "default_changed", "", "admin", `{"language": "it"}`}}; !slices.Equal(
+		w.events(t), want) {
 		t.Errorf("events %v", w.events(t))
 	}
 	// It is what the specification's 4.3 and readers without a language get.
@@ -104,7 +112,8 @@ func TestAllowedLanguages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.allowed(t); !slices.Equal(got.Languages, supported.Languages) || got.Details.Sequence != 0 || !got.Details.CreationDate.AsTime().Equal(w.firstStart(t)) {
+	if got := w.allowed(t); !slices.Equal(got.Languages, supported.Languages) || got.Details.Sequence != 0 ||
+		!got.Details.CreationDate.AsTime().Equal(w.firstStart(t)) {
 		t.Errorf("before any change %v", got)
 	}
 	w.setAllowed(t, supported.Languages...)
@@ -113,14 +122,16 @@ func TestAllowedLanguages(t *testing.T) {
 	}
 	set := w.setAllowed(t, "FR", "de", "fr", "De")
 	got := w.allowed(t)
-	if !slices.Equal(got.Languages, []string{"de", "fr"}) || got.Details.Sequence != set.Details.Sequence || !proto.Equal(got.Details.ChangeDate, set.Details.ChangeDate) {
+	if !slices.Equal(got.Languages, []string{"de", "fr"}) || got.Details.Sequence != set.Details.Sequence ||
+		!proto.Equal(got.Details.ChangeDate, set.Details.ChangeDate) {
 		t.Errorf("set %v, read %v", set, got)
 	}
 	if again := w.setAllowed(t, "fr", "de"); !proto.Equal(again, set) {
 		t.Errorf("the same again answered %v, want %v", again, set)
 	}
 	admin := w.inInstance(t.Context(), "IAM_OWNER")
-	_, err = w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", "tlh", "", "de-CH"}})
+	_, err = w.gateway.SetAllowedLanguages(admin,
+		&textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", "tlh", "", "de-CH"}})
 	refused(t, err, domain.ErrUnsupported, "languages[1]", "languages[2]", "languages[3]")
 	_, err = w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"de", "en"}})
 	refused(t, err, domain.ErrDefaultMissing, "languages")
@@ -145,14 +156,17 @@ func TestAllowedLanguages(t *testing.T) {
 	if got := w.read(t, "o1", "ja"); got.Title != "題" {
 		t.Errorf("a text in a language that is not allowed: %v", got)
 	}
-	if now, err := w.gateway.ListLanguages(admin, &textv1.ListLanguagesRequest{}); err != nil || !proto.Equal(now, supported) {
+	if now, err := w.gateway.ListLanguages(admin, &textv1.ListLanguagesRequest{}); err != nil ||
+		!proto.Equal(now, supported) {
 		t.Errorf("supported are %v, %v", now, err)
 	}
 	w.setAllowed(t)
 	if got := w.allowed(t); !slices.Equal(got.Languages, supported.Languages) || w.defaultLanguage(t).Language != "fr" {
 		t.Errorf("all again: %v", got)
 	}
-	if e := w.events(t)[0]; e != (event{"languages", "instance", "allowed_changed", "", "admin", `{"languages": ["de", "fr"]}`}) {
+	if e := w.events(t)[0]; e != (event{
+		"languages", "instance", "allowed_changed", "", "admin", `{"languages": ["de", "fr"]}`,
+	}) {
 		t.Errorf("event %v", e)
 	}
 }
@@ -168,18 +182,21 @@ func TestLanguagesAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for _, language := range []string{"de", "en", "it"} {
 			all.Go(func() {
-				if _, err := w.gateway.SetDefaultLanguage(admin, &textv1.SetDefaultLanguageRequest{Language: language}); err != nil {
+				if _, err := w.gateway.SetDefaultLanguage(
+					admin, &textv1.SetDefaultLanguageRequest{Language: language}); err != nil {
 					refused(t, err, domain.ErrNotAllowed, "language")
 				}
 			})
 			all.Go(func() {
-				if _, err := w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", language}}); err != nil {
+				if _, err := w.gateway.SetAllowedLanguages(
+					admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", language}}); err != nil {
 					refused(t, err, domain.ErrDefaultMissing, "languages")
 				}
 			})
 		}
 		all.Wait()
-		if r, err := w.pages.ResolveLanguages(t.Context(), &textv1.ResolveLanguagesRequest{}); err != nil || !slices.Contains(r.AllowedLanguages, r.DefaultLanguage) {
+		if r, err := w.pages.ResolveLanguages(t.Context(), &textv1.ResolveLanguagesRequest{}); err != nil ||
+			!slices.Contains(r.AllowedLanguages, r.DefaultLanguage) {
 			t.Fatalf("%v, %v", r, err)
 		}
 	}
@@ -200,19 +217,22 @@ func TestLanguagesTakeTurns(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	all.Go(func() {
-		if _, err := w.gateway.SetDefaultLanguage(admin, &textv1.SetDefaultLanguageRequest{Language: "de"}); err != nil {
+		if _, err := w.gateway.SetDefaultLanguage(
+			admin, &textv1.SetDefaultLanguageRequest{Language: "de"}); err != nil {
 			t.Error(err)
 		}
 	})
 	all.Go(func() {
-		if _, err := w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"de", "fr"}}); err != nil {
+		if _, err := w.gateway.SetAllowedLanguages(
+			admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"de", "fr"}}); err != nil {
 			t.Error(err)
 		}
 	})
 	patience, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	for waiting := 0; waiting < 2; {
-		if err := w.service.DB.QueryRow(patience, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waiting); err != nil {
+		if err := w.service.DB.QueryRow(patience, `select count(*) from pg_stat_activity where datname = `+
+			`current_database() and wait_event_type = 'Lock'`).Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +240,8 @@ func TestLanguagesTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Wait()
-	if got := w.allowed(t); w.defaultLanguage(t).Language != "de" || !slices.Equal(got.Languages, []string{"de", "fr"}) {
+	if got := w.allowed(t); w.defaultLanguage(t).Language != "de" ||
+		!slices.Equal(got.Languages, []string{"de", "fr"}) {
 		t.Errorf("the default language is %v, allowed are %v", w.defaultLanguage(t), got)
 	}
 }

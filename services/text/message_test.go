@@ -15,7 +15,9 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-func (w world) set(t *testing.T, organizationID string, r *textv1.SetMessageTextRequest) *textv1.SetMessageTextResponse {
+func (w world) set(
+	t *testing.T, organizationID string, r *textv1.SetMessageTextRequest,
+) *textv1.SetMessageTextResponse {
 	t.Helper()
 	got, err := w.gateway.SetMessageText(w.as(t.Context(), organizationID, "ORG_SETTINGS_MANAGER"), r)
 	if err != nil {
@@ -30,10 +32,13 @@ func TestOwnText(t *testing.T) {
 	w := open(t)
 	owner := w.as(t.Context(), "o1", "ORG_OWNER")
 	standard := w.read(t, "o1", "de")
-	own := &textv1.SetMessageTextRequest{Kind: "init", Language: "DE", Subject: " Servus, {{.FirstName}} ", Text: "eins\r\nzwei\tdrei\n"}
+	own := &textv1.SetMessageTextRequest{
+		Kind: "init", Language: "DE", Subject: " Servus, {{.FirstName}} ", Text: "eins\r\nzwei\tdrei\n",
+	}
 	first := w.set(t, "o1", own)
 	got := w.read(t, "o1", "de")
-	if d := first.Details; d.Sequence == 0 || d.CreationDate != nil || d.ResourceOwner != "o1" || got.Details.Sequence != d.Sequence ||
+	if d := first.Details; d.Sequence == 0 || d.CreationDate != nil || d.ResourceOwner != "o1" ||
+		got.Details.Sequence != d.Sequence ||
 		!proto.Equal(got.Details.ChangeDate, d.ChangeDate) || !proto.Equal(got.Details.CreationDate, d.ChangeDate) {
 		t.Errorf("written %v, read %v", d, got.Details)
 	}
@@ -47,10 +52,14 @@ func TestOwnText(t *testing.T) {
 	}
 
 	// PUT replaces: what is not sent is the default's again.
-	second := w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: own.Subject, ButtonText: "Los"})
+	second := w.set(t, "o1", &textv1.SetMessageTextRequest{
+		Kind: "init", Language: "de", Subject: own.Subject, ButtonText: "Los",
+	})
 	got = w.read(t, "o1", "de")
-	if got.Text != standard.Text || got.ButtonText != "Los" || got.Details.Sequence != second.Details.Sequence || second.Details.Sequence <= first.Details.Sequence ||
-		!proto.Equal(got.Details.CreationDate, first.Details.ChangeDate) || !proto.Equal(got.Details.ChangeDate, second.Details.ChangeDate) {
+	if got.Text != standard.Text || got.ButtonText != "Los" || got.Details.Sequence != second.Details.Sequence ||
+		second.Details.Sequence <= first.Details.Sequence ||
+		!proto.Equal(got.Details.CreationDate, first.Details.ChangeDate) || !proto.Equal(got.Details.ChangeDate,
+		second.Details.ChangeDate) {
 		t.Errorf("replaced by %v, read %v", second, got)
 	}
 
@@ -84,7 +93,8 @@ func TestEmptyText(t *testing.T) {
 	w := open(t)
 	standard := w.read(t, "o1", "en")
 	empty := &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}
-	if got := w.set(t, "o1", empty); got.Details.Sequence != 0 || !got.Details.ChangeDate.AsTime().Equal(w.firstStart(t)) || len(w.events(t)) != 0 {
+	if got := w.set(t, "o1", empty); got.Details.Sequence != 0 ||
+		!got.Details.ChangeDate.AsTime().Equal(w.firstStart(t)) || len(w.events(t)) != 0 {
 		t.Errorf("nothing instead of nothing: %v, %v", got, w.events(t))
 	}
 	if got := w.read(t, "o1", "en"); !proto.Equal(got, standard) {
@@ -92,10 +102,12 @@ func TestEmptyText(t *testing.T) {
 	}
 	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: "Mine"})
 	last := w.set(t, "o1", empty)
-	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Title != standard.Title || got.Details.Sequence != last.Details.Sequence {
+	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Title != standard.Title ||
+		got.Details.Sequence != last.Details.Sequence {
 		t.Errorf("got %v, written %v", got, last)
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "init", Language: "en"})
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.ResetMessageTextRequest{Kind: "init", Language: "en"})
 	refused(t, err, domain.ErrCustomNotFound)
 }
 
@@ -105,7 +117,9 @@ func TestTextsAreApart(t *testing.T) {
 	w := open(t)
 	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "verifyemail", Language: "de", Title: "o1 verifyemail de"})
 	resolve := func(organizationID, kind, language string) *textv1.CustomText {
-		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: organizationID, Kind: kind, PreferredLanguage: language})
+		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
+			OrgId: organizationID, Kind: kind, PreferredLanguage: language,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,15 +129,18 @@ func TestTextsAreApart(t *testing.T) {
 		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
 			for _, language := range []string{"de", "en"} {
 				own := organizationID+kind+language == "o1verifyemailde"
-				if got := resolve(organizationID, kind, language); got.IsDefault == own || (got.Title == "o1 verifyemail de") != own {
+				if got := resolve(organizationID, kind, language); got.IsDefault == own ||
+					(got.Title == "o1 verifyemail de") != own {
 					t.Errorf("%s %s %s: %v", organizationID, kind, language, got)
 				}
 			}
 		}
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o2", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "verifyemail", Language: "de"})
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o2", "ORG_OWNER"),
+		&textv1.ResetMessageTextRequest{Kind: "verifyemail", Language: "de"})
 	refused(t, err, domain.ErrCustomNotFound)
-	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
+	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +161,8 @@ func TestTextsAtOnce(t *testing.T) {
 	for i := range writers {
 		all.Go(func() {
 			word := fmt.Sprint("writer ", i)
-			sequences[i] = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word, Text: word, FooterText: word}).Details.Sequence
+			sequences[i] = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word,
+				Text: word, FooterText: word}).Details.Sequence
 		})
 	}
 	all.Wait()
@@ -164,7 +182,8 @@ func TestTextsAtOnce(t *testing.T) {
 		t.Errorf("%d events and %d sequences of %d changes", n, len(seen), writers)
 	}
 	var made, first time.Time
-	if err := w.service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e order by e.position limit 1`).Scan(&made, &first); err != nil {
+	if err := w.service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e order by `+
+		`e.position limit 1`).Scan(&made, &first); err != nil {
 		t.Fatal(err)
 	}
 	if !made.Equal(first) {
@@ -184,15 +203,19 @@ func TestResetAndWriteAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			var err error
-			if reset, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "en"}); err != nil {
+			if reset, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init",
+				Language: "en"}); err != nil {
 				t.Error(err)
 			}
 		})
 		all.Go(func() {
-			written = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("after ", round)})
+			written = w.set(t, "o1", &textv1.SetMessageTextRequest{
+				Kind: "init", Language: "en", Title: fmt.Sprint("after ", round),
+			})
 		})
 		all.Wait()
-		if got := w.read(t, "o1", "en"); got.IsDefault != (reset.GetDetails().GetSequence() > written.GetDetails().GetSequence()) {
+		if got := w.read(t, "o1", "en"); got.IsDefault != (reset.GetDetails().GetSequence() > written.GetDetails().
+			GetSequence()) {
 			t.Errorf("reset %v, written %v, read %v", reset, written, got)
 		}
 	}
@@ -209,13 +232,24 @@ func TestTextRefusals(t *testing.T) {
 		fields []string
 	}{
 		{"no such kind", &textv1.SetMessageTextRequest{Kind: "nope", Language: "xx", Title: "{{"}, domain.ErrKind, nil},
-		{"not listed", &textv1.SetMessageTextRequest{Kind: "init", Language: "de-CH", Title: "{{"}, domain.ErrUnsupported, []string{"language"}},
-		{"no tag", &textv1.SetMessageTextRequest{Kind: "init", Language: "!"}, domain.ErrUnsupported, []string{"language"}},
-		{"too long", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: long[:2001], PreHeader: long[:2001], Subject: long[:2001], Greeting: long[:4001], Text: long, ButtonText: long[:4001], FooterText: long[:8001]},
-			fault.ErrInvalid, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText"}},
-		{"all faulty", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "{{.Nope}}", PreHeader: "a\tb", Subject: "a\r\nBcc: b@example.com", Greeting: "}}", Text: "{{printf}}", ButtonText: " ", FooterText: "\x00"},
+		{"not listed", &textv1.SetMessageTextRequest{Kind: "init", Language: "de-CH", Title: "{{"},
+			domain.ErrUnsupported, []string{"language"}},
+		{"no tag", &textv1.SetMessageTextRequest{Kind: "init", Language: "!"}, domain.ErrUnsupported,
+			[]string{"language"}},
+		{"too long", &textv1.SetMessageTextRequest{
+			Kind: "init", Language: "de", Title: long[:2001], PreHeader: long[:2001], Subject: long[:2001],
+			Greeting: long[:4001], Text: long, ButtonText: long[:4001], FooterText: long[:8001],
+		},
+			fault.ErrInvalid, []string{
+				"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText",
+			}},
+		{"all faulty", &textv1.SetMessageTextRequest{
+			Kind: "init", Language: "de", Title: "{{.Nope}}", PreHeader: "a\tb", Subject: "a\r\nBcc: b@example.com",
+			Greeting: "}}", Text: "{{printf}}", ButtonText: " ", FooterText: "\x00",
+		},
 			domain.ErrText, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText"}},
-		{"the code in the subject", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: "{{.Code}}", Text: "{{.Code}}"}, domain.ErrText, []string{"subject"}},
+		{"the code in the subject", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: "{{.Code}}",
+			Text: "{{.Code}}"}, domain.ErrText, []string{"subject"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -228,23 +262,31 @@ func TestTextRefusals(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		var n int
-		if err := w.service.DB.QueryRow(context.WithoutCancel(t.Context()), `select (select count(*) from custom_texts) + (select count(*) from events)`).Scan(&n); err != nil || n != 0 {
+		if err := w.service.DB.QueryRow(context.WithoutCancel(t.Context()), `select (select count(*) from `+
+			`custom_texts) + (select count(*) from events)`).Scan(&n); err != nil || n != 0 {
 			t.Errorf("refused texts left %d rows, %v", n, err)
 		}
 	})
-	longest := &textv1.SetMessageTextRequest{Kind: "init", Language: "ja", Title: long[:2000], PreHeader: long[:2000], Subject: long[:2000], Greeting: long[:4000], Text: long[:40000], ButtonText: long[:4000], FooterText: long[:8000]}
+	longest := &textv1.SetMessageTextRequest{
+		Kind: "init", Language: "ja", Title: long[:2000], PreHeader: long[:2000], Subject: long[:2000],
+		Greeting: long[:4000], Text: long[:40000], ButtonText: long[:4000], FooterText: long[:8000],
+	}
 	if _, err := w.gateway.PreviewMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), longest); err != nil {
 		t.Errorf("the longest texts: %v", err)
 	}
 	for _, kind := range []string{"", "nope", "Init"} {
-		_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: kind, Language: "!"})
+		_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+			&textv1.ResetMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, domain.ErrKind)
-		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
+		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+			&textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, domain.ErrKind)
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResetMessageTextRequest{Kind: "init", Language: "de-CH"})
+	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.ResetMessageTextRequest{Kind: "init", Language: "de-CH"})
 	refused(t, err, domain.ErrUnsupported, "language")
-	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
+	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
 	refused(t, err, domain.ErrLanguage, "language")
 }
 
@@ -266,7 +308,9 @@ func TestPermissions(t *testing.T) {
 			return err
 		},
 		"write": func(ctx context.Context) error {
-			_, err := w.gateway.SetMessageText(ctx, &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "x"})
+			_, err := w.gateway.SetMessageText(ctx, &textv1.SetMessageTextRequest{
+				Kind: "init", Language: "de", Title: "x",
+			})
 			return err
 		},
 		"reset": func(ctx context.Context) error {
@@ -295,14 +339,16 @@ func TestPermissions(t *testing.T) {
 		ctx context.Context
 		may string
 	}{
-		"nobody":                {t.Context(), ""},
-		"without a role":        {w.as(t.Context(), "o1"), "read languages"},
-		"ORG_USER_MANAGER":      {w.as(t.Context(), "o1", "ORG_USER_MANAGER"), "read languages"},
-		"ORG_OWNER_VIEWER":      {w.as(t.Context(), "o1", "ORG_OWNER_VIEWER"), read + ", read languages"},
-		"ORG_SETTINGS_MANAGER":  {w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER"), read + ", " + change + ", read languages"},
-		"ORG_OWNER":             {w.as(t.Context(), "o1", "ORG_OWNER"), read + ", " + change + ", read languages"},
-		"IAM_OWNER_VIEWER":      {w.inInstance(t.Context(), "IAM_OWNER_VIEWER"), read + ", read languages"},
-		"IAM_OWNER":             {w.inInstance(t.Context(), "IAM_OWNER"), read + ", " + change + ", read languages, set default, set allowed"},
+		"nobody":           {t.Context(), ""},
+		"without a role":   {w.as(t.Context(), "o1"), "read languages"},
+		"ORG_USER_MANAGER": {w.as(t.Context(), "o1", "ORG_USER_MANAGER"), "read languages"},
+		"ORG_OWNER_VIEWER": {w.as(t.Context(), "o1", "ORG_OWNER_VIEWER"), read + ", read languages"},
+		"ORG_SETTINGS_MANAGER": {w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER"),
+			read + ", " + change + ", read languages"},
+		"ORG_OWNER":        {w.as(t.Context(), "o1", "ORG_OWNER"), read + ", " + change + ", read languages"},
+		"IAM_OWNER_VIEWER": {w.inInstance(t.Context(), "IAM_OWNER_VIEWER"), read + ", read languages"},
+		"IAM_OWNER": {w.inInstance(t.Context(), "IAM_OWNER"), read + ", " + change +
+			", read languages, set default, set allowed"},
 		"IAM role in the wrong": {w.as(t.Context(), "o1", "IAM_OWNER"), "read languages"},
 	} {
 		may := map[string]bool{}

@@ -36,17 +36,20 @@ func TestPreview(t *testing.T) {
 		"verifyemail":   "http://localhost:8080/ui/login/mail/verification?userID=sample-user&code=K7MPX4RD&orgID=sample-organization",
 		"passwordreset": "http://localhost:8080/ui/login/password/reset?userID=sample-user&code=K7MPX4RD&orgID=sample-organization",
 	} {
-		r := &textv1.SetMessageTextRequest{Kind: kind, Language: "DE", Subject: "{{.OrgName}} & Co", Text: "<b>{{ .FirstName }}</b>\r\n{{.LastEmail}} {{.Expiry}}", ButtonText: "Los"}
+		r := &textv1.SetMessageTextRequest{Kind: kind, Language: "DE", Subject: "{{.OrgName}} & Co",
+			Text: "<b>{{ .FirstName }}</b>\r\n{{.LastEmail}} {{.Expiry}}", ButtonText: "Los"}
 		got := w.preview(t, r)
 		if got.Subject != "Example Ltd & Co" {
 			t.Errorf("%s: subject %q", kind, got.Subject)
 		}
-		for _, want := range []string{"\n<b>Ada</b>\nada.lovelace@example.com 2026-01-08 09:30 UTC\n\nLos\n" + link + "\n\nK7MPX4RD\n", "Ada Lovelace"} {
+		for _, want := range []string{"\n<b>Ada</b>\nada.lovelace@example.com 2026-01-08 09:30 UTC\n\nLos\n" + link +
+			"\n\nK7MPX4RD\n", "Ada Lovelace"} {
 			if !strings.Contains(got.Text, want) {
 				t.Errorf("%s: %q is not in\n%s", kind, want, got.Text)
 			}
 		}
-		for _, want := range []string{`<html lang="de"`, "&lt;b&gt;Ada&lt;/b&gt;<br>ada.lovelace@example.com", `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`} {
+		for _, want := range []string{`<html lang="de"`, "&lt;b&gt;Ada&lt;/b&gt;<br>ada.lovelace@example.com",
+			`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`} {
 			if !strings.Contains(got.Html, want) {
 				t.Errorf("%s: the HTML lacks %q", kind, want)
 			}
@@ -67,17 +70,23 @@ func TestPreview(t *testing.T) {
 func TestPreviewIsTheMail(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	own := &textv1.SetMessageTextRequest{Kind: "passwordreset", Language: "ja", Title: "題 {{.NickName}}", FooterText: "a\n\nb"}
+	own := &textv1.SetMessageTextRequest{
+		Kind: "passwordreset", Language: "ja", Title: "題 {{.NickName}}", FooterText: "a\n\nb",
+	}
 	w.set(t, "o1", own)
-	saved, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "passwordreset", PreferredLanguage: "ja"})
+	saved, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
+		OrgId: "o1", Kind: "passwordreset", PreferredLanguage: "ja",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rendered, err := render.Mail{
-		PublicURL: "http://localhost:8080", Kind: "passwordreset", UserID: "sample-user", Text: saved.CustomText, Language: saved.Language,
+		PublicURL: "http://localhost:8080", Kind: "passwordreset", UserID: "sample-user", Text: saved.CustomText,
+		Language: saved.Language,
 		Reader: &usersv1.PrepareMailResponse{
-			NickName: "Ada", DisplayName: "Ada Lovelace", UserName: "ada.lovelace", OrgId: "sample-organization", OrgName: "Example Ltd",
-			Expiry: timestamppb.New(time.Date(2026, 1, 8, 9, 30, 0, 0, time.UTC)),
+			NickName: "Ada", DisplayName: "Ada Lovelace", UserName: "ada.lovelace", OrgId: "sample-organization",
+			OrgName: "Example Ltd",
+			Expiry:  timestamppb.New(time.Date(2026, 1, 8, 9, 30, 0, 0, time.UTC)),
 		},
 	}.Render()
 	if err != nil {
@@ -86,7 +95,8 @@ func TestPreviewIsTheMail(t *testing.T) {
 	if rendered, err = rendered.Fill("K7MPX4RD"); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.preview(t, own); got.Subject != rendered.Subject || got.Text != rendered.Text || got.Html != rendered.HTML {
+	if got := w.preview(t, own); got.Subject != rendered.Subject || got.Text != rendered.Text ||
+		got.Html != rendered.HTML {
 		t.Errorf("previewed\n%s\nsent\n%s", got.Text, rendered.Text)
 	}
 }
@@ -184,7 +194,8 @@ func TestMarkup(t *testing.T) {
 	}
 	plain, _ := read(t, w.preview(t, &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}).Html)
 	for _, payload := range payloads {
-		r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: payload, PreHeader: payload, Subject: payload, Greeting: payload, Text: payload, ButtonText: payload, FooterText: payload}
+		r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: payload, PreHeader: payload,
+			Subject: payload, Greeting: payload, Text: payload, ButtonText: payload, FooterText: payload}
 		w.set(t, "o1", r)
 		if got := w.read(t, "o1", "en"); got.Title != payload || got.Text != payload || got.FooterText != payload {
 			t.Errorf("%q is read as %v", payload, got)
@@ -209,8 +220,10 @@ func TestTemplatesAndHeaders(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	attacks := []string{
-		"{{.}}", "{{$}}", `{{printf "%s" .}}`, "{{range .}}{{end}}", "{{call .Code}}", `{{template "x"}}`, "{{.Code.String}}", "{{.Code|html}}", "{{- .OrgID -}}",
-		"{{/* x */}}", "{{.Password}}", "{{", "}}", "{{{.OrgID}}}}", "{{.OrgID", strings.Repeat("{", 1000), strings.Repeat("{{.OrgID", 200),
+		"{{.}}", "{{$}}", `{{printf "%s" .}}`, "{{range .}}{{end}}", "{{call .Code}}", `{{template "x"}}`,
+		"{{.Code.String}}", "{{.Code|html}}", "{{- .OrgID -}}",
+		"{{/* x */}}", "{{.Password}}", "{{", "}}", "{{{.OrgID}}}}", "{{.OrgID", strings.Repeat("{", 1000),
+		strings.Repeat("{{.OrgID", 200),
 		"a\rBcc: b@example.com", "a\x00b", "a\u2028Bcc: b@example.com", "a\u0085b", "a\x0bb", "\x1b[2J", "a\u202eb",
 	}
 	headers := []string{"a\r\nBcc: b@example.com", "a\nBcc: b@example.com", "a\r\n\r\n<script>", "a\tb"}
@@ -242,7 +255,9 @@ func TestTemplatesAndHeaders(t *testing.T) {
 		}
 	}
 	// A million braces, which the bound of the field refuses before anything reads them.
-	_, err := w.gateway.SetMessageText(owner, &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Text: strings.Repeat("{", 1_000_000)})
+	_, err := w.gateway.SetMessageText(owner, &textv1.SetMessageTextRequest{
+		Kind: "init", Language: "en", Text: strings.Repeat("{", 1_000_000),
+	})
 	refused(t, err, fault.ErrInvalid, "text")
 	if len(w.events(t)) != 0 {
 		t.Errorf("something was saved: %v", w.events(t))

@@ -74,7 +74,8 @@ func (w world) as(ctx context.Context, organizationID string, roles ...string) c
 // inInstance is a call of a user who has a role in the whole instance.
 func (w world) inInstance(ctx context.Context, roles ...string) context.Context {
 	return testkit.As(ctx, w.ground, caller.Caller{
-		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1", Memberships: []permission.Membership{{Roles: roles}},
+		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1",
+		Memberships: []permission.Membership{{Roles: roles}},
 	})
 }
 
@@ -84,7 +85,8 @@ type event struct{ Aggregate, AggregateID, Name, OrganizationID, Actor, Data str
 // events lists those of the service, the oldest first.
 func (w world) events(t *testing.T) []event {
 	t.Helper()
-	rows, err := w.service.DB.Query(t.Context(), `select aggregate, aggregate_id, name, organization_id, actor, data::text as data from events order by position`)
+	rows, err := w.service.DB.Query(t.Context(), `select aggregate, aggregate_id, name, organization_id, actor, `+
+		`data::text as data from events order by position`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +131,8 @@ func (w world) firstStart(t *testing.T) (at time.Time) {
 
 func (w world) read(t *testing.T, organizationID, language string) *textv1.CustomText {
 	t.Helper()
-	r, err := w.gateway.GetMessageText(w.as(t.Context(), organizationID, "ORG_OWNER_VIEWER"), &textv1.GetMessageTextRequest{Kind: "init", Language: language})
+	r, err := w.gateway.GetMessageText(w.as(t.Context(), organizationID, "ORG_OWNER_VIEWER"),
+		&textv1.GetMessageTextRequest{Kind: "init", Language: language})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,8 @@ func TestLanguagesForAnybodyWithAToken(t *testing.T) {
 			t.Errorf("no %s in %v", tag, r.Languages)
 		}
 	}
-	if _, err := w.gateway.ListLanguages(t.Context(), &textv1.ListLanguagesRequest{}); !errors.Is(err, fault.ErrUnauthenticated) {
+	if _, err := w.gateway.ListLanguages(t.Context(), &textv1.ListLanguagesRequest{}); !errors.Is(err,
+		fault.ErrUnauthenticated) {
 		t.Errorf("without a caller: %v", err)
 	}
 }
@@ -160,7 +164,8 @@ func TestDefaultText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	got, began := w.read(t, "o1", "de-CH"), w.firstStart(t)
-	if d := got.Details; d.Sequence != 0 || d.ResourceOwner != "o1" || !d.CreationDate.AsTime().Equal(began) || !d.ChangeDate.AsTime().Equal(began) {
+	if d := got.Details; d.Sequence != 0 || d.ResourceOwner != "o1" || !d.CreationDate.AsTime().Equal(began) ||
+		!d.ChangeDate.AsTime().Equal(began) {
 		t.Errorf("details %v, first start %v", d, began)
 	}
 	if !got.IsDefault || got.Subject != "Aktivieren Sie Ihr Konto bei {{.OrgName}}" || got.FooterText == "" {
@@ -175,7 +180,8 @@ func TestOwnTextStandsInFieldByField(t *testing.T) {
 	w.exec(t, `insert into custom_texts (org_id, kind, language, subject, button_text, sequence, created_at, changed_at)
 		values ('o1', 'init', 'de', 'Servus', 'Los', 41, $1, $2)`, made, changed)
 	standard, own := w.read(t, "o2", "de"), w.read(t, "o1", "DE_at")
-	if d := own.Details; d.Sequence != 41 || !d.CreationDate.AsTime().Equal(made) || !d.ChangeDate.AsTime().Equal(changed) || d.ResourceOwner != "o1" {
+	if d := own.Details; d.Sequence != 41 || !d.CreationDate.AsTime().Equal(made) ||
+		!d.ChangeDate.AsTime().Equal(changed) || d.ResourceOwner != "o1" {
 		t.Errorf("details %v", d)
 	}
 	want := proto.CloneOf(standard)
@@ -191,7 +197,8 @@ func TestOwnTextStandsInFieldByField(t *testing.T) {
 func TestARowWithoutTextIsDefault(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.exec(t, `insert into custom_texts (org_id, kind, language, sequence, created_at, changed_at) values ('o1', 'init', 'en', 7, now(), now())`)
+	w.exec(t, `insert into custom_texts (org_id, kind, language, sequence, created_at, changed_at) values ('o1', `+
+		`'init', 'en', 7, now(), now())`)
 	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Details.Sequence != 7 {
 		t.Errorf("got %v", got)
 	}
@@ -206,7 +213,9 @@ func TestContentLanguage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, method := range []string{textv1.Text_GetMessageText_FullMethodName, textv1.Text_GetDefaultMessageText_FullMethodName} {
+		for _, method := range []string{
+			textv1.Text_GetMessageText_FullMethodName, textv1.Text_GetDefaultMessageText_FullMethodName,
+		} {
 			answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), method, request)
 			if err != nil {
 				t.Fatal(err)
@@ -229,14 +238,18 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, "PERMISSION_DENIED", http.StatusForbidden},
 		{"permission first", "nope", "!", nil, "PERMISSION_DENIED", http.StatusForbidden},
-		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, domain.ErrLanguage.ID, http.StatusBadRequest},
+		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, domain.ErrLanguage.ID,
+			http.StatusBadRequest},
 		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
 		{"no kind", "nope", "en", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
-		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND", http.StatusNotFound},
+		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND",
+			http.StatusNotFound},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := w.gateway.GetMessageText(w.as(t.Context(), "o1", test.roles...), &textv1.GetMessageTextRequest{Kind: test.kind, Language: test.language})
+			_, err := w.gateway.GetMessageText(w.as(t.Context(), "o1", test.roles...), &textv1.GetMessageTextRequest{
+				Kind: test.kind, Language: test.language,
+			})
 			f, ok := errors.AsType[*fault.Fault](err)
 			if !ok || f.ID != test.id || f.HTTPStatus() != test.status {
 				t.Errorf("got %v", err)
@@ -248,9 +261,13 @@ func TestRefusals(t *testing.T) {
 func TestResolveForTheNotifier(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values ('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
-	for preferred, want := range map[string]string{"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr"} {
-		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init", PreferredLanguage: preferred})
+	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values `+
+		`('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
+	for preferred, want := range map[string]string{
+		"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr",
+	} {
+		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init",
+			PreferredLanguage: preferred})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +284,8 @@ func TestResolveForTheNotifier(t *testing.T) {
 func TestNobodyElseResolves(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
+	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
 	refused(t, err, fault.ErrDenied)
 	_, err = w.pages.ResolveLanguages(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.ResolveLanguagesRequest{})
 	refused(t, err, fault.ErrDenied)

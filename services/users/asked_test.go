@@ -21,7 +21,8 @@ func (w *world) asked(orgID, userID string) (kinds, ids []string) {
 	}
 	for _, m := range r.Result {
 		kinds, ids = append(kinds, m.Kind), append(ids, m.NotificationId)
-		if n := w.rows("events where id = $1 and aggregate_id = $2 and time = $3", m.NotificationId, userID, m.Time.AsTime()); n != 1 {
+		if n := w.rows("events where id = $1 and aggregate_id = $2 and time = $3", m.NotificationId, userID,
+			m.Time.AsTime()); n != 1 {
 			w.Errorf("%d events %v", n, m)
 		}
 	}
@@ -67,7 +68,9 @@ func TestAskedMails(t *testing.T) {
 	expect("another address", "verifyemail", moved.GetNotificationId(), err)
 	verify, err := w.gateway.ResendEmailVerification(w.admin, &usersv1.ResendEmailVerificationRequest{UserId: id})
 	expect("its mail once more", "verifyemail", verify.GetNotificationId(), err)
-	silent, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id, Email: "newer@example.com", IsEmailVerified: true})
+	silent, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{
+		UserId: id, Email: "newer@example.com", IsEmailVerified: true,
+	})
 	if silent.GetNotificationId() != "" {
 		t.Error("a verified address is sent a mail")
 	}
@@ -80,7 +83,8 @@ func TestAskedMails(t *testing.T) {
 		t.Errorf("of one who needs none: %v", kinds)
 	}
 	created, err := w.gateway.CreateHumanUser(w.admin, &usersv1.CreateHumanUserRequest{
-		UserName: "made", Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"}, Email: &usersv1.Email{Email: "made@example.com"},
+		UserName: "made", Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"},
+		Email: &usersv1.Email{Email: "made@example.com"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +94,8 @@ func TestAskedMails(t *testing.T) {
 	}
 
 	other, _ := w.org("Acme")
-	for _, r := range []*usersv1.ListAskedMailsRequest{{OrgId: other, UserId: id}, {OrgId: w.orgID, UserId: "nobody"}, {UserId: id}, {OrgId: w.orgID}, {}} {
+	for _, r := range []*usersv1.ListAskedMailsRequest{{OrgId: other, UserId: id}, {OrgId: w.orgID, UserId: "nobody"},
+		{UserId: id}, {OrgId: w.orgID}, {}} {
 		_, err := w.notify.ListAskedMails(t.Context(), r)
 		refused(t, err, "USER_NOT_FOUND")
 	}
@@ -112,7 +117,8 @@ func TestAskedMailsAreBounded(t *testing.T) {
 	if kinds, _ := w.asked(w.orgID, id); len(kinds) != 0 {
 		t.Errorf("after 5 minutes: %v", kinds)
 	}
-	if _, err := w.service.DB.Exec(t.Context(), `insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+	if _, err := w.service.DB.Exec(t.Context(),
+		`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
 		select 'many' || i, 'human', $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3 from generate_series(1, 300) i`, id, w.orgID, g.Now()); err != nil {
 		t.Fatal(err)
 	}

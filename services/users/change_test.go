@@ -21,14 +21,18 @@ func TestChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.person(w.admin, "ada")
-	if _, err := w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id, Roles: []string{"ORG_OWNER_VIEWER"}}); err != nil {
+	if _, err := w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id,
+		Roles: []string{"ORG_OWNER_VIEWER"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com"}); err != nil {
+	if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id,
+		Email: "new@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	ada := w.login(w.admin, id, "")
-	want := []string{"human.email_changed by " + w.adminID, "member.added by " + w.adminID, "human.imported by " + w.adminID}
+	want := []string{
+		"human.email_changed by " + w.adminID, "member.added by " + w.adminID, "human.imported by " + w.adminID,
+	}
 	got, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
 	if err != nil || !slices.Equal(kinds(got), want) || got.Details.TotalResult != 3 {
 		t.Errorf("%v, %v", got, err)
@@ -36,7 +40,8 @@ func TestChanges(t *testing.T) {
 	if strings.Contains(got.String(), "example.com") {
 		t.Errorf("the history tells addresses: %v", got)
 	}
-	mine, err := w.gateway.SearchMyChanges(ada, &usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
+	mine, err := w.gateway.SearchMyChanges(ada,
+		&usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
 	if err != nil || !slices.Equal(kinds(mine), want[2:]) {
 		t.Errorf("%v, %v", mine, err)
 	}
@@ -46,14 +51,18 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes, err := w.gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
-	if err != nil || !slices.Equal(kinds(changes), []string{"org.renamed by " + w.adminID, "org.created by " + w.adminID}) || org == w.orgID {
+	if err != nil || !slices.Equal(kinds(changes), []string{"org.renamed by " + w.adminID, "org.created by " +
+		w.adminID}) || org == w.orgID {
 		t.Errorf("%v, %v", changes, err)
 	}
 
 	_, err = w.gateway.SearchUserChanges(in, &usersv1.SearchUserChangesRequest{UserId: id})
 	refused(t, err, "USER_NOT_FOUND")
-	_, err = w.gateway.SearchMyOrgChanges(w.login(w.admin, w.person(w.admin, "bob"), ""), &usersv1.SearchMyOrgChangesRequest{})
+	_, err = w.gateway.SearchMyOrgChanges(w.login(w.admin, w.person(w.admin, "bob"), ""),
+		&usersv1.SearchMyOrgChangesRequest{})
 	refused(t, err, "PERMISSION_DENIED")
-	_, err = w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id, Query: &heraldv1.ListQuery{Limit: 1001}})
+	_, err = w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{
+		UserId: id, Query: &heraldv1.ListQuery{Limit: 1001},
+	})
 	refused(t, err, "LIMIT_EXCEEDED")
 }

@@ -43,7 +43,9 @@ func (w *world) complete(userID, code, password string) (string, error) {
 }
 
 func (w *world) completeKind(kind, userID, code, password string) (string, error) {
-	r, err := w.auth.CompleteCode(w.Context(), &usersv1.CompleteCodeRequest{Kind: kind, UserId: userID, Code: code, Password: password})
+	r, err := w.auth.CompleteCode(w.Context(), &usersv1.CompleteCodeRequest{
+		Kind: kind, UserId: userID, Code: code, Password: password,
+	})
 	return r.GetLoginName(), err
 }
 
@@ -59,7 +61,8 @@ func (w *world) unwritten(run func()) {
 	w.Helper()
 	digest := func() (text string) {
 		w.Helper()
-		if err := w.service.DB.QueryRow(w.Context(), `select md5(concat((select string_agg(u::text, '|' order by id) from users u),
+		if err := w.service.DB.QueryRow(w.Context(),
+			`select md5(concat((select string_agg(u::text, '|' order by id) from users u),
 			(select string_agg(c::text, '|' order by user_id, purpose) from codes c), (select max(position) from events)))`).Scan(&text); err != nil {
 			w.Fatal(err)
 		}
@@ -153,7 +156,8 @@ func TestInitializationGuesses(t *testing.T) {
 	w := newWorld(t)
 	id, other := w.initial("mini"), w.initial("maxi")
 	right, foreign := w.mail(id).Code, w.mail(other).Code
-	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7], "' or 1=1", "\x00", "ÄÖÜ", "AAAA2222"} {
+	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7],
+		"' or 1=1", "\x00", "ÄÖÜ", "AAAA2222"} {
 		_, err := w.complete(id, guess, "correct horse")
 		refused(t, err, "CODE_INVALID")
 		if t.Failed() {
@@ -190,7 +194,8 @@ func TestInitializationGuessesAtOnce(t *testing.T) {
 	var evaluated atomic.Int64
 	for range 50 {
 		wait.Go(func() {
-			if _, err := w.complete(id, "AAAAAAAA", "correct horse"); err != nil && !strings.Contains(err.Error(), "LOCKED") {
+			if _, err := w.complete(id, "AAAAAAAA", "correct horse"); err != nil &&
+				!strings.Contains(err.Error(), "LOCKED") {
 				evaluated.Add(1)
 			}
 		})
@@ -231,7 +236,8 @@ func TestInitializationExpires(t *testing.T) {
 	code := w.mail(id).Code
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	later(72*time.Hour - time.Minute)
-	if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id, Code: code}); err != nil || r.Expired {
+	if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id,
+		Code: code}); err != nil || r.Expired {
 		t.Errorf("within 72 hours: %v, %v", r, err)
 	}
 	later(2 * time.Minute)
@@ -265,10 +271,12 @@ func TestObsoleteMail(t *testing.T) {
 	w := newWorld(t)
 	id := w.initial("mini")
 	var first string
-	if err := w.service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).Scan(&first); err != nil {
+	if err := w.service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).
+		Scan(&first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id, Email: "new@example.com"}); err != nil {
+	if _, err := w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id,
+		Email: "new@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: first, UserId: id})
@@ -299,13 +307,15 @@ func TestKindsOfCodes(t *testing.T) {
 	}
 	w.unwritten(func() {
 		for kind, id := range ids {
-			for _, other := range []string{"init", "verifyemail", "passwordreset", "", "Init", "phone", "' or 1=1", "\x00", strings.Repeat("i", 10000)} {
+			for _, other := range []string{"init", "verifyemail", "passwordreset", "", "Init", "phone", "' or 1=1",
+				"\x00", strings.Repeat("i", 10000)} {
 				if other == kind {
 					continue
 				}
 				_, err := w.completeKind(other, id, codes[kind], "correct horse")
 				refused(t, err, "CODE_INVALID")
-				if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: other, UserId: id, Code: codes[kind]}); err != nil || r.Expired {
+				if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: other, UserId: id,
+					Code: codes[kind]}); err != nil || r.Expired {
 					t.Errorf("%s as %q: %v, %v", kind, other, r, err)
 				}
 				w.request(other, id)
@@ -321,8 +331,11 @@ func TestKindsOfCodes(t *testing.T) {
 		_, err = w.completeKind(kind, id, codes[kind], "correct horse")
 		refused(t, err, "CODE_INVALID") // used
 	}
-	for name, id := range map[string]string{"initialized": waiting, "email_verified": unverified, "password_changed": reset} {
-		if n := w.rows("events where name = $1 and aggregate_id = $2 and actor = 'auth' and organization_id = $3", name, id, w.orgID); n != 1 {
+	for name, id := range map[string]string{
+		"initialized": waiting, "email_verified": unverified, "password_changed": reset,
+	} {
+		if n := w.rows("events where name = $1 and aggregate_id = $2 and actor = 'auth' and organization_id = $3",
+			name, id, w.orgID); n != 1 {
 			t.Errorf("%d events %s", n, name)
 		}
 	}
@@ -337,8 +350,10 @@ func TestRequestCode(t *testing.T) {
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	w := startWorld(t, g)
 	ids := map[string]string{
-		"INITIAL": w.initial("waiting"), "unverified": w.unverified("unverified"), "verified": w.person(w.admin, "verified"),
-		"inactive": w.person(w.admin, "inactive"), "locked": w.person(w.admin, "locked"), "machine": w.person(w.admin, "machine"), "nobody": "nobody",
+		"INITIAL": w.initial("waiting"), "unverified": w.unverified("unverified"), "verified": w.person(w.admin,
+			"verified"),
+		"inactive": w.person(w.admin, "inactive"), "locked": w.person(w.admin, "locked"),
+		"machine": w.person(w.admin, "machine"), "nobody": "nobody",
 	}
 	w.put(ids["inactive"], "state = 2")
 	w.put(ids["locked"], "state = 3, email_verified = false")
@@ -348,7 +363,10 @@ func TestRequestCode(t *testing.T) {
 		w.request("verifyemail", ids["unverified"])
 	})
 	ahead.Add(int64(2 * time.Minute))
-	sent := map[string]string{"init INITIAL": "initialization_requested", "verifyemail unverified": "email_verification_requested", "passwordreset verified": "password_reset_requested"}
+	sent := map[string]string{
+		"init INITIAL": "initialization_requested", "verifyemail unverified": "email_verification_requested",
+		"passwordreset verified": "password_reset_requested",
+	}
 	for who, id := range ids {
 		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
 			before := w.rows("events")
@@ -361,7 +379,8 @@ func TestRequestCode(t *testing.T) {
 			if n := w.rows("events") - before; name == "" && n != 0 || name != "" && n != 1 {
 				t.Errorf("%s of %s: %d mails", kind, who, n)
 			}
-			if name != "" && w.rows("events e join codes c on c.notification_id = e.id where e.aggregate_id = $1 and e.name = $2 and c.purpose = $3", id, name, kind) != 1 {
+			if name != "" && w.rows("events e join codes c on c.notification_id = e.id where e.aggregate_id = $1 and "+
+				"e.name = $2 and c.purpose = $3", id, name, kind) != 1 {
 				t.Errorf("%s of %s: no event %s with a code", kind, who, name)
 			}
 		}

@@ -17,7 +17,9 @@ import (
 
 func (w *world) updateEmail(userID, address string, verified bool) *usersv1.UpdateEmailResponse {
 	w.Helper()
-	r, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: userID, Email: address, IsEmailVerified: verified})
+	r, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{
+		UserId: userID, Email: address, IsEmailVerified: verified,
+	})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func (w *world) user(userID string) *usersv1.User {
 // last is the data of a user's newest event.
 func (w *world) last(userID string) (id, name, data string) {
 	w.Helper()
-	if err := w.service.DB.QueryRow(w.Context(), `select id, name, data::text from events where aggregate_id = $1 order by position desc limit 1`, userID).Scan(&id, &name, &data); err != nil {
+	if err := w.service.DB.QueryRow(w.Context(), `select id, name, data::text from events where aggregate_id = $1 `+
+		`order by position desc limit 1`, userID).Scan(&id, &name, &data); err != nil {
 		w.Fatal(err)
 	}
 	return id, name, data
@@ -57,11 +60,13 @@ func TestUpdateEmail(t *testing.T) {
 	changed := w.updateEmail(id, " new@example.com ", false)
 	event, name, data := w.last(id)
 	if changed.NotificationId != event || name != "email_changed" || strings.Contains(data, "example.com") ||
-		!strings.Contains(data, `"verifyemail"`) || !strings.Contains(data, `"email.email"`) || !strings.Contains(data, `"USER_STATE_ACTIVE"`) {
+		!strings.Contains(data, `"verifyemail"`) || !strings.Contains(data, `"email.email"`) ||
+		!strings.Contains(data, `"USER_STATE_ACTIVE"`) {
 		t.Errorf("mail %s; event %s %s %s", changed.NotificationId, event, name, data)
 	}
 	u := w.user(id)
-	if e := u.GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified || u.State != usersv1.UserState_USER_STATE_ACTIVE || u.Details.Sequence != changed.Details.Sequence {
+	if e := u.GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
+		u.State != usersv1.UserState_USER_STATE_ACTIVE || u.Details.Sequence != changed.Details.Sequence {
 		t.Errorf("user %v after %v", u, changed)
 	}
 	m := w.mail(id)
@@ -69,7 +74,8 @@ func TestUpdateEmail(t *testing.T) {
 		t.Errorf("mail %v", m)
 	}
 	w.unwritten(func() {
-		if again := w.updateEmail(id, "new@example.com", false); !proto.Equal(again.Details, changed.Details) || again.NotificationId != "" {
+		if again := w.updateEmail(id, "new@example.com", false); !proto.Equal(again.Details, changed.Details) ||
+			again.NotificationId != "" {
 			t.Errorf("the same again answered %v, before %v", again, changed)
 		}
 	})
@@ -78,7 +84,9 @@ func TestUpdateEmail(t *testing.T) {
 	w.updateEmail(id, "newer@example.com", false)
 	_, err := w.completeKind("verifyemail", id, m.Code, "")
 	refused(t, err, "CODE_INVALID")
-	_, err = w.notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: changed.NotificationId, UserId: id})
+	_, err = w.notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
+		NotificationId: changed.NotificationId, UserId: id,
+	})
 	refused(t, err, "NOTIFICATION_OBSOLETE")
 	hash := w.hash(id)
 	if login, err := w.completeKind("verifyemail", id, w.mail(id).Code, "1"); err != nil || login != "mini" {
@@ -94,7 +102,8 @@ func TestUpdateEmail(t *testing.T) {
 	// Verified by the administrator: no mail, and what waited counts no more.
 	w.updateEmail(id, "newest@example.com", false)
 	m = w.mail(id)
-	if r := w.updateEmail(id, "newest@example.com", true); r.NotificationId != "" || w.rows("codes where user_id = $1", id) != 0 {
+	if r := w.updateEmail(id, "newest@example.com", true); r.NotificationId != "" ||
+		w.rows("codes where user_id = $1", id) != 0 {
 		t.Errorf("verified with mail %q", r.NotificationId)
 	}
 	_, err = w.completeKind("verifyemail", id, m.Code, "")
@@ -108,7 +117,8 @@ func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 	for name, c := range map[string]struct {
 		address  string
 		verified bool
-	}{"moved": {"other@example.com", true}, "moved-unverified": {"other@example.com", false}, "doubted": {"mini@example.com", false}} {
+	}{"moved": {"other@example.com", true}, "moved-unverified": {"other@example.com", false},
+		"doubted": {"mini@example.com", false}} {
 		id := w.person(w.admin, name)
 		w.request("passwordreset", id)
 		code := w.mail(id).Code
@@ -152,7 +162,8 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			id, code := newcomer(name, c.password, c.was)
 			r := w.updateEmail(id, c.address, c.verified)
-			if active := w.state(id) == usersv1.UserState_USER_STATE_ACTIVE; active != c.active || (r.NotificationId != "") != c.mail {
+			if active := w.state(id) == usersv1.UserState_USER_STATE_ACTIVE; active != c.active ||
+				(r.NotificationId != "") != c.mail {
 				t.Errorf("active %t, mail %q", active, r.NotificationId)
 			}
 			if e := w.user(id).GetHuman().Email; e.Email != c.address || e.IsEmailVerified != c.verified {
@@ -160,7 +171,8 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 			}
 			switch {
 			case c.active:
-				if _, _, data := w.last(id); !strings.Contains(data, `"state"`) || w.rows("codes where user_id = $1", id) != 0 {
+				if _, _, data := w.last(id); !strings.Contains(data, `"state"`) ||
+					w.rows("codes where user_id = $1", id) != 0 {
 					t.Errorf("event %s", data)
 				}
 			case c.mail:
@@ -191,13 +203,15 @@ func TestUpdateEmailRefuses(t *testing.T) {
 	w.put(inactive, "state = 2")
 	mini, asMachine := w.login(w.admin, id, ""), w.login(w.admin, machine, "")
 	w.unwritten(func() {
-		for _, address := range []string{"", "mini", "Mini <mini@example.com>", "a@b.ch,c@d.ch", "a@b.ch\r\nBcc: c@d.ch", strings.Repeat("a", 250) + "@b.ch"} {
+		for _, address := range []string{"", "mini", "Mini <mini@example.com>", "a@b.ch,c@d.ch",
+			"a@b.ch\r\nBcc: c@d.ch", strings.Repeat("a", 250) + "@b.ch"} {
 			_, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id, Email: address})
 			refused(t, err, "EMAIL_INVALID", "email:")
 			_, err = w.gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: address})
 			refused(t, err, "EMAIL_INVALID", "email:")
 			if address != "" {
-				_, err = w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id, Email: address})
+				_, err = w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id,
+					Email: address})
 				refused(t, err, "EMAIL_INVALID", "email:")
 			}
 		}
@@ -213,7 +227,9 @@ func TestUpdateEmailRefuses(t *testing.T) {
 			_, err = w.gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{UserId: userID, Email: "new@example.com"})
 			refused(t, err, "USER_NOT_FOUND")
 		}
-		_, err = w.gateway.UpdateEmail(mini, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com", IsEmailVerified: true})
+		_, err = w.gateway.UpdateEmail(mini, &usersv1.UpdateEmailRequest{
+			UserId: id, Email: "new@example.com", IsEmailVerified: true,
+		})
 		refused(t, err, "PERMISSION_DENIED", "user.write")
 	})
 	if r := w.updateEmail(inactive, "new@example.com", false); r.NotificationId != "" {
@@ -224,7 +240,8 @@ func TestUpdateEmailRefuses(t *testing.T) {
 func TestResendEmailVerification(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id, verified, waiting, machine, inactive := w.unverified("mini"), w.person(w.admin, "verified"), w.initial("waiting"), w.unverified("machine"), w.unverified("inactive")
+	id, verified, waiting, machine, inactive := w.unverified("mini"), w.person(w.admin, "verified"),
+		w.initial("waiting"), w.unverified("machine"), w.unverified("inactive")
 	w.put(machine, "type = 2")
 	w.put(inactive, "state = 2")
 	old := w.mail(id).Code
@@ -232,7 +249,8 @@ func TestResendEmailVerification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if event, name, data := w.last(id); r.NotificationId != event || name != "email_verification_requested" || !strings.Contains(data, `"verifyemail"`) ||
+	if event, name, data := w.last(id); r.NotificationId != event || name != "email_verification_requested" ||
+		!strings.Contains(data, `"verifyemail"`) ||
 		r.Details.Sequence != w.user(id).Details.Sequence {
 		t.Errorf("%v; event %s %s %s", r, event, name, data)
 	}
@@ -243,8 +261,10 @@ func TestResendEmailVerification(t *testing.T) {
 	}
 	_, elsewhere := w.org("Elsewhere")
 	w.unwritten(func() {
-		for userID, fault := range map[string]string{verified: "EMAIL_VERIFIED", id: "EMAIL_VERIFIED", machine: "USER_NOT_HUMAN", inactive: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND"} {
-			_, err := w.gateway.ResendEmailVerification(w.admin, &usersv1.ResendEmailVerificationRequest{UserId: userID})
+		for userID, fault := range map[string]string{verified: "EMAIL_VERIFIED", id: "EMAIL_VERIFIED",
+			machine: "USER_NOT_HUMAN", inactive: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND"} {
+			_, err := w.gateway.ResendEmailVerification(w.admin,
+				&usersv1.ResendEmailVerificationRequest{UserId: userID})
 			refused(t, err, fault)
 		}
 		_, err := w.gateway.ResendEmailVerification(w.admin, &usersv1.ResendEmailVerificationRequest{UserId: waiting})
@@ -283,7 +303,8 @@ func TestMyEmail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := w.user(id).GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified || r.Details.ResourceOwner != w.orgID {
+	if e := w.user(id).GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
+		r.Details.ResourceOwner != w.orgID {
 		t.Errorf("e-mail %v; %v", e, r)
 	}
 	if event, name, _ := w.last(id); event != r.NotificationId || name != "email_changed" {
@@ -294,12 +315,15 @@ func TestMyEmail(t *testing.T) {
 		t.Errorf("the mail goes to %s", first.Recipient)
 	}
 	again, err := w.gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{})
-	if event, name, _ := w.last(id); err != nil || event != again.NotificationId || name != "email_verification_requested" {
+	if event, name, _ := w.last(id); err != nil || event != again.NotificationId ||
+		name != "email_verification_requested" {
 		t.Errorf("event %s %s; %v, %v", event, name, again, err)
 	}
 	second := w.mail(id)
 	w.unwritten(func() {
-		for _, wrong := range []string{first.Code, "", "AAAAAAAA", second.Code + "A", strings.Repeat("A", 10000), "\x00"} {
+		for _, wrong := range []string{
+			first.Code, "", "AAAAAAAA", second.Code + "A", strings.Repeat("A", 10000), "\x00",
+		} {
 			refused(t, verify(wrong), "CODE_INVALID")
 		}
 		ahead.Store(int64(72*time.Hour + time.Minute))
@@ -311,8 +335,10 @@ func TestMyEmail(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := w.mail(id).Code
-	done, err := w.gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: strings.ToLower(code[:4]) + " - " + code[4:]})
-	if u := w.user(id); err != nil || !u.GetHuman().Email.IsEmailVerified || u.Details.Sequence != done.Details.Sequence {
+	done, err := w.gateway.VerifyMyEmail(mini,
+		&usersv1.VerifyMyEmailRequest{Code: strings.ToLower(code[:4]) + " - " + code[4:]})
+	if u := w.user(id); err != nil || !u.GetHuman().Email.IsEmailVerified ||
+		u.Details.Sequence != done.Details.Sequence {
 		t.Errorf("%v, %v; user %v", done, err, u)
 	}
 	if n := w.rows("events where name = 'email_verified' and actor = $1", id); n != 1 {
@@ -377,7 +403,8 @@ func TestUpdateEmailAgainstItsCode(t *testing.T) {
 		start := make(chan struct{})
 		wait.Go(func() {
 			<-start
-			if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com"}); err != nil {
+			if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id,
+				Email: "new@example.com"}); err != nil {
 				t.Error(err)
 			}
 		})

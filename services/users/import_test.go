@@ -24,16 +24,21 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 		state          usersv1.UserState
 		mail           usersv1.InitMail
 	}{
-		"neither":            {false, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
-		"password only":      {false, "correct horse", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
-		"hash only":          {false, "", someHash, usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
-		"verified only":      {true, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
-		"verified, password": {true, "correct horse", "", usersv1.UserState_USER_STATE_ACTIVE, usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
-		"verified, hash":     {true, "", someHash, usersv1.UserState_USER_STATE_ACTIVE, usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
+		"neither": {false, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
+		"password only": {false, "correct horse", "", usersv1.UserState_USER_STATE_INITIAL,
+			usersv1.InitMail_INIT_MAIL_QUEUED},
+		"hash only": {false, "", someHash, usersv1.UserState_USER_STATE_INITIAL,
+			usersv1.InitMail_INIT_MAIL_QUEUED},
+		"verified only": {true, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
+		"verified, password": {true, "correct horse", "", usersv1.UserState_USER_STATE_ACTIVE,
+			usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
+		"verified, hash": {true, "", someHash, usersv1.UserState_USER_STATE_ACTIVE,
+			usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(name)
-			r.Email.IsEmailVerified, r.Password, r.HashedPassword = c.verified, c.password, &usersv1.HashedPassword{Value: c.hash}
+			r.Email.IsEmailVerified, r.Password, r.HashedPassword = c.verified, c.password,
+				&usersv1.HashedPassword{Value: c.hash}
 			got, err := w.gateway.ImportHumanUser(w.admin, r)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +53,8 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 			if !proto.Equal(u.User.Details, got.Details) {
 				t.Errorf("the read says %v, the import said %v", u.User.Details, got.Details)
 			}
-			if codes := w.rows("codes where user_id = $1", got.UserId); (codes == 1) != (c.mail == usersv1.InitMail_INIT_MAIL_QUEUED) {
+			if codes := w.rows("codes where user_id = $1",
+				got.UserId); (codes == 1) != (c.mail == usersv1.InitMail_INIT_MAIL_QUEUED) {
 				t.Errorf("%d codes", codes)
 			}
 		})
@@ -66,42 +72,84 @@ func TestImportRefuses(t *testing.T) {
 		id, says string
 		change   func(*request)
 	}{
-		"no user name":         {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "" }},
-		"blank user name":      {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = " \u2003" }},
-		"long user name":       {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = long }},
-		"control character":    {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "a\x00b" }},
-		"line break":           {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "a\nb" }},
-		"no profile":           {"INVALID_ARGUMENT", "profile", func(r *request) { r.Profile = nil }},
-		"no first name":        {"INVALID_ARGUMENT", "profile.firstName", func(r *request) { r.Profile.FirstName = "" }},
-		"long first name":      {"INVALID_ARGUMENT", "profile.firstName", func(r *request) { r.Profile.FirstName = long }},
-		"no last name":         {"INVALID_ARGUMENT", "profile.lastName", func(r *request) { r.Profile.LastName = " " }},
-		"CR in last name":      {"INVALID_ARGUMENT", "profile.lastName", func(r *request) { r.Profile.LastName = "a\rb" }},
-		"long nick name":       {"INVALID_ARGUMENT", "profile.nickName", func(r *request) { r.Profile.NickName = long }},
-		"long display name":    {"INVALID_ARGUMENT", "profile.displayName", func(r *request) { r.Profile.DisplayName = long }},
-		"unknown gender":       {"INVALID_ARGUMENT", "profile.gender", func(r *request) { r.Profile.Gender = 9 }},
-		"language":             {"PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage", func(r *request) { r.Profile.PreferredLanguage = "de;drop" }},
-		"no email":             {"INVALID_ARGUMENT", "email", func(r *request) { r.Email = nil }},
-		"empty email":          {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "" }},
-		"display name":         {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "Mini <mini@example.com>" }},
-		"two addresses":        {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "a@example.com,b@example.com" }},
-		"CR LF in email":       {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "a@example.com\r\nBcc: b@example.com" }},
-		"quoted local part":    {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = `"a b"@example.com` }},
-		"no at":                {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "example.com" }},
-		"long email":           {"EMAIL_INVALID", "254", func(r *request) { r.Email.Email = strings.Repeat("a", 250) + "@b.ch" }},
-		"phone":                {"INVALID_ARGUMENT", "phone.phone", func(r *request) { r.Phone = &usersv1.Phone{Phone: "079 123 45 67"} }},
-		"long phone":           {"INVALID_ARGUMENT", "phone.phone", func(r *request) { r.Phone = &usersv1.Phone{Phone: "+1234567890123456"} }},
-		"password and hash":    {"PASSWORD_AND_HASH", "", func(r *request) { r.Password, r.HashedPassword = "correct horse", hashed(someHash) }},
-		"short password":       {"PASSWORD_TOO_SHORT", "8", func(r *request) { r.Password = "1234567" }},
-		"long password":        {"PASSWORD_TOO_LONG", "128", func(r *request) { r.Password = strings.Repeat("a", 129) }},
-		"common password":      {"PASSWORD_TOO_COMMON", "", func(r *request) { r.Password = "password1" }},
-		"unknown hash":         {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) { r.HashedPassword = hashed("$foo$1$a$b") }},
-		"plain text as hash":   {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) { r.HashedPassword = hashed("hunter2") }},
-		"costly hash":          {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) { r.HashedPassword = hashed(strings.Replace(someHash, "6400", "1000000000", 1)) }},
-		"no rounds":            {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) { r.HashedPassword = hashed(strings.Replace(someHash, "6400", "0", 1)) }},
-		"otp":                  {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "not base 32!" }},
-		"short otp":            {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "JBSWY3DP" }},
-		"identity provider":    {"IDP_NOT_FOUND", "nowhere", func(r *request) { r.Idps = []*usersv1.IdpLink{{ConfigId: "nowhere", ExternalUserId: "1"}} }},
-		"metadata without key": {"INVALID_ARGUMENT", "metadata[0].key", func(r *request) { r.Metadata = []*usersv1.Metadata{{Value: []byte("x")}} }},
+		"no user name":      {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "" }},
+		"blank user name":   {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = " \u2003" }},
+		"long user name":    {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = long }},
+		"control character": {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "a\x00b" }},
+		"line break":        {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "a\nb" }},
+		"no profile":        {"INVALID_ARGUMENT", "profile", func(r *request) { r.Profile = nil }},
+		"no first name": {"INVALID_ARGUMENT", "profile.firstName", func(r *request) {
+			r.Profile.FirstName = ""
+		}},
+		"long first name": {"INVALID_ARGUMENT", "profile.firstName", func(r *request) {
+			r.Profile.FirstName = long
+		}},
+		"no last name": {"INVALID_ARGUMENT", "profile.lastName", func(r *request) { r.Profile.LastName = " " }},
+		"CR in last name": {"INVALID_ARGUMENT", "profile.lastName", func(r *request) {
+			r.Profile.LastName = "a\rb"
+		}},
+		"long nick name": {"INVALID_ARGUMENT", "profile.nickName", func(r *request) {
+			r.Profile.NickName = long
+		}},
+		"long display name": {"INVALID_ARGUMENT", "profile.displayName", func(r *request) {
+			r.Profile.DisplayName = long
+		}},
+		"unknown gender": {"INVALID_ARGUMENT", "profile.gender", func(r *request) { r.Profile.Gender = 9 }},
+		"language": {"PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage", func(r *request) {
+			r.Profile.PreferredLanguage = "de;drop"
+		}},
+		"no email":    {"INVALID_ARGUMENT", "email", func(r *request) { r.Email = nil }},
+		"empty email": {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "" }},
+		"display name": {"EMAIL_INVALID", "email.email", func(r *request) {
+			r.Email.Email = "Mini <mini@example.com>"
+		}},
+		"two addresses": {"EMAIL_INVALID", "email.email", func(r *request) {
+			r.Email.Email = "a@example.com,b@example.com"
+		}},
+		"CR LF in email": {"EMAIL_INVALID", "email.email", func(r *request) {
+			r.Email.Email = "a@example.com\r\nBcc: b@example.com"
+		}},
+		"quoted local part": {"EMAIL_INVALID", "email.email", func(r *request) {
+			r.Email.Email = `"a b"@example.com`
+		}},
+		"no at": {"EMAIL_INVALID", "email.email", func(r *request) { r.Email.Email = "example.com" }},
+		"long email": {"EMAIL_INVALID", "254", func(r *request) {
+			r.Email.Email = strings.Repeat("a", 250) + "@b.ch"
+		}},
+		"phone": {"INVALID_ARGUMENT", "phone.phone", func(r *request) {
+			r.Phone = &usersv1.Phone{Phone: "079 123 45 67"}
+		}},
+		"long phone": {"INVALID_ARGUMENT", "phone.phone", func(r *request) {
+			r.Phone = &usersv1.Phone{Phone: "+1234567890123456"}
+		}},
+		"password and hash": {"PASSWORD_AND_HASH", "", func(r *request) {
+			r.Password, r.HashedPassword = "correct horse", hashed(someHash)
+		}},
+		"short password": {"PASSWORD_TOO_SHORT", "8", func(r *request) { r.Password = "1234567" }},
+		"long password": {"PASSWORD_TOO_LONG", "128", func(r *request) {
+			r.Password = strings.Repeat("a", 129)
+		}},
+		"common password": {"PASSWORD_TOO_COMMON", "", func(r *request) { r.Password = "password1" }},
+		"unknown hash": {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) {
+			r.HashedPassword = hashed("$foo$1$a$b")
+		}},
+		"plain text as hash": {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) {
+			r.HashedPassword = hashed("hunter2")
+		}},
+		"costly hash": {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) {
+			r.HashedPassword = hashed(strings.Replace(someHash, "6400", "1000000000", 1))
+		}},
+		"no rounds": {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) {
+			r.HashedPassword = hashed(strings.Replace(someHash, "6400", "0", 1))
+		}},
+		"otp":       {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "not base 32!" }},
+		"short otp": {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "JBSWY3DP" }},
+		"identity provider": {"IDP_NOT_FOUND", "nowhere", func(r *request) {
+			r.Idps = []*usersv1.IdpLink{{ConfigId: "nowhere", ExternalUserId: "1"}}
+		}},
+		"metadata without key": {"INVALID_ARGUMENT", "metadata[0].key", func(r *request) {
+			r.Metadata = []*usersv1.Metadata{{Value: []byte("x")}}
+		}},
 	}
 	before := w.rows("events")
 	for name, c := range cases {
@@ -126,7 +174,8 @@ func TestImportRefuses(t *testing.T) {
 		_, err := w.gateway.ImportHumanUser(w.admin, r)
 		refused(t, err, c.id)
 	}
-	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "_x", "a b", "a/b", `a\b`, "a?b", "a#b", "a%b", "ä", "a\x7f", strings.Repeat("a", 201)} {
+	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "_x", "a b", "a/b", `a\b`, "a?b", "a#b",
+		"a%b", "ä", "a\x7f", strings.Repeat("a", 201)} {
 		r := minimal("id")
 		r.UserId = id
 		_, err := w.gateway.ImportHumanUser(w.admin, r)
@@ -143,7 +192,8 @@ func flat(r *usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest { r
 
 func wrapped(r *usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest {
 	return &usersv1.ImportHumanUserRequest{UserId: r.UserId, User: &usersv1.HumanUserData{
-		UserName: r.UserName, Profile: r.Profile, Email: r.Email, Phone: r.Phone, Password: r.Password, HashedPassword: r.HashedPassword,
+		UserName: r.UserName, Profile: r.Profile, Email: r.Email, Phone: r.Phone, Password: r.Password,
+		HashedPassword:         r.HashedPassword,
 		PasswordChangeRequired: r.PasswordChangeRequired, OtpCode: r.OtpCode, Idps: r.Idps, Metadata: r.Metadata,
 	}}
 }
@@ -153,9 +203,13 @@ func TestImportKeepsEverything(t *testing.T) {
 	w := newWorld(t)
 	r := wrapped(&usersv1.ImportHumanUserRequest{
 		UserId: "mini-1", UserName: "  Mini ",
-		Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi", PreferredLanguage: "de_CH", Gender: usersv1.Gender_GENDER_FEMALE},
-		Email:   &usersv1.Email{Email: " mini@example.com "}, Phone: &usersv1.Phone{Phone: "+41791234567", IsPhoneVerified: true},
-		HashedPassword: hashed(someHash), PasswordChangeRequired: true, OtpCode: "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp",
+		Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi", PreferredLanguage: "de_CH",
+			Gender: usersv1.Gender_GENDER_FEMALE},
+		Email: &usersv1.Email{Email: " mini@example.com "}, Phone: &usersv1.Phone{
+			Phone: "+41791234567", IsPhoneVerified: true,
+		},
+		HashedPassword: hashed(someHash), PasswordChangeRequired: true,
+		OtpCode:  "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp",
 		Metadata: []*usersv1.Metadata{{Key: "shoe", Value: []byte{0, 255}}, {Key: "hat"}},
 	})
 	if _, err := w.gateway.ImportHumanUser(w.admin, r); err != nil {
@@ -167,8 +221,11 @@ func TestImportKeepsEverything(t *testing.T) {
 	}
 	h := got.User.GetHuman()
 	want := &usersv1.Human{
-		Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse", NickName: "Mimi", DisplayName: "Mini Mouse", PreferredLanguage: "de-CH", Gender: usersv1.Gender_GENDER_FEMALE},
-		Email:   &usersv1.Email{Email: "mini@example.com"}, Phone: &usersv1.Phone{Phone: "+41791234567", IsPhoneVerified: true},
+		Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse", NickName: "Mimi", DisplayName: "Mini Mouse",
+			PreferredLanguage: "de-CH", Gender: usersv1.Gender_GENDER_FEMALE},
+		Email: &usersv1.Email{Email: "mini@example.com"}, Phone: &usersv1.Phone{
+			Phone: "+41791234567", IsPhoneVerified: true,
+		},
 	}
 	if !proto.Equal(h, want) || got.User.UserName != "Mini" || got.User.PreferredLoginName != "Mini" {
 		t.Errorf("got %v, want %v", got.User, want)
@@ -177,7 +234,8 @@ func TestImportKeepsEverything(t *testing.T) {
 		t.Errorf("%d metadata", n)
 	}
 	var sealed []byte
-	if err := w.service.DB.QueryRow(t.Context(), "select secret from otp_factors where user_id = 'mini-1' and state = 2").Scan(&sealed); err != nil {
+	if err := w.service.DB.QueryRow(t.Context(), "select secret from otp_factors where user_id = 'mini-1' and state "+
+		"= 2").Scan(&sealed); err != nil {
 		t.Fatal(err)
 	}
 	otp, err := w.ground.Keys.Open(sealed, "otp_factors|secret|mini-1")
@@ -260,13 +318,17 @@ func TestImportLeaksNothing(t *testing.T) {
 	}
 	mail := w.mail(got.UserId)
 	dump := func(table string) (text string) {
-		if err := w.service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+" x").Scan(&text); err != nil {
+		if err := w.service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+
+			table+" x").Scan(&text); err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	for _, table := range []string{"users", "codes", "code_tries", "otp_factors", "personal_access_tokens", "events", "user_metadata"} {
-		for _, canary := range []string{mail.Code, "JBSWY3DPEHPK3PXP", "canary horse", w.adminToken, string(secret.Hash("x"))} {
+	for _, table := range []string{"users", "codes", "code_tries", "otp_factors", "personal_access_tokens",
+		"events", "user_metadata"} {
+		for _, canary := range []string{
+			mail.Code, "JBSWY3DPEHPK3PXP", "canary horse", w.adminToken, string(secret.Hash("x")),
+		} {
 			if strings.Contains(dump(table), canary) {
 				t.Errorf("table %s holds a secret", table)
 			}

@@ -29,7 +29,9 @@ func TestMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.person(w.admin, "mini")
-	_, err := w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id, Roles: []string{"ORG_OWNER", "IAM_OWNER"}})
+	_, err := w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{
+		UserId: id, Roles: []string{"ORG_OWNER", "IAM_OWNER"},
+	})
 	refused(t, err, "ROLE_UNKNOWN", "roles[1]", "IAM_OWNER")
 	_, err = w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id})
 	refused(t, err, "INVALID_ARGUMENT", "roles")
@@ -42,16 +44,22 @@ func TestMembers(t *testing.T) {
 	mini := w.login(w.admin, id, "")
 	_, err = w.gateway.SearchOrgMembers(mini, &usersv1.SearchMembersRequest{})
 	refused(t, err, "PERMISSION_DENIED", "org.member.read", w.orgID)
-	first, err := w.gateway.UpdateOrgMember(w.admin, &usersv1.UpdateMemberRequest{UserId: id, Roles: []string{"ORG_OWNER", "ORG_OWNER_VIEWER"}})
+	first, err := w.gateway.UpdateOrgMember(w.admin, &usersv1.UpdateMemberRequest{
+		UserId: id, Roles: []string{"ORG_OWNER", "ORG_OWNER_VIEWER"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := w.gateway.UpdateOrgMember(w.admin, &usersv1.UpdateMemberRequest{UserId: id, Roles: []string{"ORG_OWNER_VIEWER", "ORG_OWNER"}})
+	second, err := w.gateway.UpdateOrgMember(w.admin, &usersv1.UpdateMemberRequest{
+		UserId: id, Roles: []string{"ORG_OWNER_VIEWER", "ORG_OWNER"},
+	})
 	if err != nil || !proto.Equal(first, second) {
 		t.Errorf("an update that changes nothing answered %v, %v; want %v", second, err, first)
 	}
-	list, err := w.gateway.SearchOrgMembers(w.login(w.admin, id, ""), &usersv1.SearchMembersRequest{Queries: []*usersv1.MemberFilter{{UserIdQuery: &usersv1.MemberUserIdQuery{UserId: id}}}})
-	if err != nil || list.Details.TotalResult != 1 || list.Result[0].UserName != "mini" || list.Result[0].Details.Sequence != first.Details.Sequence {
+	list, err := w.gateway.SearchOrgMembers(w.login(w.admin, id, ""),
+		&usersv1.SearchMembersRequest{Queries: []*usersv1.MemberFilter{{UserIdQuery: &usersv1.MemberUserIdQuery{UserId: id}}}})
+	if err != nil || list.Details.TotalResult != 1 || list.Result[0].UserName != "mini" ||
+		list.Result[0].Details.Sequence != first.Details.Sequence {
 		t.Errorf("members %v, %v", list, err)
 	}
 	if _, err := w.gateway.RemoveOrgMember(w.admin, &usersv1.RemoveMemberRequest{UserId: id}); err != nil {
@@ -95,14 +103,18 @@ func TestEscalation(t *testing.T) {
 	// An owner in waiting: a user manager must not take the mail over.
 	waiting := w.initial("waiting")
 	w.addMember(w.admin, waiting, "ORG_OWNER")
-	_, err = w.gateway.ResendInitialization(asManager, &usersv1.ResendInitializationRequest{UserId: waiting, Email: "mine@example.com"})
+	_, err = w.gateway.ResendInitialization(asManager, &usersv1.ResendInitializationRequest{
+		UserId: waiting, Email: "mine@example.com",
+	})
 	refused(t, err, "ESCALATION")
 }
 
 func TestLastOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.gateway.UpdateIamMember(w.admin, &usersv1.UpdateMemberRequest{UserId: w.adminID, Roles: []string{"IAM_OWNER_VIEWER"}})
+	_, err := w.gateway.UpdateIamMember(w.admin, &usersv1.UpdateMemberRequest{
+		UserId: w.adminID, Roles: []string{"IAM_OWNER_VIEWER"},
+	})
 	refused(t, err, "LAST_IAM_OWNER")
 	_, err = w.gateway.RemoveIamMember(w.admin, &usersv1.RemoveMemberRequest{UserId: w.adminID})
 	refused(t, err, "LAST_IAM_OWNER")
@@ -130,11 +142,13 @@ func TestLastOwner(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if n := w.rows("members m join users u on u.id = m.user_id where m.org_id = '' and 'IAM_OWNER' = any (m.roles) and u.state = 1"); n != 1 || removed.Load() != 1 {
+		if n := w.rows("members m join users u on u.id = m.user_id where m.org_id = '' and 'IAM_OWNER' = any " +
+			"(m.roles) and u.state = 1"); n != 1 || removed.Load() != 1 {
 			t.Fatalf("%d owners are left, %d were removed", n, removed.Load())
 		}
 		if w.rows("members where user_id = $1 and org_id = ''", w.adminID) == 0 {
-			if _, err := w.gateway.AddIamMember(asSecond, &usersv1.AddMemberRequest{UserId: w.adminID, Roles: []string{"IAM_OWNER"}}); err != nil {
+			if _, err := w.gateway.AddIamMember(asSecond, &usersv1.AddMemberRequest{UserId: w.adminID,
+				Roles: []string{"IAM_OWNER"}}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.gateway.RemoveIamMember(w.admin, &usersv1.RemoveMemberRequest{UserId: second}); err != nil {
@@ -179,7 +193,8 @@ func TestMemberships(t *testing.T) {
 			return w.gateway.SearchProjectMemberRoles(ctx, r)
 		},
 	} {
-		if r, err := search(w.admin, &usersv1.SearchRolesRequest{}); err != nil || len(r.Result) < 2 || len(r.Result[0].Permissions) == 0 {
+		if r, err := search(w.admin, &usersv1.SearchRolesRequest{}); err != nil || len(r.Result) < 2 ||
+			len(r.Result[0].Permissions) == 0 {
 			t.Errorf("roles %v, %v", r, err)
 		}
 	}

@@ -19,13 +19,15 @@ func TestOrganizations(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := w.gateway.GetOrg(w.admin, &usersv1.GetOrgRequest{OrgId: made.Id})
-	if err != nil || got.Org.Name != "Déjà Vu AG" || got.Org.PrimaryDomain != "deja-vu-ag.localhost" || !proto.Equal(got.Org.Details, made.Details) {
+	if err != nil || got.Org.Name != "Déjà Vu AG" || got.Org.PrimaryDomain != "deja-vu-ag.localhost" ||
+		!proto.Equal(got.Org.Details, made.Details) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	_, err = w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "DÉJÀ vu ag"})
 	refused(t, err, "ORG_NAME_TAKEN")
 	alike, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "Deja-Vu, AG"}) // the same slug
-	if err != nil || w.rows("organizations where primary_domain = 'deja-vu-ag-' || right($1, 12) || '.localhost'", alike.GetId()) != 1 {
+	if err != nil || w.rows("organizations where primary_domain = 'deja-vu-ag-' || right($1, 12) || '.localhost'",
+		alike.GetId()) != 1 {
 		t.Errorf("a name with a slug that is taken: %v", err)
 	}
 	if _, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "日本"}); err != nil {
@@ -52,7 +54,8 @@ func TestOrganizations(t *testing.T) {
 		t.Errorf("the same name again answered %v, %v; want %v", again, err, renamed)
 	}
 	mine, err := w.gateway.GetMyOrg(in, &usersv1.GetMyOrgRequest{})
-	if err != nil || mine.Org.Name != "Presque Vu" || mine.Org.PrimaryDomain != "deja-vu-ag.localhost" || mine.Org.Details.Sequence != renamed.Details.Sequence {
+	if err != nil || mine.Org.Name != "Presque Vu" || mine.Org.PrimaryDomain != "deja-vu-ag.localhost" ||
+		mine.Org.Details.Sequence != renamed.Details.Sequence {
 		t.Errorf("%v, %v", mine, err)
 	}
 }
@@ -121,8 +124,9 @@ func TestSearches(t *testing.T) {
 		"ends":               {[]*user{name(6, "b%")}, []int{2}},
 		"empty contains all": {[]*user{name(4, "")}, []int{2, 1, 0}},
 		"empty equals none":  {[]*user{name(0, "")}, nil},
-		"and":                {[]*user{name(4, "a"), {EmailQuery: &usersv1.EmailQuery{EmailAddress: "mini@example.com"}, TypeQuery: &usersv1.UserTypeQuery{Type: usersv1.UserType_USER_TYPE_HUMAN}}}, []int{1, 0}},
-		"state":              {[]*user{{StateQuery: &usersv1.UserStateQuery{State: usersv1.UserState_USER_STATE_INITIAL}}}, nil},
+		"and": {[]*user{name(4, "a"), {EmailQuery: &usersv1.EmailQuery{EmailAddress: "mini@example.com"},
+			TypeQuery: &usersv1.UserTypeQuery{Type: usersv1.UserType_USER_TYPE_HUMAN}}}, []int{1, 0}},
+		"state": {[]*user{{StateQuery: &usersv1.UserStateQuery{State: usersv1.UserState_USER_STATE_INITIAL}}}, nil},
 	} {
 		got, err := w.gateway.SearchUsers(inA, &usersv1.SearchUsersRequest{Queries: c.filters})
 		if err != nil || len(got.Result) != len(c.want) || got.Details.TotalResult != uint64(len(c.want)) {
@@ -135,8 +139,10 @@ func TestSearches(t *testing.T) {
 			}
 		}
 	}
-	page, err := w.gateway.SearchUsers(inA, &usersv1.SearchUsersRequest{Query: &heraldv1.ListQuery{Offset: 10, Limit: 1, Asc: true}})
-	if err != nil || len(page.Result) != 0 || page.Details.TotalResult != 3 || page.Details.ProcessedSequence == 0 || page.Details.ViewTimestamp == nil {
+	page, err := w.gateway.SearchUsers(inA,
+		&usersv1.SearchUsersRequest{Query: &heraldv1.ListQuery{Offset: 10, Limit: 1, Asc: true}})
+	if err != nil || len(page.Result) != 0 || page.Details.TotalResult != 3 || page.Details.ProcessedSequence == 0 ||
+		page.Details.ViewTimestamp == nil {
 		t.Errorf("a page beyond the end: %v, %v", page, err)
 	}
 	_, err = w.gateway.SearchUsers(inA, &usersv1.SearchUsersRequest{Queries: []*user{{}}})
@@ -145,7 +151,9 @@ func TestSearches(t *testing.T) {
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 	_, err = w.gateway.SearchUsers(inA, &usersv1.SearchUsersRequest{Query: &heraldv1.ListQuery{Limit: -1}})
 	refused(t, err, "INVALID_ARGUMENT", "query.limit")
-	orgs, err := w.gateway.SearchOrgs(w.admin, &usersv1.SearchOrgsRequest{Queries: []*usersv1.OrgFilter{{NameQuery: &usersv1.OrgNameQuery{Name: "STRASSE", Method: 1}}}})
+	orgs, err := w.gateway.SearchOrgs(w.admin,
+		&usersv1.SearchOrgsRequest{Queries: []*usersv1.OrgFilter{{NameQuery: &usersv1.OrgNameQuery{Name: "STRASSE",
+			Method: 1}}}})
 	if err != nil || len(orgs.Result) != 1 || orgs.Result[0].Id != orgA {
 		t.Errorf("organizations: %v, %v", orgs, err)
 	}

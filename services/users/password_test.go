@@ -16,7 +16,8 @@ import (
 // hash reads what is kept of a user's password.
 func (w *world) hash(userID string) (encoded string) {
 	w.Helper()
-	if err := w.service.DB.QueryRow(w.Context(), `select password_hash from users where id = $1`, userID).Scan(&encoded); err != nil {
+	if err := w.service.DB.QueryRow(w.Context(), `select password_hash from users where id = $1`, userID).
+		Scan(&encoded); err != nil {
 		w.Fatal(err)
 	}
 	return encoded
@@ -36,7 +37,9 @@ func (w *world) isPassword(userID, typed string) bool {
 }
 
 func (w *world) setPassword(userID, typed string, mustChange bool) error {
-	_, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{UserId: userID, Password: typed, PasswordChangeRequired: mustChange})
+	_, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{
+		UserId: userID, Password: typed, PasswordChangeRequired: mustChange,
+	})
 	return err
 }
 
@@ -46,21 +49,25 @@ func TestSetPassword(t *testing.T) {
 	id := w.person(w.admin, "mini")
 	w.request("passwordreset", id)
 	code := w.mail(id).Code
-	r, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{UserId: id, Password: "correct horse", PasswordChangeRequired: true})
+	r, err := w.gateway.SetPassword(w.admin, &usersv1.SetPasswordRequest{
+		UserId: id, Password: "correct horse", PasswordChangeRequired: true,
+	})
 	if err != nil || r.Details.Sequence != w.user(id).Details.Sequence {
 		t.Fatalf("%v, %v", r, err)
 	}
 	if !w.isPassword(id, "correct horse") || w.rows("users where id = $1 and password_change_required", id) != 1 {
 		t.Error("the password is another one, or need not be changed")
 	}
-	if _, name, data := w.last(id); name != "password_changed" || !strings.Contains(data, `"password"`) || strings.Contains(data, "horse") || strings.Contains(data, "argon") {
+	if _, name, data := w.last(id); name != "password_changed" || !strings.Contains(data, `"password"`) ||
+		strings.Contains(data, "horse") || strings.Contains(data, "argon") {
 		t.Errorf("event %s %s", name, data)
 	}
 	w.unwritten(func() {
 		_, err := w.completeKind("passwordreset", id, code, "another horse")
 		refused(t, err, "CODE_INVALID")
 	})
-	if err := w.setPassword(id, "another horse", false); err != nil || w.rows("users where id = $1 and not password_change_required", id) != 1 {
+	if err := w.setPassword(id, "another horse", false); err != nil ||
+		w.rows("users where id = $1 and not password_change_required", id) != 1 {
 		t.Error(err)
 	}
 }
@@ -76,7 +83,9 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 	}
 	verified, unverified := got.UserId, w.initial("unverified")
 	codes := map[string]string{verified: w.mail(verified).Code, unverified: w.mail(unverified).Code}
-	for id, want := range map[string]usersv1.UserState{verified: usersv1.UserState_USER_STATE_ACTIVE, unverified: usersv1.UserState_USER_STATE_INITIAL} {
+	for id, want := range map[string]usersv1.UserState{
+		verified: usersv1.UserState_USER_STATE_ACTIVE, unverified: usersv1.UserState_USER_STATE_INITIAL,
+	} {
 		if err := w.setPassword(id, "correct horse", false); err != nil || w.state(id) != want {
 			t.Errorf("state %v, %v; want %v", w.state(id), err, want)
 		}
@@ -89,7 +98,8 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 	if m := w.mail(unverified); !m.PasswordSet || m.Code != codes[unverified] {
 		t.Errorf("mail %v", m)
 	}
-	if _, err := w.complete(unverified, codes[unverified], ""); err != nil || !w.isPassword(unverified, "correct horse") {
+	if _, err := w.complete(unverified, codes[unverified], ""); err != nil ||
+		!w.isPassword(unverified, "correct horse") {
 		t.Error(err)
 	}
 }
@@ -143,7 +153,8 @@ func TestPasswordReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if event, name, data := w.last(id); r.NotificationId != event || name != "password_reset_requested" || !strings.Contains(data, `"passwordreset"`) {
+	if event, name, data := w.last(id); r.NotificationId != event || name != "password_reset_requested" ||
+		!strings.Contains(data, `"passwordreset"`) {
 		t.Errorf("%v; event %s %s %s", r, event, name, data)
 	}
 	if w.hash(id) != someHash {
@@ -154,7 +165,9 @@ func TestPasswordReset(t *testing.T) {
 		t.Errorf("mail %v", m)
 	}
 	w.unwritten(func() {
-		for typed, fault := range map[string]string{"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", "password1": "PASSWORD_TOO_COMMON"} {
+		for typed, fault := range map[string]string{
+			"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", "password1": "PASSWORD_TOO_COMMON",
+		} {
 			for range 5 { // none costs a guess
 				_, err := w.completeKind("passwordreset", id, m.Code, typed)
 				refused(t, err, fault)
@@ -164,7 +177,8 @@ func TestPasswordReset(t *testing.T) {
 	if login, err := w.completeKind("passwordreset", id, m.Code, "correct horse"); err != nil || login != "mini" {
 		t.Fatalf("%q, %v", login, err)
 	}
-	if !w.isPassword(id, "correct horse") || w.rows("users where id = $1 and not password_change_required and state = 1", id) != 1 {
+	if !w.isPassword(id, "correct horse") ||
+		w.rows("users where id = $1 and not password_change_required and state = 1", id) != 1 {
 		t.Error("the password is another one, or must be changed")
 	}
 	if _, name, data := w.last(id); name != "password_changed" || !strings.Contains(data, `"passwordChangeRequired"`) {
@@ -194,7 +208,8 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 	waiting, unverified := w.initial("waiting"), w.unverified("unverified")
 	w.unwritten(func() {
 		for userID, c := range map[string][2]string{
-			waiting: {"USER_INITIAL", "_resend_initialization"}, unverified: {"EMAIL_NOT_VERIFIED", "_resend_verification"},
+			waiting: {"USER_INITIAL", "_resend_initialization"}, unverified: {"EMAIL_NOT_VERIFIED",
+				"_resend_verification"},
 			machine: {"USER_NOT_HUMAN", ""}, inactive: {"USER_NOT_ACTIVE", ""}, "nobody": {"USER_NOT_FOUND", ""},
 		} {
 			_, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: userID})
@@ -254,11 +269,14 @@ func TestCodesTwiceAtOnce(t *testing.T) {
 func (w *world) acts() map[string]func(ctx context.Context, userID string) error {
 	return map[string]func(ctx context.Context, userID string) error{
 		"ResendInitialization": func(ctx context.Context, id string) error {
-			_, err := w.gateway.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: id, Email: "mine@example.com"})
+			_, err := w.gateway.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: id,
+				Email: "mine@example.com"})
 			return err
 		},
 		"UpdateEmail": func(ctx context.Context, id string) error {
-			_, err := w.gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{UserId: id, Email: "mine@example.com", IsEmailVerified: true})
+			_, err := w.gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{
+				UserId: id, Email: "mine@example.com", IsEmailVerified: true,
+			})
 			return err
 		},
 		"ResendEmailVerification": func(ctx context.Context, id string) error {
@@ -283,7 +301,8 @@ func TestMailEscalation(t *testing.T) {
 	w := newWorld(t)
 	_, inA := w.org("A")
 	_, inB := w.org("B")
-	ownerA, manager, both, ownerB := w.person(inA, "owner-a"), w.person(inA, "manager"), w.person(inA, "both"), w.person(inB, "owner-b")
+	ownerA, manager, both, ownerB := w.person(inA, "owner-a"), w.person(inA, "manager"), w.person(inA, "both"),
+		w.person(inB, "owner-b")
 	w.addMember(inA, ownerA, "ORG_OWNER")
 	w.addMember(inA, manager, "ORG_USER_MANAGER")
 	w.addMember(inB, both, "ORG_OWNER") // of B, but lives in A
@@ -305,7 +324,8 @@ func TestMailEscalation(t *testing.T) {
 		}
 	})
 	for name, act := range w.acts() { // what is refused above is not always refused
-		if err := act(asA, w.person(inA, "plain-"+name)); err != nil && !strings.Contains(err.Error(), "USER_NOT_INITIAL") && !strings.Contains(err.Error(), "EMAIL_VERIFIED") {
+		if err := act(asA, w.person(inA, "plain-"+name)); err != nil &&
+			!strings.Contains(err.Error(), "USER_NOT_INITIAL") && !strings.Contains(err.Error(), "EMAIL_VERIFIED") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -333,7 +353,8 @@ func TestMailsLeakNothing(t *testing.T) {
 	}
 	for _, table := range []string{"users", "codes", "code_tries", "events"} {
 		var text string
-		if err := w.service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+" x").Scan(&text); err != nil {
+		if err := w.service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+
+			" x").Scan(&text); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range secrets {
@@ -341,7 +362,8 @@ func TestMailsLeakNothing(t *testing.T) {
 				t.Errorf("table %s holds a secret", table)
 			}
 		}
-		if table == "events" && (strings.Contains(text, "canary") || strings.Contains(text, "$argon2") || strings.Contains(text, "example.com")) {
+		if table == "events" && (strings.Contains(text, "canary") || strings.Contains(text, "$argon2") ||
+			strings.Contains(text, "example.com")) {
 			t.Error("events hold something personal")
 		}
 	}

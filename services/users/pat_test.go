@@ -23,11 +23,15 @@ func TestPersonalAccessTokens(t *testing.T) {
 	if err != nil || !secret.WellFormedToken(forever.Token) {
 		t.Fatalf("%v, %v", forever, err)
 	}
-	hour, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(time.Hour))})
+	hour, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{
+		UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(time.Hour)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))})
+	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{
+		UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(-time.Second)),
+	})
 	refused(t, err, "EXPIRATION_PAST", "expirationDate")
 	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: "nobody"})
 	refused(t, err, "USER_NOT_FOUND")
@@ -39,7 +43,8 @@ func TestPersonalAccessTokens(t *testing.T) {
 	if err != nil || c.UserID != id || c.OrganizationID != w.orgID || len(c.Scopes) != 2 || len(c.Memberships) != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	read, err := w.gateway.GetPersonalAccessToken(w.admin, &usersv1.GetPersonalAccessTokenRequest{UserId: id, TokenId: forever.TokenId})
+	read, err := w.gateway.GetPersonalAccessToken(w.admin, &usersv1.GetPersonalAccessTokenRequest{UserId: id,
+		TokenId: forever.TokenId})
 	if err != nil || read.Token.ExpirationDate.AsTime().Year() != 9999 {
 		t.Errorf("%v, %v", read, err)
 	}
@@ -49,7 +54,8 @@ func TestPersonalAccessTokens(t *testing.T) {
 	}
 	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 	refused(t, err, "FRESH_LOGIN_REQUIRED")
-	for _, foreign := range []*usersv1.GetPersonalAccessTokenRequest{{UserId: w.adminID, TokenId: forever.TokenId}, {UserId: id, TokenId: "none"}} {
+	for _, foreign := range []*usersv1.GetPersonalAccessTokenRequest{{UserId: w.adminID, TokenId: forever.TokenId},
+		{UserId: id, TokenId: "none"}} {
 		_, err = w.gateway.GetPersonalAccessToken(w.admin, foreign)
 		refused(t, err, "PAT_NOT_FOUND")
 	}
@@ -57,7 +63,8 @@ func TestPersonalAccessTokens(t *testing.T) {
 	ahead.Store(int64(61 * time.Minute))
 	_, err = w.resolve(hour.Token, "")
 	refused(t, err, "TOKEN_INVALID")
-	if _, err := w.gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}); err != nil {
+	if _, err := w.gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c),
+		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.resolve(forever.Token, "")
@@ -103,8 +110,10 @@ func TestResolveLeavesOutWhatIsCovered(t *testing.T) {
 			orgA, inA := w.org("A")
 			id := w.person(w.admin, "mini")
 			w.addMember(inA, id, role)
-			if _, err := w.service.DB.Exec(t.Context(), `insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
-				select $1, $2, project, '{PROJECT_OWNER}', 0, now(), now() from unnest('{one,two}'::text[]) project`, id, orgA); err != nil {
+			if _, err := w.service.DB.Exec(t.Context(),
+				`insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
+				select $1, $2, project, '{PROJECT_OWNER}', 0, now(), now() from unnest('{one,two}'::text[]) project`,
+				id, orgA); err != nil {
 				t.Fatal(err)
 			}
 			c := w.caller(w.admin, id, orgA)

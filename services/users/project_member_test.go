@@ -18,7 +18,9 @@ type shop struct {
 
 var errNoProject = fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "Project not found")
 
-func (s shop) ResolveProject(_ context.Context, r *projectsv1.ResolveProjectRequest) (*projectsv1.ResolveProjectResponse, error) {
+func (s shop) ResolveProject(
+	_ context.Context, r *projectsv1.ResolveProjectRequest,
+) (*projectsv1.ResolveProjectResponse, error) {
 	if r.OrgId != s.orgID || r.ProjectId != "shop" {
 		return nil, errNoProject
 	}
@@ -30,7 +32,9 @@ func TestProjectMembers(t *testing.T) {
 	w := newWorld(t)
 	testkit.Serve(t, w.ground, "projects", &projectsv1.Projects_ServiceDesc, shop{orgID: w.orgID})
 	add := func(ctx context.Context, project, user string, roles ...string) error {
-		_, err := w.gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{ProjectId: project, UserId: user, Roles: roles})
+		_, err := w.gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{
+			ProjectId: project, UserId: user, Roles: roles,
+		})
 		return err
 	}
 	ada, bob := w.person(w.admin, "ada"), w.person(w.admin, "bob")
@@ -57,20 +61,25 @@ func TestProjectMembers(t *testing.T) {
 	refused(t, add(viewer, "shop", w.adminID, "PROJECT_OWNER_VIEWER"), "PERMISSION_DENIED")
 
 	list, err := w.gateway.SearchProjectMembers(viewer, &usersv1.SearchProjectMembersRequest{ProjectId: "shop"})
-	if err != nil || len(list.Result) != 2 || list.Result[0].UserId != bob || list.Result[1].Roles[0] != "PROJECT_OWNER" {
+	if err != nil || len(list.Result) != 2 || list.Result[0].UserId != bob ||
+		list.Result[1].Roles[0] != "PROJECT_OWNER" {
 		t.Errorf("%v, %v", list, err)
 	}
 	_, err = w.gateway.SearchProjectMembers(w.admin, &usersv1.SearchProjectMembersRequest{ProjectId: "nothing"})
 	refused(t, err, "PROJECT_NOT_FOUND")
-	if orgs, err := w.gateway.SearchOrgMembers(w.admin, &usersv1.SearchMembersRequest{}); err != nil || orgs.Details.TotalResult != 0 {
+	if orgs, err := w.gateway.SearchOrgMembers(w.admin, &usersv1.SearchMembersRequest{}); err != nil ||
+		orgs.Details.TotalResult != 0 {
 		t.Errorf("members of the organization: %v, %v", orgs, err)
 	}
 
-	changed, err := w.gateway.UpdateProjectMember(owner, &usersv1.UpdateProjectMemberRequest{ProjectId: "shop", UserId: bob, Roles: []string{"PROJECT_OWNER"}})
+	changed, err := w.gateway.UpdateProjectMember(owner, &usersv1.UpdateProjectMemberRequest{
+		ProjectId: "shop", UserId: bob, Roles: []string{"PROJECT_OWNER"},
+	})
 	if err != nil || changed.Details.Sequence <= list.Result[0].Details.Sequence {
 		t.Errorf("%v, %v", changed, err)
 	}
-	if _, err := w.gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop", UserId: bob}); err != nil {
+	if _, err := w.gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop",
+		UserId: bob}); err != nil {
 		t.Error(err)
 	}
 	_, err = w.gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop", UserId: bob})

@@ -38,7 +38,8 @@ func (w *world) projects() projects {
 func (p projects) happen(projectID, userID string, m proto.Message) {
 	p.Helper()
 	save := event.Save{AggregateID: projectID, OrganizationID: p.orgID, SQL: "nothing as (select $9)", Args: []any{""}}
-	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m, save); err != nil {
+	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m,
+		save); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -53,7 +54,8 @@ func (w *world) until(condition string, args ...any) {
 		w.Fatal(err)
 	}
 	defer c.Release()
-	if _, err := c.Exec(ctx, `create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
+	if _, err := c.Exec(ctx,
+		`create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
 		create or replace trigger tell after insert or delete on members execute function tell(); listen changed`); err != nil {
 		w.Fatal(err)
 	}
@@ -77,7 +79,8 @@ func TestProjectOwners(t *testing.T) {
 	p := w.projects()
 	id := w.person(w.admin, "mini")
 	owners := func(project string) int {
-		return w.rows("members where user_id = $1 and org_id = $2 and project_id = $3 and roles = '{PROJECT_OWNER}'", id, w.orgID, project)
+		return w.rows("members where user_id = $1 and org_id = $2 and project_id = $3 and roles = '{PROJECT_OWNER}'",
+			id, w.orgID, project)
 	}
 	own := &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p1", UserId: id}
 	var wait sync.WaitGroup
@@ -92,10 +95,13 @@ func TestProjectOwners(t *testing.T) {
 	if owners("p1") != 1 || w.rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
 		t.Error("20 calls at once did not make one owner, once")
 	}
-	if asMini := w.loginCaller(id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") || asMini.Can("project.write", "") {
+	if asMini := w.loginCaller(id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
+		asMini.Can("project.write", "") {
 		t.Errorf("the owner is %+v", asMini)
 	}
-	_, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p0", UserId: "nobody"})
+	_, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{
+		OrgId: w.orgID, ProjectId: "p0", UserId: "nobody",
+	})
 	refused(t, err, "USER_NOT_FOUND")
 
 	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
@@ -108,12 +114,14 @@ func TestProjectOwners(t *testing.T) {
 	}
 	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // a repeat
 	p.happen("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
-	if _, err := w.service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', 1, now(), now())", id, w.orgID); err != nil {
+	if _, err := w.service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
+		"1, now(), now())", id, w.orgID); err != nil {
 		t.Fatal(err)
 	}
 	p.happen("p2", id, &projectsv1.ProjectRemoved{})
 	w.until("not exists (select from members where project_id = 'p2')")
-	if _, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p2", UserId: id}); err != nil || owners("p2") != 0 {
+	if _, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p2",
+		UserId: id}); err != nil || owners("p2") != 0 {
 		t.Errorf("a project that is gone has an owner: %v", err)
 	}
 	if owners("p1") != 1 {
@@ -145,13 +153,15 @@ func TestResolve(t *testing.T) {
 	orgA, inA := w.org("A")
 	id := w.person(inA, "mini")
 	user, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id})
-	if want := (&usersv1.ResolveUserResponse{OrgId: orgA, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN}); err != nil || !proto.Equal(user, want) {
+	if want := (&usersv1.ResolveUserResponse{OrgId: orgA, State: usersv1.UserState_USER_STATE_ACTIVE,
+		Type: usersv1.UserType_USER_TYPE_HUMAN}); err != nil || !proto.Equal(user, want) {
 		t.Errorf("%v, %v", user, err)
 	}
 	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: "nobody"})
 	refused(t, err, "USER_NOT_FOUND")
 	org, err := p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: orgA})
-	if want := (&usersv1.ResolveOrgResponse{Name: "A", State: usersv1.OrgState_ORG_STATE_ACTIVE}); err != nil || !proto.Equal(org, want) {
+	if want := (&usersv1.ResolveOrgResponse{Name: "A", State: usersv1.OrgState_ORG_STATE_ACTIVE}); err != nil ||
+		!proto.Equal(org, want) {
 		t.Errorf("%v, %v", org, err)
 	}
 	_, err = p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: "nowhere"})

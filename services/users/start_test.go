@@ -30,7 +30,8 @@ func TestFirstStart(t *testing.T) {
 		}
 		return admin
 	}
-	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o644); err != nil { // killed before the commit, and opened to all since
+	// killed before the commit, and opened to all since
+	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	admin := start()

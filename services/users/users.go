@@ -49,7 +49,8 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	}
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
 	methods := api.Users{
-		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
+		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
+		PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
 	s.Consume(methods.Handlers()...)

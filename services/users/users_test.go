@@ -81,7 +81,9 @@ func (w *world) as(c caller.Caller) context.Context {
 
 // resolve does what the gateway does with a token.
 func (w *world) resolve(token, orgID string) (caller.Caller, error) {
-	r, err := w.gateway.ResolveToken(w.Context(), &usersv1.ResolveTokenRequest{TokenHash: secret.Hash(token), OrgId: orgID})
+	r, err := w.gateway.ResolveToken(w.Context(), &usersv1.ResolveTokenRequest{
+		TokenHash: secret.Hash(token), OrgId: orgID,
+	})
 	return caller.FromProto(r.GetCaller()), err
 }
 
@@ -162,6 +164,7 @@ const someHash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0
 
 func minimal(name string) *usersv1.ImportHumanUserRequest {
 	return &usersv1.ImportHumanUserRequest{
-		UserName: name, Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"}, Email: &usersv1.Email{Email: "mini@example.com"},
+		UserName: name, Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"},
+		Email: &usersv1.Email{Email: "mini@example.com"},
 	}
 }

@@ -34,7 +34,9 @@ func Load(environ []string, configs ...any) error {
 			continue
 		}
 		plain, isFile := strings.CutSuffix(name, "_FILE")
-		i := slices.IndexFunc(known, func(s Setting) bool { return s.Name == name || isFile && s.Secret && s.Name == plain })
+		i := slices.IndexFunc(known, func(s Setting) bool {
+			return s.Name == name || isFile && s.Secret && s.Name == plain
+		})
 		switch {
 		case i < 0:
 			faults = append(faults, fmt.Errorf("%s is not a setting; `herald settings` lists them", name))
@@ -104,7 +106,9 @@ func Settings(configs ...any) ([]Setting, error) {
 				return nil, fmt.Errorf("setting %s.%s needs the prefix %s and a help tag", t.Name(), f.Name, prefix)
 			}
 			if !slices.ContainsFunc(found, func(s Setting) bool { return s.Name == name }) {
-				found = append(found, Setting{name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type == reflect.TypeFor[secret.Text]()})
+				found = append(found, Setting{
+					name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type == reflect.TypeFor[secret.Text](),
+				})
 			}
 		}
 	}

@@ -44,16 +44,20 @@ func TestLoad(t *testing.T) {
 	var m mail
 	var w web
 	environ := []string{
-		"PATH=/bin", "herald_t_nothing=lower case is not ours", "HERALD=neither", "NOTHERALD_X=1", "HERALD_T_KEY_FILE=" + file(t, "\n\t s3cret line\nsecond \r\n\n"),
-		"HERALD_T_PAUSE=1m", "HERALD_T_SENDER=", "HERALD_T_PUBLIC=https://a=b", "HERALD_T_DEBUG=true", "HERALD_T_LEVEL=debug", "HERALD_T_LIMIT=7", "HERALD_T_SMTP= kept as it is ",
+		"PATH=/bin", "herald_t_nothing=lower case is not ours", "HERALD=neither", "NOTHERALD_X=1",
+		"HERALD_T_KEY_FILE=" + file(t, "\n\t s3cret line\nsecond \r\n\n"),
+		"HERALD_T_PAUSE=1m", "HERALD_T_SENDER=", "HERALD_T_PUBLIC=https://a=b", "HERALD_T_DEBUG=true",
+		"HERALD_T_LEVEL=debug", "HERALD_T_LIMIT=7", "HERALD_T_SMTP= kept as it is ",
 	}
 	if err := boot.Load(environ, &m, &w); err != nil {
 		t.Fatal(err)
 	}
-	if m.Sender != "herald@localhost" || m.Pause != time.Minute || m.Public != "https://a=b" || m.Server.Reveal() != " kept as it is " {
+	if m.Sender != "herald@localhost" || m.Pause != time.Minute || m.Public != "https://a=b" ||
+		m.Server.Reveal() != " kept as it is " {
 		t.Errorf("%+v, %q", m, m.Server.Reveal())
 	}
-	if w.Limit != 7 || !w.Debug || w.Public != m.Public || w.Key.Reveal() != "s3cret line\nsecond" || w.Level != slog.LevelDebug {
+	if w.Limit != 7 || !w.Debug || w.Public != m.Public || w.Key.Reveal() != "s3cret line\nsecond" ||
+		w.Level != slog.LevelDebug {
 		t.Errorf("%+v, %q", w, w.Key.Reveal())
 	}
 }
@@ -62,7 +66,8 @@ func TestLoad(t *testing.T) {
 func TestLoadEmptyBesideFile(t *testing.T) {
 	t.Parallel()
 	var w web
-	if err := boot.Load([]string{"HERALD_T_KEY=", "HERALD_T_KEY_FILE=" + file(t, "k")}, &w); err != nil || w.Key.Reveal() != "k" || w.Limit != 1000 {
+	if err := boot.Load([]string{"HERALD_T_KEY=", "HERALD_T_KEY_FILE=" + file(t, "k")}, &w); err != nil ||
+		w.Key.Reveal() != "k" || w.Limit != 1000 {
 		t.Errorf("%v, %+v", err, w)
 	}
 }
@@ -75,23 +80,37 @@ func TestLoadRefuses(t *testing.T) {
 		environ []string
 		want    []string // every line of the error, in its order
 	}{
-		{"mistyped", []string{key, "HERALD_T_LIMITS=1"}, []string{"HERALD_T_LIMITS is not a setting; `herald settings` lists them"}},
-		{"mistyped and empty", []string{key, "HERALD_T_LIMITS="}, []string{"HERALD_T_LIMITS is not a setting; `herald settings` lists them"}},
-		{"the prefix alone", []string{key, "HERALD_=1"}, []string{"HERALD_ is not a setting; `herald settings` lists them"}},
-		{"in lower case", []string{key, "HERALD_t_limit=1"}, []string{"HERALD_t_limit is not a setting; `herald settings` lists them"}},
-		{"file of what is no secret", []string{key, "HERALD_T_LIMIT_FILE=" + secretFile}, []string{"HERALD_T_LIMIT_FILE is not a setting; `herald settings` lists them"}},
-		{"file of a file", []string{key, "HERALD_T_SMTP_FILE_FILE=" + secretFile}, []string{"HERALD_T_SMTP_FILE_FILE is not a setting; `herald settings` lists them"}},
-		{"both", []string{key, "HERALD_T_KEY_FILE=" + secretFile}, []string{"HERALD_T_KEY and HERALD_T_KEY_FILE are both set: keep one"}},
-		{"missing file", []string{key, "HERALD_T_SMTP_FILE=/no/such/file"}, []string{"HERALD_T_SMTP_FILE: open /no/such/file: no such file or directory"}},
-		{"file without a name", []string{key, "HERALD_T_SMTP_FILE="}, []string{"HERALD_T_SMTP_FILE: open : no such file or directory"}},
+		{"mistyped", []string{key, "HERALD_T_LIMITS=1"},
+			[]string{"HERALD_T_LIMITS is not a setting; `herald settings` lists them"}},
+		{"mistyped and empty", []string{key, "HERALD_T_LIMITS="},
+			[]string{"HERALD_T_LIMITS is not a setting; `herald settings` lists them"}},
+		{"the prefix alone", []string{key, "HERALD_=1"},
+			[]string{"HERALD_ is not a setting; `herald settings` lists them"}},
+		{"in lower case", []string{key, "HERALD_t_limit=1"},
+			[]string{"HERALD_t_limit is not a setting; `herald settings` lists them"}},
+		{"file of what is no secret", []string{key, "HERALD_T_LIMIT_FILE=" + secretFile},
+			[]string{"HERALD_T_LIMIT_FILE is not a setting; `herald settings` lists them"}},
+		{"file of a file", []string{key, "HERALD_T_SMTP_FILE_FILE=" + secretFile},
+			[]string{"HERALD_T_SMTP_FILE_FILE is not a setting; `herald settings` lists them"}},
+		{"both", []string{key, "HERALD_T_KEY_FILE=" + secretFile},
+			[]string{"HERALD_T_KEY and HERALD_T_KEY_FILE are both set: keep one"}},
+		{"missing file", []string{key, "HERALD_T_SMTP_FILE=/no/such/file"},
+			[]string{"HERALD_T_SMTP_FILE: open /no/such/file: no such file or directory"}},
+		{"file without a name", []string{key, "HERALD_T_SMTP_FILE="},
+			[]string{"HERALD_T_SMTP_FILE: open : no such file or directory"}},
 		{"directory", []string{key, "HERALD_T_SMTP_FILE=/"}, []string{"HERALD_T_SMTP_FILE: read /: is a directory"}},
 		{"required and missing", nil, []string{`required environment variable "HERALD_T_KEY" is not set`}},
-		{"no number", []string{key, "HERALD_T_LIMIT=12x"}, []string{`HERALD_T_LIMIT: strconv.ParseInt: parsing "12x": invalid syntax (largest page)`}},
-		{"no boolean", []string{key, "HERALD_T_DEBUG=perhaps"}, []string{`HERALD_T_DEBUG: strconv.ParseBool: parsing "perhaps": invalid syntax (say more)`}},
-		{"no duration", []string{key, "HERALD_T_PAUSE=5"}, []string{`HERALD_T_PAUSE: unable to parse duration: time: missing unit in duration "5" (time between tries)`}},
-		{"no level", []string{key, "HERALD_T_LEVEL=LOUD"}, []string{`HERALD_T_LEVEL: slog: level string "LOUD": unknown name (log level)`}},
+		{"no number", []string{key, "HERALD_T_LIMIT=12x"},
+			[]string{`HERALD_T_LIMIT: strconv.ParseInt: parsing "12x": invalid syntax (largest page)`}},
+		{"no boolean", []string{key, "HERALD_T_DEBUG=perhaps"},
+			[]string{`HERALD_T_DEBUG: strconv.ParseBool: parsing "perhaps": invalid syntax (say more)`}},
+		{"no duration", []string{key, "HERALD_T_PAUSE=5"}, []string{`HERALD_T_PAUSE: unable to parse duration: time: ` +
+			`missing unit in duration "5" (time between tries)`}},
+		{"no level", []string{key, "HERALD_T_LEVEL=LOUD"},
+			[]string{`HERALD_T_LEVEL: slog: level string "LOUD": unknown name (log level)`}},
 		{"all at once", []string{"HERALD_T_Z=", "HERALD_T_A=", "HERALD_T_LIMIT=x", key}, []string{
-			"HERALD_T_A is not a setting; `herald settings` lists them", "HERALD_T_Z is not a setting; `herald settings` lists them",
+			"HERALD_T_A is not a setting; `herald settings` lists them", "HERALD_T_Z is not a setting; `herald " +
+				"settings` lists them",
 			`HERALD_T_LIMIT: strconv.ParseInt: parsing "x": invalid syntax (largest page)`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,8 +172,10 @@ func TestSettingsAreDocumented(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	const planted = "pLanTed"
 	for _, seed := range []string{
-		"", "=", "==", "HERALD_", "HERALD_=", "HERALD_T_LIMIT=1", "HERALD_T_LIMIT=99999999999999999999", "HERALD_T_PAUSE=1h\nHERALD_T_PAUSE=2", "HERALD_T_KEY_FILE=/dev/null",
-		"HERALD_T_KEY_FILE=\x00", "_FILE=x", "HERALD__FILE=x", "HERALD_T_SMTP=${HERALD_T_KEY}", "HERALD_T_LEVEL=DEBUG+3", "HERALD_T_SENDER_FILE=/", "HERALD_T_DEBUG=\xff", "PATH",
+		"", "=", "==", "HERALD_", "HERALD_=", "HERALD_T_LIMIT=1", "HERALD_T_LIMIT=99999999999999999999",
+		"HERALD_T_PAUSE=1h\nHERALD_T_PAUSE=2", "HERALD_T_KEY_FILE=/dev/null",
+		"HERALD_T_KEY_FILE=\x00", "_FILE=x", "HERALD__FILE=x", "HERALD_T_SMTP=${HERALD_T_KEY}",
+		"HERALD_T_LEVEL=DEBUG+3", "HERALD_T_SENDER_FILE=/", "HERALD_T_DEBUG=\xff", "PATH",
 	} {
 		f.Add(seed)
 	}
@@ -165,14 +186,16 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		environ := append(strings.Split(text, "\n"), "HERALD_T_KEY="+planted)
 		for _, line := range environ {
-			if name, path, _ := strings.Cut(line, "="); strings.HasSuffix(name, "_FILE") && strings.HasPrefix(path, "/dev/") && path != "/dev/null" {
+			if name, path, _ := strings.Cut(line, "="); strings.HasSuffix(name, "_FILE") &&
+				strings.HasPrefix(path, "/dev/") && path != "/dev/null" {
 				return // a device may never end
 			}
 		}
 		var m mail
 		var w web
 		err := boot.Load(environ, &m, &w)
-		if again := boot.Load(environ, &mail{}, &web{}); (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
+		if again := boot.Load(environ, &mail{}, &web{}); (err == nil) != (again == nil) ||
+			err != nil && err.Error() != again.Error() {
 			t.Fatalf("%v, then %v", err, again)
 		}
 		if err != nil {
@@ -186,7 +209,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, line := range environ {
 			name, _, ok := strings.Cut(line, "=")
-			if ok && strings.HasPrefix(name, "HERALD_") && !slices.ContainsFunc(known, func(s boot.Setting) bool { return s.Name == name || s.Secret && s.Name+"_FILE" == name }) {
+			if ok && strings.HasPrefix(name, "HERALD_") && !slices.ContainsFunc(known, func(s boot.Setting) bool {
+				return s.Name == name || s.Secret && s.Name+"_FILE" == name
+			}) {
 				t.Errorf("%q was accepted", line)
 			}
 		}

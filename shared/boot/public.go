@@ -16,7 +16,8 @@ func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Path != "" && u.Path != "/" {
-		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not an address such as https://login.example.com, with a port if need be and nothing after it", text)
+		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %q is not an address such as https://login.example.com, with a "+
+			"port if need be and nothing after it", text)
 	}
 	host := u.Hostname()
 	if net.ParseIP(host) != nil {

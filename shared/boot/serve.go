@@ -40,7 +40,8 @@ func ServeOps(o Observe, g Ground) (func(), error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		if err := ServeHTTP(ctx, l, &http.Server{Handler: g.Health.Ops(g.Metrics), ReadHeaderTimeout: 5 * time.Second}); err != nil {
+		if err := ServeHTTP(ctx, l, &http.Server{Handler: g.Health.Ops(g.Metrics),
+			ReadHeaderTimeout: 5 * time.Second}); err != nil {
 			g.Log.Error("operator's port", "err", err)
 		}
 	}()

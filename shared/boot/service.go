@@ -87,7 +87,9 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	relay := event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
-	s.server = rpc.NewServer(rpc.Config{Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name)})
+	s.server = rpc.NewServer(rpc.Config{
+		Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name),
+	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", s.DB.Ping)
 	s.Health.Check(s.Name+" NATS", s.connected)

@@ -110,8 +110,10 @@ func TestOpenFails(t *testing.T) {
 	}{
 		{"no URL", secret.NewText("postgres://users:planted@%zz/x"), things, "database URL"},
 		{"no server", secret.NewText("postgres://users:planted@127.0.0.1:1/x"), things, "connect"},
-		{"wrong password", secret.NewText(strings.Replace(database.Reveal(), "herald_users:", "herald_users:planted", 1)), things, "password authentication failed"},
-		{"faulty migration", database, fstest.MapFS{"migrations/001_a.sql": things["migrations/001_things.sql"], "migrations/002_b.sql": {Data: []byte("create nonsense")}}, "nonsense"},
+		{"wrong password", secret.NewText(strings.Replace(database.Reveal(), "herald_users:", "herald_users:planted",
+			1)), things, "password authentication failed"},
+		{"faulty migration", database, fstest.MapFS{"migrations/001_a.sql": things["migrations/001_things.sql"],
+			"migrations/002_b.sql": {Data: []byte("create nonsense")}}, "nonsense"},
 		{"no migrations", database, fstest.MapFS{}, "migrate schema_version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,7 +125,8 @@ func TestOpenFails(t *testing.T) {
 				s.Close()
 				t.Fatal("opened")
 			}
-			if text := err.Error(); !strings.HasPrefix(text, "service users: ") || !strings.Contains(text, c.says) || strings.Contains(text, "planted") {
+			if text := err.Error(); !strings.HasPrefix(text, "service users: ") || !strings.Contains(text, c.says) ||
+				strings.Contains(text, "planted") {
 				t.Errorf("%v", err)
 			}
 		})

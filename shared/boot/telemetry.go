@@ -47,11 +47,13 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 		Traces:  noop.NewTracerProvider(),
 		Flush:   func(context.Context) error { return nil },
 	}
-	t.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	t.Metrics.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Traces == "" {
 		return t, nil
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(c.Traces, "/")+"/v1/traces"))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(c.Traces, "/")+
+		"/v1/traces"))
 	if err != nil {
 		return Telemetry{}, fmt.Errorf("HERALD_OTLP_URL: %w", err)
 	}

@@ -49,10 +49,12 @@ func TestLogsCarryRequestAndTrace(t *testing.T) {
 	var logs bytes.Buffer
 	log := telemetry(t, boot.Observe{}, &logs).Log
 	id := trace.TraceID{1, 2, 3}
-	ctx := trace.ContextWithSpanContext(rpc.WithRequestID(t.Context(), "r-1"), trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{4}}))
+	ctx := trace.ContextWithSpanContext(rpc.WithRequestID(t.Context(), "r-1"),
+		trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{4}}))
 	for name, log := range map[string]*slog.Logger{"plain": log, "with": log.With("service", "users")} {
 		log.InfoContext(ctx, "done", "n", 1)
-		if got := line(t, &logs); got["request"] != "r-1" || got["trace"] != id.String() || got["msg"] != "done" || got["level"] != "INFO" || got["n"] != 1.0 {
+		if got := line(t, &logs); got["request"] != "r-1" || got["trace"] != id.String() || got["msg"] != "done" ||
+			got["level"] != "INFO" || got["n"] != 1.0 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -73,9 +75,11 @@ func TestLogsAreOneLine(t *testing.T) {
 	var logs bytes.Buffer
 	log := telemetry(t, boot.Observe{}, &logs).Log
 	for _, hostile := range []string{
-		"a\r\nb", "a\nlevel=ERROR", "\x1b[2J\x1b]0;title\a", "\x00", "\xff\xfe", "\u2028\u2029", `","level":"ERROR`, "\b\b\b\x7f", strings.Repeat("x\n", 1<<19),
+		"a\r\nb", "a\nlevel=ERROR", "\x1b[2J\x1b]0;title\a", "\x00", "\xff\xfe", "\u2028\u2029", `","level":"ERROR`,
+		"\b\b\b\x7f", strings.Repeat("x\n", 1<<19),
 	} {
-		log.InfoContext(rpc.WithRequestID(t.Context(), hostile), hostile, "user agent", hostile, hostile, hostile, "err", errors.New(hostile))
+		log.InfoContext(rpc.WithRequestID(t.Context(), hostile), hostile, "user agent", hostile, hostile, hostile,
+			"err", errors.New(hostile))
 		for _, r := range strings.TrimSuffix(logs.String(), "\n") {
 			if r < ' ' || r == '\u2028' || r == '\u2029' {
 				t.Errorf("%.20q: the line holds %U", hostile, r)
@@ -116,14 +120,16 @@ func TestTraces(t *testing.T) {
 	}
 	select {
 	case body := <-bodies:
-		if !strings.HasPrefix(body, "/v1/traces ") || !strings.Contains(body, "the span") || !strings.Contains(body, "herald-test") {
+		if !strings.HasPrefix(body, "/v1/traces ") || !strings.Contains(body, "the span") ||
+			!strings.Contains(body, "herald-test") {
 			t.Errorf("%q", body)
 		}
 	default:
 		t.Error("nothing was sent")
 	}
 	none := telemetry(t, boot.Observe{}, io.Discard)
-	if _, span := none.Traces.Tracer("t").Start(t.Context(), "s"); span.IsRecording() || none.Flush(t.Context()) != nil {
+	if _, span := none.Traces.Tracer("t").Start(t.Context(), "s"); span.IsRecording() ||
+		none.Flush(t.Context()) != nil {
 		t.Error("traces are not off")
 	}
 }
@@ -148,11 +154,12 @@ func TestServeHTTPFinishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	entered, release := make(chan struct{}), make(chan struct{})
-	s := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(entered)
-		<-release
-		io.WriteString(w, "done")
-	})}
+	s := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			close(entered)
+			<-release
+			io.WriteString(w, "done")
+		})}
 	stopping := make(chan struct{})
 	s.RegisterOnShutdown(func() { close(stopping) })
 	ctx, stop := context.WithCancel(t.Context())
@@ -209,7 +216,8 @@ func TestServeOps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := boot.ServeOps(boot.Observe{OpsListen: taken.Addr().String()}, g); err == nil || !strings.HasPrefix(err.Error(), "HERALD_OPS_LISTEN: ") {
+	if _, err := boot.ServeOps(boot.Observe{OpsListen: taken.Addr().String()}, g); err == nil ||
+		!strings.HasPrefix(err.Error(), "HERALD_OPS_LISTEN: ") {
 		t.Errorf("a taken address: %v", err)
 	}
 	taken.Close()

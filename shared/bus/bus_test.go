@@ -87,7 +87,8 @@ func TestConnectWaits(t *testing.T) {
 	keys := newKeys(t)
 	connected := make(chan error, 1)
 	go func() {
-		nc, err := bus.Connect(t.Context(), bus.Address{URL: "nats://" + address, User: "users", Password: bus.Password(keys, "users")}, silent)
+		nc, err := bus.Connect(t.Context(),
+			bus.Address{URL: "nats://" + address, User: "users", Password: bus.Password(keys, "users")}, silent)
 		if err == nil {
 			nc.Close()
 		}

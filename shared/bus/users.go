@@ -50,7 +50,9 @@ func Users() ([]User, error) {
 	}
 	slices.Sort(services)
 	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{inbox(Gateway) + ".>", "events.>", "outbox.users"}},
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{
+			inbox(Gateway) + ".>", "events.>", "outbox.users",
+		}},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
@@ -68,8 +70,10 @@ func serviceUser(s string, calls []string) User {
 		Publish: append(calls,
 			"events."+s+".>", "dead."+s+".>", "outbox."+s,
 			"$JS.API.INFO", "$JS.API.STREAM.INFO.*",
-			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD", "$JS.API.STREAM.UPDATE.DEAD",
-			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
+			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD",
+			"$JS.API.STREAM.UPDATE.DEAD",
+			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+
+				s, "$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
 		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>"},

@@ -125,7 +125,9 @@ func (c Caller) Proto() *heraldv1.Caller {
 		m.AuthenticatedAt = c.AuthenticatedAt.Unix()
 	}
 	for _, p := range c.Memberships {
-		m.Memberships = append(m.Memberships, &heraldv1.CallerMembership{OrganizationId: p.OrganizationID, ProjectId: p.ProjectID, Roles: p.Roles})
+		m.Memberships = append(m.Memberships, &heraldv1.CallerMembership{
+			OrganizationId: p.OrganizationID, ProjectId: p.ProjectID, Roles: p.Roles,
+		})
 	}
 	return m
 }
@@ -140,7 +142,9 @@ func FromProto(m *heraldv1.Caller) Caller {
 		c.AuthenticatedAt = time.Unix(at, 0)
 	}
 	for _, p := range m.GetMemberships() {
-		c.Memberships = append(c.Memberships, permission.Membership{OrganizationID: p.OrganizationId, ProjectID: p.ProjectId, Roles: p.Roles})
+		c.Memberships = append(c.Memberships, permission.Membership{
+			OrganizationID: p.OrganizationId, ProjectID: p.ProjectId, Roles: p.Roles,
+		})
 	}
 	return c
 }

@@ -17,7 +17,8 @@ var (
 	user = caller.Caller{
 		UserID: "u", OrganizationID: "o", HomeOrganizationID: "h", Scopes: []string{"openid", "profile"},
 		Memberships: []permission.Membership{
-			{Roles: []string{"IAM_USER_MANAGER"}}, {OrganizationID: "o", Roles: []string{"ORG_OWNER", "ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
+			{Roles: []string{"IAM_USER_MANAGER"}}, {OrganizationID: "o", Roles: []string{"ORG_OWNER",
+				"ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 		},
 		AuthenticatedAt: time.Unix(1_700_000_000, 0),
 	}
@@ -141,12 +142,17 @@ func TestCan(t *testing.T) {
 		project    string
 		want       bool
 	}{
-		"in the organization":      {user, "policy.write", "", true},
-		"in the instance":          {caller.Caller{OrganizationID: "any", Memberships: user.Memberships[:1]}, "user.write", "", true},
-		"in another organization":  {caller.Caller{OrganizationID: "other", Memberships: user.Memberships[1:]}, "policy.write", "", false},
-		"on the project":           {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]}, "project.write", "p", true},
-		"on another project":       {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]}, "project.write", "q", false},
-		"on no project":            {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]}, "project.write", "", false},
+		"in the organization": {user, "policy.write", "", true},
+		"in the instance": {caller.Caller{OrganizationID: "any", Memberships: user.Memberships[:1]},
+			"user.write", "", true},
+		"in another organization": {caller.Caller{OrganizationID: "other", Memberships: user.Memberships[1:]},
+			"policy.write", "", false},
+		"on the project": {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]},
+			"project.write", "p", true},
+		"on another project": {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]},
+			"project.write", "q", false},
+		"on no project": {caller.Caller{OrganizationID: "o", Memberships: user.Memberships[2:]},
+			"project.write", "", false},
 		"nobody":                   {caller.Caller{}, "user.read", "", false},
 		"a service":                {service, "user.read", "", false},
 		"what nobody ever may":     {user, "", "", false},

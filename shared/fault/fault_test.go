@@ -32,7 +32,8 @@ func TestHTTPStatus(t *testing.T) {
 			t.Errorf("code %d is HTTP %d, want %d", code, got, want)
 		}
 	}
-	if got := errThing.WithStatus(http.StatusRequestEntityTooLarge).Say("more").HTTPStatus(); got != 413 || errThing.HTTPStatus() != 404 {
+	if got := errThing.WithStatus(http.StatusRequestEntityTooLarge).Say("more").HTTPStatus(); got != 413 ||
+		errThing.HTTPStatus() != 404 {
 		t.Errorf("a status of its own: %d", got)
 	}
 }
@@ -73,7 +74,11 @@ func TestFromForeignStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fault.FromStatus(&status.Status{Code: 5, Message: "m", Details: []*anypb.Any{unknown, {TypeUrl: "x/not.Known"}, {TypeUrl: unknown.TypeUrl, Value: []byte("\xff")}}})
+	f := fault.FromStatus(&status.Status{
+		Code: 5, Message: "m", Details: []*anypb.Any{
+			unknown, {TypeUrl: "x/not.Known"}, {TypeUrl: unknown.TypeUrl, Value: []byte("\xff")},
+		},
+	})
 	if f.Code != fault.NotFound || f.ID != "INTERNAL" || f.Message != "m" {
 		t.Errorf("%+v", f)
 	}
@@ -85,12 +90,17 @@ func TestFromForeignStatus(t *testing.T) {
 func TestIs(t *testing.T) {
 	t.Parallel()
 	crossed := fault.FromStatus(errThing.Say("other").On("a", "b").Status())
-	for _, err := range []error{errThing, crossed, fmt.Errorf("wrapped: %w", crossed), errors.Join(errors.New("x"), crossed), fault.ErrDenied.Because(errThing)} {
+	for _, err := range []error{
+		errThing, crossed, fmt.Errorf("wrapped: %w", crossed), errors.Join(errors.New("x"), crossed),
+		fault.ErrDenied.Because(errThing),
+	} {
 		if !errors.Is(err, errThing) {
 			t.Errorf("%v is not the fault it was declared as", err)
 		}
 	}
-	for _, err := range []error{fault.New(fault.NotFound, "OTHER", "Thing not found"), errors.New("THING_NOT_FOUND"), context.Canceled} {
+	for _, err := range []error{
+		fault.New(fault.NotFound, "OTHER", "Thing not found"), errors.New("THING_NOT_FOUND"), context.Canceled,
+	} {
 		if errors.Is(err, errThing) {
 			t.Errorf("%v is the fault", err)
 		}

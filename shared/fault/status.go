@@ -22,7 +22,8 @@ func (f *Fault) Status() *status.Status {
 	if len(f.Fields) > 0 {
 		bad := &errdetails.BadRequest{}
 		for _, v := range f.Fields {
-			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Path, Description: v.Reason})
+			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Path,
+				Description: v.Reason})
 		}
 		details = append(details, bad)
 	}

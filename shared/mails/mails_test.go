@@ -77,7 +77,8 @@ func TestHandlers(t *testing.T) {
 		for kind, variants := range with(contract) {
 			for _, m := range variants {
 				aggregate := string(contract.Descriptor().Name()) + " " + m.(interface{ String() string }).String()
-				save := event.Save{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1", SQL: "nothing as (select $9)", Args: []any{""}}
+				save := event.Save{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1",
+					SQL: "nothing as (select $9)", Args: []any{""}}
 				if _, err := journal.Create(t.Context(), m, save); err != nil {
 					t.Fatal(err)
 				}
@@ -86,13 +87,15 @@ func TestHandlers(t *testing.T) {
 					want, asking = []string{kind}, asking+1
 				}
 				past := event.Past{OrganizationID: "o1", AggregateID: aggregate, Since: now, Most: 5}
-				err := journal.Recall(t.Context(), past, mails.Handlers(func(_ context.Context, d event.Delivery, kind string) error {
-					if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" || !d.Time.Equal(now) {
-						t.Errorf("%s: %+v", aggregate, d)
-					}
-					got = append(got, kind)
-					return nil
-				})...)
+				err := journal.Recall(t.Context(), past,
+					mails.Handlers(func(_ context.Context, d event.Delivery, kind string) error {
+						if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
+							!d.Time.Equal(now) {
+							t.Errorf("%s: %+v", aggregate, d)
+						}
+						got = append(got, kind)
+						return nil
+					})...)
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("%s asks for %q, %v, want %q", aggregate, got, err, want)
 				}

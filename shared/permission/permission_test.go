@@ -50,7 +50,8 @@ var permissions = strings.Fields(`
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		before, after, wild := strings.Cut(p, "*")
-		return !wild && p == name || wild && len(name) >= len(p)-1 && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+		return !wild && p == name || wild && len(name) >= len(p)-1 && strings.HasPrefix(name, before) &&
+			strings.HasSuffix(name, after)
 	})
 }
 
@@ -59,7 +60,8 @@ func TestMatrix(t *testing.T) {
 	t.Parallel()
 	places := []permission.Membership{
 		{}, {OrganizationID: org}, {OrganizationID: otherOrg},
-		{OrganizationID: org, ProjectID: project}, {OrganizationID: org, ProjectID: otherProject}, {OrganizationID: otherOrg, ProjectID: otherProject},
+		{OrganizationID: org, ProjectID: project}, {OrganizationID: org, ProjectID: otherProject},
+		{OrganizationID: otherOrg, ProjectID: otherProject},
 	}
 	scopes := []permission.Scope{
 		permission.Instance, permission.Organization, permission.Organization,
@@ -74,8 +76,10 @@ func TestMatrix(t *testing.T) {
 					reaches := (given.OrganizationID == "" || given.OrganizationID == asked.OrganizationID) &&
 						(given.ProjectID == "" || given.ProjectID == asked.ProjectID)
 					want := holds && scopes[i] == said.scope && reaches
-					if got := permission.Holds([]permission.Membership{given}, name, asked.OrganizationID, asked.ProjectID); got != want {
-						t.Errorf("%s in %+v: %s in %q on %q is %v", role, given, name, asked.OrganizationID, asked.ProjectID, got)
+					if got := permission.Holds([]permission.Membership{given}, name, asked.OrganizationID,
+						asked.ProjectID); got != want {
+						t.Errorf("%s in %+v: %s in %q on %q is %v", role, given, name, asked.OrganizationID,
+							asked.ProjectID, got)
 					}
 				}
 			}
@@ -96,7 +100,8 @@ func TestTableIsPublishedWhole(t *testing.T) {
 				t.Errorf("%s is published in scope %d", r.Name, scope)
 			}
 			seen[r.Name] = true
-			if !slices.IsSorted(r.Permissions) || len(slices.Compact(slices.Clone(r.Permissions))) != len(r.Permissions) {
+			if !slices.IsSorted(r.Permissions) ||
+				len(slices.Compact(slices.Clone(r.Permissions))) != len(r.Permissions) {
 				t.Errorf("%s: %v is not sorted, each once", r.Name, r.Permissions)
 			}
 			for _, p := range r.Permissions {
@@ -125,7 +130,8 @@ func TestTableIsPublishedWhole(t *testing.T) {
 // thing that can be written, deleted or created can be read by its viewer.
 func TestAboveProjects(t *testing.T) {
 	t.Parallel()
-	instance, organization := permission.AboveProjects(permission.Instance), permission.AboveProjects(permission.Organization)
+	instance, organization := permission.AboveProjects(permission.Instance),
+		permission.AboveProjects(permission.Organization)
 	if !slices.Equal(instance, []string{"IAM_OWNER"}) || !slices.Equal(organization, []string{"ORG_OWNER"}) {
 		t.Errorf("%v, %v", instance, organization)
 	}
@@ -162,7 +168,8 @@ func TestReadConvention(t *testing.T) {
 		}
 	}
 	for _, p := range permissions {
-		if thing := p[:strings.LastIndex(p, ".")]; thing != "user.credential" && !slices.Contains(permissions, thing+".read") {
+		if thing := p[:strings.LastIndex(p, ".")]; thing != "user.credential" &&
+			!slices.Contains(permissions, thing+".read") {
 			t.Errorf("nothing lets a viewer read what %s alters", p)
 		}
 	}
@@ -178,23 +185,32 @@ func TestCovers(t *testing.T) {
 		mine, theirs []permission.Membership
 		want         bool
 	}{
-		"nothing covers nothing":               {nil, nil, true},
-		"nothing covers no role":               {nil, at(org, ""), true},
-		"nothing covers a viewer":              {nil, at(org, "", "ORG_OWNER_VIEWER"), false},
-		"unknown roles give nothing":           {nil, at(org, "", "NO_ROLE"), true},
-		"the same":                             {at(org, "", "ORG_OWNER"), at(org, "", "ORG_OWNER"), true},
-		"a part":                               {at(org, "", "ORG_OWNER"), at(org, "", "ORG_USER_MANAGER", "ORG_PROJECT_CREATOR"), true},
-		"more":                                 {at(org, "", "ORG_USER_MANAGER"), at(org, "", "ORG_OWNER"), false},
-		"a manager and another's settings":     {at(org, "", "ORG_USER_MANAGER"), at(org, "", "ORG_SETTINGS_MANAGER"), false},
-		"two roles together":                   {at(org, "", "ORG_OWNER_VIEWER", "ORG_USER_MANAGER"), at(org, "", "ORG_USER_MANAGER"), true},
-		"elsewhere":                            {at(org, "", "ORG_OWNER"), at(otherOrg, "", "ORG_PROJECT_CREATOR"), false},
-		"here and elsewhere":                   {at(org, "", "ORG_OWNER"), slices.Concat(at(org, "", "ORG_OWNER"), at(otherOrg, "", "ORG_OWNER")), false},
-		"an organization and its project":      {at(org, "", "ORG_OWNER"), at(org, project, "PROJECT_OWNER"), true},
-		"a project and its organization":       {at(org, project, "PROJECT_OWNER"), at(org, "", "ORG_OWNER_VIEWER"), false},
-		"another project":                      {at(org, project, "PROJECT_OWNER"), at(org, otherProject, "PROJECT_OWNER_VIEWER"), false},
-		"the instance and everything":          {at("", "", "IAM_OWNER"), slices.Concat(at("", "", "IAM_OWNER"), at(org, "", "ORG_OWNER"), at(otherOrg, otherProject, "PROJECT_OWNER")), true},
-		"an organization and the instance":     {at(org, "", "ORG_OWNER"), at("", "", "IAM_USER_MANAGER"), false},
-		"a user manager of the instance":       {at("", "", "IAM_USER_MANAGER"), at(org, "", "ORG_USER_MANAGER"), false},
+		"nothing covers nothing":     {nil, nil, true},
+		"nothing covers no role":     {nil, at(org, ""), true},
+		"nothing covers a viewer":    {nil, at(org, "", "ORG_OWNER_VIEWER"), false},
+		"unknown roles give nothing": {nil, at(org, "", "NO_ROLE"), true},
+		"the same":                   {at(org, "", "ORG_OWNER"), at(org, "", "ORG_OWNER"), true},
+		"a part": {at(org, "", "ORG_OWNER"),
+			at(org, "", "ORG_USER_MANAGER", "ORG_PROJECT_CREATOR"), true},
+		"more": {at(org, "", "ORG_USER_MANAGER"), at(org, "", "ORG_OWNER"), false},
+		"a manager and another's settings": {at(org, "", "ORG_USER_MANAGER"),
+			at(org, "", "ORG_SETTINGS_MANAGER"), false},
+		"two roles together": {at(org, "", "ORG_OWNER_VIEWER", "ORG_USER_MANAGER"),
+			at(org, "", "ORG_USER_MANAGER"), true},
+		"elsewhere": {at(org, "", "ORG_OWNER"),
+			at(otherOrg, "", "ORG_PROJECT_CREATOR"), false},
+		"here and elsewhere": {at(org, "", "ORG_OWNER"),
+			slices.Concat(at(org, "", "ORG_OWNER"), at(otherOrg, "", "ORG_OWNER")), false},
+		"an organization and its project": {at(org, "", "ORG_OWNER"), at(org, project, "PROJECT_OWNER"), true},
+		"a project and its organization": {at(org, project, "PROJECT_OWNER"),
+			at(org, "", "ORG_OWNER_VIEWER"), false},
+		"another project": {at(org, project, "PROJECT_OWNER"),
+			at(org, otherProject, "PROJECT_OWNER_VIEWER"), false},
+		"the instance and everything": {at("", "", "IAM_OWNER"), slices.Concat(at("", "", "IAM_OWNER"),
+			at(org, "", "ORG_OWNER"), at(otherOrg, otherProject, "PROJECT_OWNER")), true},
+		"an organization and the instance": {at(org, "", "ORG_OWNER"), at("", "", "IAM_USER_MANAGER"), false},
+		"a user manager of the instance": {at("", "", "IAM_USER_MANAGER"),
+			at(org, "", "ORG_USER_MANAGER"), false},
 		"a role that counts for nothing there": {at(org, "", "IAM_OWNER"), at(org, "", "ORG_PROJECT_CREATOR"), false},
 		"nor may it be given":                  {at(org, "", "ORG_OWNER"), at(org, "", "IAM_OWNER"), false},
 	} {
@@ -207,13 +223,16 @@ func TestCovers(t *testing.T) {
 // Holding a role is holding what it covers: the two questions agree for all pairs.
 func TestCoversAgreesWithHolds(t *testing.T) {
 	t.Parallel()
-	places := map[permission.Scope][2]string{permission.Instance: {}, permission.Organization: {org, ""}, permission.Project: {org, project}}
+	places := map[permission.Scope][2]string{
+		permission.Instance: {}, permission.Organization: {org, ""}, permission.Project: {org, project},
+	}
 	for mine, a := range roles {
 		for theirs, b := range roles {
 			have := at(places[a.scope][0], places[a.scope][1], mine)
 			want := true
 			for _, p := range permissions {
-				if matches(b.holds, p) && !matches(b.except, p) && !permission.Holds(have, p, places[b.scope][0], places[b.scope][1]) {
+				if matches(b.holds, p) && !matches(b.except, p) && !permission.Holds(have, p, places[b.scope][0],
+					places[b.scope][1]) {
 					want = false
 				}
 			}

@@ -66,7 +66,9 @@ func TestCheckAndExpand(t *testing.T) {
 
 func TestErrorIsShort(t *testing.T) {
 	t.Parallel()
-	for _, tail := range []string{strings.Repeat("é", 1000), strings.Repeat("\xff", 1000), strings.Repeat("é", maxPiece-2)} {
+	for _, tail := range []string{
+		strings.Repeat("é", 1000), strings.Repeat("\xff", 1000), strings.Repeat("é", maxPiece-2),
+	} {
 		err, _ := errors.AsType[*Error](Check("ok {{" + tail))
 		if n := utf8.RuneCountInString(err.Piece); n != maxPiece {
 			t.Errorf("%d runes shown of %.9q…, want %d", n, tail, maxPiece)
@@ -81,7 +83,8 @@ func TestErrorIsShort(t *testing.T) {
 func TestMillionBraces(t *testing.T) {
 	t.Parallel()
 	const million = 1_000_000
-	for _, unit := range []string{"{", "}", "{{", "}}", "{{.", "{{ ", "{{.Code", "{{ .Code ", "{ {", "{{.Code}}", "{{" + strings.Repeat(" ", 1000)} {
+	for _, unit := range []string{"{", "}", "{{", "}}", "{{.", "{{ ", "{{.Code", "{{ .Code ", "{ {", "{{.Code}}",
+		"{{" + strings.Repeat(" ", 1000)} {
 		text := strings.Repeat(unit, million/len(unit))
 		began := time.Now()
 		_ = Check(text)
@@ -118,7 +121,8 @@ func naive(text string) string {
 }
 
 func FuzzExpand(f *testing.F) {
-	for _, seed := range []string{"", "{{.Code}}", "{{ .FirstName }} {{{.Code}}", "{{{{.Code}}}}", "}}{{", "{{.Nope}}", "{{.UserID}}{{.OrgID", "\xff{{\x00.Code}}"} {
+	for _, seed := range []string{"", "{{.Code}}", "{{ .FirstName }} {{{.Code}}", "{{{{.Code}}}}", "}}{{", "{{.Nope}}",
+		"{{.UserID}}{{.OrgID", "\xff{{\x00.Code}}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -130,7 +134,9 @@ func FuzzExpand(f *testing.F) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{"", "{{.Code}}", "{{.Code}}}", "{{{.Code}}", "{{.Nope}}", "}}", "{}", "{{  .Expiry  }}x"} {
+	for _, seed := range []string{
+		"", "{{.Code}}", "{{.Code}}}", "{{{.Code}}", "{{.Nope}}", "}}", "{}", "{{  .Expiry  }}x",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -36,7 +36,8 @@ func Fault(err error) error {
 		return away(err)
 	}
 	_, network := errors.AsType[net.Error](err)
-	if !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)) {
+	if !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF) ||
+		pgconn.SafeToRetry(err)) {
 		return away(err)
 	}
 	return err

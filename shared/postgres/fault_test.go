@@ -42,7 +42,8 @@ func TestFaultOfAnswers(t *testing.T) {
 	_, pool := database(t)
 	for _, sql := range []string{
 		`create table parents (id text primary key)`,
-		`create table things (id text constraint things_id primary key, n smallint, data jsonb, parent text constraint things_parent references parents)`,
+		`create table things (id text constraint things_id primary key, n smallint, data jsonb, parent text ` +
+			`constraint things_parent references parents)`,
 		`insert into things values ('a')`,
 	} {
 		if err := run(t.Context(), pool, sql); err != nil {
@@ -71,7 +72,9 @@ func TestFaultOfAnswers(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			got := postgres.Named(fmt.Errorf("wrapped: %w", err), map[string]*fault.Fault{"things_id": errTaken, "things_parent": errParent})
+			got := postgres.Named(fmt.Errorf("wrapped: %w", err), map[string]*fault.Fault{
+				"things_id": errTaken, "things_parent": errParent,
+			})
 			f, ok := errors.AsType[*fault.Fault](got)
 			if ok != (c.want != "") || ok && f.ID != c.want || !ok && !errors.Is(got, err) {
 				t.Errorf("%v, want %q", got, c.want)
@@ -79,10 +82,13 @@ func TestFaultOfAnswers(t *testing.T) {
 		})
 	}
 	for code, want := range map[string]fault.Code{
-		"40001": fault.Unavailable, "40P01": fault.Unavailable, "53300": fault.Unavailable, "53100": fault.Unavailable, "57P01": fault.Unavailable,
-		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal, "23505": fault.Internal, "XX000": fault.Internal,
+		"40001": fault.Unavailable, "40P01": fault.Unavailable, "53300": fault.Unavailable, "53100": fault.Unavailable,
+		"57P01": fault.Unavailable,
+		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal,
+		"23505": fault.Internal, "XX000": fault.Internal,
 	} {
-		f := fault.From(postgres.Fault(run(t.Context(), pool, fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
+		f := fault.From(postgres.Fault(run(t.Context(), pool,
+			fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
 		if f.Code != want || (f.RetryAfter > 0) != (want == fault.Unavailable) {
 			t.Errorf("%s: %v, want code %d", code, f, want)
 		}
@@ -94,7 +100,8 @@ func TestFaultPassesOn(t *testing.T) {
 	if postgres.Fault(nil) != nil || postgres.Named(nil, nil) != nil || postgres.Missing(nil, errGone) != nil {
 		t.Error("an error out of nothing")
 	}
-	for _, err := range []error{errTaken, fmt.Errorf("wrapped: %w", errTaken), errors.New("other"), context.Canceled, context.DeadlineExceeded, pgx.ErrNoRows} {
+	for _, err := range []error{errTaken, fmt.Errorf("wrapped: %w", errTaken), errors.New("other"), context.Canceled,
+		context.DeadlineExceeded, pgx.ErrNoRows} {
 		if got := postgres.Fault(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
@@ -138,7 +145,8 @@ func TestFaultWithoutServer(t *testing.T) {
 		asleep <- err
 	}()
 	for sleeping := false; !sleeping; {
-		if err := pool.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep')`, pid).Scan(&sleeping); err != nil {
+		if err := pool.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1 and `+
+			`wait_event = 'PgSleep')`, pid).Scan(&sleeping); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +159,8 @@ func TestFaultWithoutServer(t *testing.T) {
 	for range 3 {
 		unavailable("later", run(t.Context(), pool, `select 1`))
 	}
-	if _, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`); fault.From(err).Code != fault.Unavailable {
+	if _, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`); fault.From(err).
+		Code != fault.Unavailable {
 		t.Errorf("All: %v", err)
 	}
 	_, err = postgres.One[struct{ ID string }](t.Context(), pool, `select '' as id`)
@@ -201,19 +210,24 @@ func TestOneAndAll(t *testing.T) {
 		ID string
 		N  int
 	}
-	if got, err := postgres.One[row](t.Context(), pool, `select 7 as n, $1 as id`, "x"); err != nil || got != (row{"x", 7}) {
+	if got, err := postgres.One[row](t.Context(), pool, `select 7 as n, $1 as id`, "x"); err != nil ||
+		got != (row{"x", 7}) {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n where false`); !errors.Is(err, pgx.ErrNoRows) {
+	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n where false`); !errors.Is(err,
+		pgx.ErrNoRows) {
 		t.Errorf("none: %v", err)
 	}
-	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n from generate_series(1, 2)`); !errors.Is(err, pgx.ErrTooManyRows) {
+	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n from generate_series(1, 2)`); !errors.Is(
+		err, pgx.ErrTooManyRows) {
 		t.Errorf("two: %v", err)
 	}
-	if got, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`); err != nil || len(got) != 3 || got[2].N != 3 {
+	if got, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`); err !=
+		nil || len(got) != 3 || got[2].N != 3 {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := postgres.All[row](t.Context(), pool, `select $1 as id, 1 as n`, "\x00"); fault.From(err).Code != fault.Invalid {
+	if _, err := postgres.All[row](t.Context(), pool, `select $1 as id, 1 as n`, "\x00"); fault.From(err).
+		Code != fault.Invalid {
 		t.Errorf("NUL: %v", err)
 	}
 	if _, err := postgres.All[row](t.Context(), pool, `select '' as id`); err == nil {

@@ -23,7 +23,8 @@ func TestMigrateTogether(t *testing.T) {
 	t.Parallel()
 	server := start(t)
 	url := secret.NewText(server.URL())
-	own := files(`create table runs (step int)`, `insert into runs values (2)`, `insert into runs select 3 from pg_sleep(0.1)`)
+	own := files(`create table runs (step int)`, `insert into runs values (2)`,
+		`insert into runs select 3 from pg_sleep(0.1)`)
 	events := files(`create table event_runs (step int)`, `insert into event_runs values (2)`)
 	together(t, 4, func(int) error {
 		pool := open(t, url)
@@ -36,7 +37,8 @@ func TestMigrateTogether(t *testing.T) {
 	var runs, eventRuns, version, eventVersion int
 	read := func() {
 		t.Helper()
-		err := pool.QueryRow(t.Context(), `select (select count(*) from runs), (select count(*) from event_runs), (select version from schema_version), (select version from event_version)`).
+		err := pool.QueryRow(t.Context(), `select (select count(*) from runs), (select count(*) from event_runs), `+
+			`(select version from schema_version), (select version from event_version)`).
 			Scan(&runs, &eventRuns, &version, &eventVersion)
 		if err != nil {
 			t.Fatal(err)
@@ -64,14 +66,17 @@ func TestMigrateTogether(t *testing.T) {
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	_, pool := database(t)
-	err := postgres.Migrate(t.Context(), pool, "schema_version", files(`create table a (id int)`, `create table b (id int); select 1/0`))
-	if err == nil || !strings.HasPrefix(err.Error(), "migrate schema_version: ") || !strings.Contains(err.Error(), "002_step") {
+	err := postgres.Migrate(t.Context(), pool, "schema_version",
+		files(`create table a (id int)`, `create table b (id int); select 1/0`))
+	if err == nil || !strings.HasPrefix(err.Error(), "migrate schema_version: ") ||
+		!strings.Contains(err.Error(), "002_step") {
 		t.Errorf("%v", err)
 	}
 	if err := run(t.Context(), pool, `select from b`); code(err) != "42P01" {
 		t.Errorf("half a migration is there: %v", err)
 	}
-	if err := postgres.Migrate(t.Context(), pool, "schema_version", files(`create table a (id int)`, `create table b (id int)`)); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, "schema_version",
+		files(`create table a (id int)`, `create table b (id int)`)); err != nil {
 		t.Error(err)
 	}
 	err = postgres.Migrate(t.Context(), pool, "extended_version", files(`create extension there_is_none_like_this`))
@@ -81,7 +86,8 @@ func TestMigrateFails(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), pool, "other_version", fstest.MapFS{}); err == nil {
 		t.Error("no migrations")
 	}
-	if err := postgres.Migrate(t.Context(), pool, "third_version", fstest.MapFS{"migrations/002_x.sql": {Data: []byte("select 1")}}); err == nil {
+	if err := postgres.Migrate(t.Context(), pool, "third_version",
+		fstest.MapFS{"migrations/002_x.sql": {Data: []byte("select 1")}}); err == nil {
 		t.Error("the first migration is missing")
 	}
 }
@@ -94,13 +100,17 @@ func TestOpen(t *testing.T) {
 	if n := pool.Stat().MaxConns(); n != 8 {
 		t.Errorf("%d connections", n)
 	}
-	for setting, want := range map[string]string{"statement_timeout": "30s", "idle_in_transaction_session_timeout": "30s", "timezone": "UTC"} {
+	for setting, want := range map[string]string{
+		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "30s", "timezone": "UTC",
+	} {
 		var got string
-		if err := pool.QueryRow(t.Context(), `select current_setting($1)`, setting).Scan(&got); err != nil || got != want {
+		if err := pool.QueryRow(t.Context(), `select current_setting($1)`, setting).Scan(&got); err != nil ||
+			got != want {
 			t.Errorf("%s is %s %v, want %s", setting, got, err, want)
 		}
 	}
-	if _, err := postgres.Open(t.Context(), secret.NewText("postgres://u:planted@%zz"), nil); err == nil || strings.Contains(err.Error(), "planted") {
+	if _, err := postgres.Open(t.Context(), secret.NewText("postgres://u:planted@%zz"), nil); err == nil ||
+		strings.Contains(err.Error(), "planted") {
 		t.Errorf("%v", err)
 	}
 }

@@ -47,7 +47,8 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	config.MaxConnIdleTime = 10 * time.Minute
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
-	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithTrimSQLInSpanName(), otelpgx.WithDisableQuerySpanNamePrefix())
+	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithTrimSQLInSpanName(),
+		otelpgx.WithDisableQuerySpanNamePrefix())
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)

@@ -39,12 +39,14 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 		return secret.Text{}, fmt.Errorf("wait for database %s: %w", name, err)
 	}
 	var role, database bool
-	if err := conn.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1), exists (select from pg_database where datname = $1)`, name).Scan(&role, &database); err != nil {
+	if err := conn.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1), exists (select from `+
+		`pg_database where datname = $1)`, name).Scan(&role, &database); err != nil {
 		return secret.Text{}, fmt.Errorf("look for database %s: %w", name, err)
 	}
 	for _, sql := range preparation(name, password, role, database) {
 		if _, err := conn.Exec(ctx, sql); err != nil {
-			return secret.Text{}, fmt.Errorf("prepare database %s (as a superuser, type: alter role %s createdb createrole): %w", name, conn.Config().User, err)
+			return secret.Text{}, fmt.Errorf("prepare database %s (as a superuser, type: alter role %s createdb "+
+				"createrole): %w", name, conn.Config().User, err)
 		}
 	}
 	return own, nil
@@ -63,7 +65,8 @@ func preparation(name string, password secret.Text, role, database bool) []strin
 		fmt.Sprintf(`grant %s to current_user`, quoted),
 	}
 	if !database {
-		statements = append(statements, fmt.Sprintf(`create database %s owner %s template template0 encoding 'UTF8'`, quoted, quoted))
+		statements = append(statements, fmt.Sprintf(`create database %s owner %s template template0 encoding 'UTF8'`,
+			quoted, quoted))
 	}
 	return append(statements, fmt.Sprintf(`revoke connect, temporary on database %s from public`, quoted))
 }
@@ -89,7 +92,8 @@ func Own(given secret.Text, keys secret.Keys, service string) (secret.Text, erro
 func WithDatabase(server secret.Text, database, role string, password secret.Text) (secret.Text, error) {
 	u, err := url.Parse(server.Reveal())
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		return secret.Text{}, errors.New("HERALD_DATABASE_URL must have the form postgres://user:password@host:port/database")
+		return secret.Text{},
+			errors.New("HERALD_DATABASE_URL must have the form postgres://user:password@host:port/database")
 	}
 	u.User, u.Path = url.UserPassword(role, password.Reveal()), "/"+database
 	return secret.NewText(u.String()), nil

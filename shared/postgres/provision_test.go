@@ -44,7 +44,8 @@ func TestProvisionConcurrently(t *testing.T) {
 func TestProvisionIsolatesRoles(t *testing.T) {
 	t.Parallel()
 	server, k := start(t), keys(t, "1")
-	exec(t, server.URL(), `create role lead login createdb createrole password 'x'`, `create role plain login password 'x'`)
+	exec(t, server.URL(), `create role lead login createdb createrole password 'x'`,
+		`create role plain login password 'x'`)
 	admin, err := postgres.WithDatabase(secret.NewText(server.URL()), "postgres", "lead", secret.NewText("x"))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,8 @@ func TestProvisionIsolatesRoles(t *testing.T) {
 		{"text", "users", "42501"},
 		{"users", "text", "42501"},
 	} {
-		foreign, err := postgres.WithDatabase(admin, postgres.Name(c.database), postgres.Name(c.role), postgres.Password(k, c.role))
+		foreign, err := postgres.WithDatabase(admin, postgres.Name(c.database), postgres.Name(c.role),
+			postgres.Password(k, c.role))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +75,8 @@ func TestProvisionIsolatesRoles(t *testing.T) {
 		}
 	}
 	plain, _ := postgres.WithDatabase(admin, "postgres", "plain", secret.NewText("x"))
-	if _, err := postgres.Provision(t.Context(), plain, k, "auth"); err == nil || !strings.Contains(err.Error(), "alter role plain createdb createrole") {
+	if _, err := postgres.Provision(t.Context(), plain, k, "auth"); err == nil ||
+		!strings.Contains(err.Error(), "alter role plain createdb createrole") {
 		t.Errorf("without CREATEROLE: %v", err)
 	}
 	for _, sql := range []string{`create role x`, `create database x`} {
@@ -94,7 +97,8 @@ func TestProvisionAgain(t *testing.T) {
 	t.Parallel()
 	server, old, rotated := start(t), keys(t, "1"), keys(t, "2")
 	admin := secret.NewText(server.URL())
-	exec(t, server.URL(), `create role herald_text login`, `create database herald_text owner herald_text template template0`)
+	exec(t, server.URL(), `create role herald_text login`,
+		`create database herald_text owner herald_text template template0`)
 	if _, err := postgres.Provision(t.Context(), admin, old, "users"); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +123,10 @@ func TestProvisionAgain(t *testing.T) {
 
 func TestProvisionWithoutServer(t *testing.T) {
 	t.Parallel()
-	for _, admin := range []string{"", "nonsense", "http://u:planted@localhost/x", "host=localhost user=u password=planted", "postgres://u:planted@%zz/x", "postgres://u:planted@127.0.0.1:1/x"} {
+	for _, admin := range []string{
+		"", "nonsense", "http://u:planted@localhost/x", "host=localhost user=u password=planted",
+		"postgres://u:planted@%zz/x", "postgres://u:planted@127.0.0.1:1/x",
+	} {
 		_, err := postgres.Provision(t.Context(), secret.NewText(admin), keys(t, "1"), "users")
 		if err == nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: %v", admin, err)
@@ -132,11 +139,13 @@ func TestURLs(t *testing.T) {
 	k := keys(t, "1")
 	password := postgres.Password(k, "users").Reveal()
 	for given, want := range map[string]string{
-		"postgres://db:5432":                        "postgres://herald_users:" + password + "@db:5432/herald_users",
-		"postgresql://db/other?sslmode=verify-full": "postgresql://herald_users:" + password + "@db/herald_users?sslmode=verify-full",
-		"postgres:///?host=/run/postgresql":         "postgres://herald_users:" + password + "@/herald_users?host=/run/postgresql",
-		"postgres://me:mine@db/own":                 "postgres://me:mine@db/own",
-		"postgres://me@db/own":                      "postgres://me@db/own",
+		"postgres://db:5432": "postgres://herald_users:" + password + "@db:5432/herald_users",
+		"postgresql://db/other?sslmode=verify-full": "postgresql://herald_users:" + password +
+			"@db/herald_users?sslmode=verify-full",
+		"postgres:///?host=/run/postgresql": "postgres://herald_users:" + password +
+			"@/herald_users?host=/run/postgresql",
+		"postgres://me:mine@db/own": "postgres://me:mine@db/own",
+		"postgres://me@db/own":      "postgres://me@db/own",
 	} {
 		if got, err := postgres.Own(secret.NewText(given), k, "users"); err != nil || got.Reveal() != want {
 			t.Errorf("%s: %s %v, want %s", given, got.Reveal(), err, want)
@@ -159,7 +168,8 @@ func TestURLs(t *testing.T) {
 	if p, _ := u.User.Password(); p != odd || u.Host != "db" || u.Path != "/d" {
 		t.Errorf("%s", got.Reveal())
 	}
-	if other := postgres.Password(k, "text").Reveal(); other == password || len(other) != 32 || other == postgres.Password(keys(t, "2"), "text").Reveal() {
+	if other := postgres.Password(k, "text").Reveal(); other == password || len(other) != 32 ||
+		other == postgres.Password(keys(t, "2"), "text").Reveal() {
 		t.Errorf("passwords %s and %s", password, other)
 	}
 }

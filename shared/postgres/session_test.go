@@ -12,11 +12,13 @@ func TestMigrationsHaveNoTimeLimit(t *testing.T) {
 	t.Parallel()
 	server := start(t)
 	pool := open(t, secret.NewText(server.URL()))
-	if err := postgres.Migrate(t.Context(), pool, "version", files(`create table seen as select current_setting('statement_timeout') as during`)); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, "version",
+		files(`create table seen as select current_setting('statement_timeout') as during`)); err != nil {
 		t.Fatal(err)
 	}
 	var during, after string
-	if err := pool.QueryRow(t.Context(), `select during, current_setting('statement_timeout') from seen`).Scan(&during, &after); err != nil {
+	if err := pool.QueryRow(t.Context(), `select during, current_setting('statement_timeout') from seen`).
+		Scan(&during, &after); err != nil {
 		t.Fatal(err)
 	}
 	if during != "0" || after != "30s" || pool.Stat().NewConnsCount() != 1 {
@@ -34,7 +36,9 @@ func TestKeepAlives(t *testing.T) {
 	} {
 		var got string
 		pool := open(t, secret.NewText(c.url))
-		if err := pool.QueryRow(t.Context(), `select concat_ws(' ', current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).Scan(&got); err != nil || got != c.want {
+		if err := pool.QueryRow(t.Context(), `select concat_ws(' ', current_setting('tcp_keepalives_idle'), `+
+			`current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).
+			Scan(&got); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v", place, got, err)
 		}
 	}

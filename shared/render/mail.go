@@ -35,8 +35,9 @@ func (m Mail) Render() (Rendered, error) {
 	values := m.values()
 	return Message{
 		Texts: Texts{
-			Title: m.Text.GetTitle(), PreHeader: m.Text.GetPreHeader(), Subject: m.Text.GetSubject(), Greeting: m.Text.GetGreeting(),
-			Text: m.Text.GetText(), ButtonText: m.Text.GetButtonText(), FooterText: m.Text.GetFooterText(),
+			Title: m.Text.GetTitle(), PreHeader: m.Text.GetPreHeader(), Subject: m.Text.GetSubject(),
+			Greeting: m.Text.GetGreeting(),
+			Text:     m.Text.GetText(), ButtonText: m.Text.GetButtonText(), FooterText: m.Text.GetFooterText(),
 		},
 		Language: m.Language,
 		Link:     m.PublicURL + path + "?" + m.query(),
@@ -57,11 +58,15 @@ func (m Mail) query() string {
 func (m Mail) values() map[string]string {
 	r := m.Reader
 	return map[string]string{
-		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(), "NickName": r.GetNickName(), "DisplayName": r.GetDisplayName(),
-		"UserName": r.GetUserName(), "LoginName": r.GetUserName(), "LoginNames": r.GetUserName(), "PreferredLoginName": r.GetUserName(),
-		"LastEmail": r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(), "LastPhone": r.GetLastPhone(), "VerifiedPhone": r.GetVerifiedPhone(),
-		"UserID": m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
-		"CreationDate": readable(r.GetCreationDate()), "ChangeDate": readable(r.GetChangeDate()), "Expiry": readable(r.GetExpiry()),
+		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(), "NickName": r.GetNickName(),
+		"DisplayName": r.GetDisplayName(),
+		"UserName":    r.GetUserName(), "LoginName": r.GetUserName(), "LoginNames": r.GetUserName(),
+		"PreferredLoginName": r.GetUserName(),
+		"LastEmail":          r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(), "LastPhone": r.GetLastPhone(),
+		"VerifiedPhone": r.GetVerifiedPhone(),
+		"UserID":        m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
+		"CreationDate": readable(r.GetCreationDate()), "ChangeDate": readable(r.GetChangeDate()),
+		"Expiry": readable(r.GetExpiry()),
 	}
 }
 

@@ -15,12 +15,14 @@ func mail(kind string) Mail {
 	return Mail{
 		PublicURL: "https://id.example.com", Kind: kind, UserID: "u&1", Language: "de",
 		Reader: &usersv1.PrepareMailResponse{
-			Code: "NEVER", OrgId: "o 1", OrgName: "Ada & Co", DisplayName: "{{.Code}}", UserName: "ada", Recipient: "ada@example.com",
-			Expiry: timestamppb.New(time.Date(2026, 11, 24, 9, 0, 59, 0, time.UTC)), PasswordSet: true,
+			Code: "NEVER", OrgId: "o 1", OrgName: "Ada & Co", DisplayName: "{{.Code}}", UserName: "ada",
+			Recipient: "ada@example.com",
+			Expiry:    timestamppb.New(time.Date(2026, 11, 24, 9, 0, 59, 0, time.UTC)), PasswordSet: true,
 		},
 		Text: &textv1.CustomText{
-			Title: "t", PreHeader: "p", Subject: "s {{.OrgName}}", Greeting: "{{.DisplayName}}", ButtonText: "b", FooterText: "f",
-			Text: "{{.PreferredLoginName}} {{.LoginNames}} {{.LastEmail}} {{.UserID}} {{.Expiry}} {{.Code}}",
+			Title: "t", PreHeader: "p", Subject: "s {{.OrgName}}", Greeting: "{{.DisplayName}}", ButtonText: "b",
+			FooterText: "f",
+			Text:       "{{.PreferredLoginName}} {{.LoginNames}} {{.LastEmail}} {{.UserID}} {{.Expiry}} {{.Code}}",
 		},
 	}
 }
@@ -43,7 +45,8 @@ func TestMail(t *testing.T) {
 		if r, err = r.Fill("K7MPX4RD"); err != nil {
 			t.Fatal(err)
 		}
-		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 2026-11-24 09:00 UTC K7MPX4RD\n\nb\n" + link + "\n\nK7MPX4RD\n\nf\n"
+		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 2026-11-24 09:00 UTC K7MPX4RD\n\nb\n" +
+			link + "\n\nK7MPX4RD\n\nf\n"
 		if r.Subject != "s Ada & Co" || r.Text != want || !strings.Contains(r.HTML, `<html lang="de"`) {
 			t.Errorf("%s: subject %q, text\n%s\nwant\n%s", kind, r.Subject, r.Text, want)
 		}

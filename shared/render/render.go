@@ -76,7 +76,8 @@ func (m Message) Render() (Rendered, error) {
 		p.Code = mark
 	}
 	if size := p.size(); size > maxText {
-		return Rendered{}, fmt.Errorf("the texts have %d bytes with their values filled in, more than %d", size, maxText)
+		return Rendered{}, fmt.Errorf("the texts have %d bytes with their values filled in, more than %d",
+			size, maxText)
 	}
 	body, err := p.html()
 	if err != nil {

@@ -93,7 +93,8 @@ func TestRender(t *testing.T) {
 		if name == "a" && !strings.Contains(attributes, "href="+address) {
 			t.Errorf("the link is %q", element)
 		}
-		if strings.Contains(attributes, "src=") || slices.Contains([]string{"img", "link", "script", "object", "iframe"}, name) {
+		if strings.Contains(attributes, "src=") ||
+			slices.Contains([]string{"img", "link", "script", "object", "iframe"}, name) {
 			t.Errorf("loads something: %q", element)
 		}
 	}
@@ -140,8 +141,10 @@ func TestFillRefusesStrangeCodes(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"javascript:alert(1)", "JavaScript://x/%0aalert(1)", "data:text/html,x", "//id.example.com/", "/ui", "id.example.com",
-		"mailto:a@example.com", "https:///ui", "https://id.example.com/a b", "https://id.example.com/\n", "https://id.example.com/\x1a", "ftp://id.example.com/",
+		"javascript:alert(1)", "JavaScript://x/%0aalert(1)", "data:text/html,x", "//id.example.com/", "/ui",
+		"id.example.com",
+		"mailto:a@example.com", "https:///ui", "https://id.example.com/a b", "https://id.example.com/\n",
+		"https://id.example.com/\x1a", "ftp://id.example.com/",
 	} {
 		m := message()
 		m.Link = bad
@@ -183,7 +186,8 @@ func TestEmptyPartsAreLeftOut(t *testing.T) {
 func TestLanguageAndDirection(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[string]string{
-		"en": `lang="en" dir="ltr"`, "de-ch": `lang="de-CH" dir="ltr"`, "ja": `lang="ja" dir="ltr"`, "ar": `lang="ar" dir="rtl"`,
+		"en": `lang="en" dir="ltr"`, "de-ch": `lang="de-CH" dir="ltr"`, "ja": `lang="ja" dir="ltr"`,
+		"ar": `lang="ar" dir="rtl"`,
 		"he": `lang="he" dir="rtl"`, "uz-Arab": `lang="uz-Arab" dir="rtl"`, `"><script>`: `lang="und" dir="ltr"`,
 	} {
 		m := message()

@@ -31,5 +31,7 @@ func Details(r Record, organizationID string) *heraldv1.ObjectDetails {
 
 // Changed returns the same as changes answer it: without the time of the creation.
 func Changed(r Record, organizationID string) *heraldv1.ObjectDetails {
-	return &heraldv1.ObjectDetails{Sequence: uint64(r.Sequence), ChangeDate: timestamppb.New(r.ChangedAt), ResourceOwner: organizationID}
+	return &heraldv1.ObjectDetails{
+		Sequence: uint64(r.Sequence), ChangeDate: timestamppb.New(r.ChangedAt), ResourceOwner: organizationID,
+	}
 }

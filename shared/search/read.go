@@ -52,7 +52,8 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[
 // few finds, counts and sorts up to few rows; of more it only tells that there are more.
 // Rows are only taken from `found` as long as somebody wants them.
 func (s *Query) few(p Page) string {
-	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " + strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
+	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " +
+		strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
 	return s.statement(p, found, "select * from few", "size.n <= "+strconv.Itoa(few))
 }
 
@@ -72,7 +73,8 @@ func (s *Query) statement(p Page, size, rows, shown string) string {
 	order, limit, offset := s.sorted(p), strconv.Itoa(len(s.args)+1), strconv.Itoa(len(s.args)+2)
 	return "with " + size + ` select size.n, coalesce((select position from events order by position desc limit 1), 0),
 		coalesce((select time from events order by position desc limit 1), (select time from first_start)), page.*
-		from size left join (` + rows + " order by " + order + " limit $" + limit + " offset $" + offset + ") page on " + shown + " order by " + order
+		from size left join (` + rows + " order by " + order + " limit $" + limit + " offset $" + offset +
+		") page on " + shown + " order by " + order
 }
 
 // sorted gives the columns that sort the list the page's direction. They go by the names

@@ -45,7 +45,8 @@ func Bounds(q *heraldv1.ListQuery, max int64) (Page, error) {
 	p := Page{q.GetOffset(), q.GetLimit(), q.GetAsc()}
 	switch {
 	case p.Limit < 0:
-		return Page{}, fault.ErrInvalid.Say("query.limit: must not be negative").On("query.limit", "must not be negative")
+		return Page{}, fault.ErrInvalid.Say("query.limit: must not be negative").On("query.limit",
+			"must not be negative")
 	case p.Limit > max:
 		reason := fmt.Sprintf("the maximum is %d", max)
 		return Page{}, ErrLimit.Say("query.limit: %s", reason).On("query.limit", reason)
@@ -104,9 +105,11 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 	}
 	s.texts = true
 	switch method {
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH,
+		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
 		return s.starting(column, value)
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH, heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
+	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH,
+		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
 		return s.starting("reverse("+column+")", reverse(value))
 	}
 	s.plan = ownPlan // the best one depends on the text
@@ -184,5 +187,7 @@ func Each[T, M any](rows []T, message func(T) M) []M {
 
 // Details is the list's head as it is answered.
 func (l List[T]) Details() *heraldv1.ListDetails {
-	return &heraldv1.ListDetails{TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At)}
+	return &heraldv1.ListDetails{
+		TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At),
+	}
 }

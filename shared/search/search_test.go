@@ -101,13 +101,15 @@ func TestBounds(t *testing.T) {
 		{"empty query", &heraldv1.ListQuery{}, 1000, search.Page{Limit: 1000}, nil},
 		{"lower maximum", &heraldv1.ListQuery{}, 50, search.Page{Limit: 50}, nil},
 		{"higher maximum", &heraldv1.ListQuery{}, 5000, search.Page{Limit: 1000}, nil},
-		{"all given", &heraldv1.ListQuery{Offset: 7, Limit: 3, Asc: true}, 1000, search.Page{Offset: 7, Limit: 3, Asc: true}, nil},
+		{"all given", &heraldv1.ListQuery{Offset: 7, Limit: 3, Asc: true}, 1000,
+			search.Page{Offset: 7, Limit: 3, Asc: true}, nil},
 		{"the maximum", &heraldv1.ListQuery{Limit: 50}, 50, search.Page{Limit: 50}, nil},
 		{"above it", &heraldv1.ListQuery{Limit: 51}, 50, search.Page{}, search.ErrLimit},
 		{"largest limit", &heraldv1.ListQuery{Limit: math.MaxInt64}, 1000, search.Page{}, search.ErrLimit},
 		{"negative", &heraldv1.ListQuery{Limit: -1}, 1000, search.Page{}, fault.ErrInvalid},
 		{"most negative", &heraldv1.ListQuery{Limit: math.MinInt64}, 1000, search.Page{}, fault.ErrInvalid},
-		{"offset of more than an int64", &heraldv1.ListQuery{Offset: math.MaxUint64, Limit: 1}, 1000, search.Page{Offset: 1 << 62, Limit: 1}, nil},
+		{"offset of more than an int64", &heraldv1.ListQuery{Offset: math.MaxUint64, Limit: 1}, 1000,
+			search.Page{Offset: 1 << 62, Limit: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +121,8 @@ func TestBounds(t *testing.T) {
 				return
 			}
 			f := fault.From(err)
-			if f.ID != c.refused.ID || f.HTTPStatus() != 400 || len(f.Fields) != 1 || f.Fields[0].Path != "query.limit" {
+			if f.ID != c.refused.ID || f.HTTPStatus() != 400 || len(f.Fields) != 1 ||
+				f.Fields[0].Path != "query.limit" {
 				t.Errorf("%#v, want %s on query.limit", f, c.refused.ID)
 			}
 		})
@@ -178,7 +181,8 @@ func TestConditions(t *testing.T) {
 		w.add(fmt.Sprintf("%02d", i), fmt.Sprint("body ", i%3))
 	}
 	all := search.Page{Limit: 100, Asc: true}
-	s := among().Where("id between ? and ?", "02", "10").Where("body <> ?", "body 1").Where("true").Where("id = any (?)", []string{"00", "02", "03", "04", "09"})
+	s := among().Where("id between ? and ?", "02", "10").Where("body <> ?", "body 1").Where("true").
+		Where("id = any (?)", []string{"00", "02", "03", "04", "09"})
 	if got := ids(w.read(s, all)); !slices.Equal(got, []string{"02", "03", "09"}) {
 		t.Errorf("%v", got)
 	}
@@ -213,7 +217,8 @@ func TestHistoryBesideAList(t *testing.T) {
 
 func (w world) event(at time.Time) {
 	w.Helper()
-	w.exec(`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', '', '', '', '', '', '{}', $1)`, at)
+	w.exec(`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', `+
+		`'', '', '', '', '', '{}', $1)`, at)
 }
 
 // A list never counts rows that it does not show, nor names an event whose row it lacks.
@@ -262,7 +267,8 @@ func TestFailedSearch(t *testing.T) {
 	if got := w.read(among(), search.Page{Limit: 1}); got.Total != 1 {
 		t.Errorf("afterwards: %+v", got)
 	}
-	if _, err := search.Read[text](w.Context(), w.db, search.Select("id", "nowhere", "id"), search.Page{Limit: 1}); fault.From(err).Code != fault.Internal {
+	if _, err := search.Read[text](w.Context(), w.db, search.Select("id", "nowhere", "id"),
+		search.Page{Limit: 1}); fault.From(err).Code != fault.Internal {
 		t.Errorf("no such table: %v", err)
 	}
 }
@@ -298,7 +304,8 @@ func TestManyMatches(t *testing.T) {
 				direction = "asc"
 			}
 			rows, err := w.db.Query(t.Context(), fmt.Sprintf(`select id from texts where position($1 in body) > 0
-				order by created_at %[1]s, id %[1]s limit $2 offset $3`, direction), c.contains, p.Limit, int64(p.Offset))
+				order by created_at %[1]s, id %[1]s limit $2 offset $3`, direction), c.contains,
+				p.Limit, int64(p.Offset))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,11 +19,16 @@ var body = search.Column{Exact: "body", Folded: "body_folded"}
 // bodies are stored and searched for: signs with a meaning in LIKE, in SQL and in
 // the builder itself, and letters that fold in unusual ways.
 var bodies = []string{
-	"", " ", "a", "A", "abc", "ABC", "xabcx", "100%", "100", "1000", "%", "%%", "_", "__", "a_c", "a%c", `\`, `\\`, `\%`, `%\`, `a\`, `\_`,
-	"?", "??", "$1", "$2", "'", "''", `"`, "x' or '1'='1", "'; drop table texts; --", "x') or true --", "/*", "E'\\'' ", "{a,b}", "null",
-	"İstanbul", "i\u0307stanbul", "istanbul", "ıstanbul", "Straße", "STRASSE", "strasse", "STRAẞE", "ﬃ", "ffi", "FFI", "Σίσυφος", "ΣΊΣΥΦΟΣ",
-	"\u00c5ngström", "A\u030angström", "\u212bngström", "ångström", "angström", "\u0390", "\u03aa\u0301", "Ⅷ", "viii", "ｆｕｌｌ", "full",
-	"日本語", "🙂", "a\nb", "a\tb", "\u200b", "\U0010ffff", "\U0010ffff\U0010ffffa", "a\U0010ffff", "a\U0010ffffb", "\ud7ff", "\ud7ffa", "\ue000", "b", "ǅ", "ǆ", "\u0301",
+	"", " ", "a", "A", "abc", "ABC", "xabcx", "100%", "100", "1000", "%", "%%", "_", "__", "a_c", "a%c", `\`,
+	`\\`, `\%`, `%\`, `a\`, `\_`,
+	"?", "??", "$1", "$2", "'", "''", `"`, "x' or '1'='1", "'; drop table texts; --", "x') or true --", "/*",
+	"E'\\'' ", "{a,b}", "null",
+	"İstanbul", "i\u0307stanbul", "istanbul", "ıstanbul", "Straße", "STRASSE", "strasse", "STRAẞE", "ﬃ", "ffi",
+	"FFI", "Σίσυφος", "ΣΊΣΥΦΟΣ",
+	"\u00c5ngström", "A\u030angström", "\u212bngström", "ångström", "angström", "\u0390", "\u03aa\u0301", "Ⅷ", "viii",
+	"ｆｕｌｌ", "full",
+	"日本語", "🙂", "a\nb", "a\tb", "\u200b", "\U0010ffff", "\U0010ffff\U0010ffffa", "a\U0010ffff", "a\U0010ffffb",
+	"\ud7ff", "\ud7ffa", "\ue000", "b", "ǅ", "ǆ", "\u0301",
 }
 
 // matches is what a text method means.
@@ -62,7 +67,8 @@ func TestText(t *testing.T) {
 						want = append(want, fmt.Sprintf("%03d", i))
 					}
 				}
-				got := w.read(among().Where("id >= ?", "0").Text(body, method, value), search.Page{Limit: 1000, Asc: true})
+				got := w.read(among().Where("id >= ?", "0").Text(body, method, value),
+					search.Page{Limit: 1000, Asc: true})
 				if !slices.Equal(ids(got), want) || got.Total != uint64(len(want)) {
 					t.Errorf("%q: found %v of %d, want %v", value, ids(got), got.Total, want)
 				}
@@ -111,7 +117,9 @@ func FuzzFold(f *testing.F) {
 		if !utf8.ValidString(s) {
 			return
 		}
-		for _, same := range []string{norm.NFC.String(s), norm.NFD.String(s), norm.NFKC.String(s), norm.NFKD.String(s)} {
+		for _, same := range []string{
+			norm.NFC.String(s), norm.NFD.String(s), norm.NFKC.String(s), norm.NFKD.String(s),
+		} {
 			if got := search.Fold(same); got != folded {
 				t.Errorf("%+q folds to %+q, but %+q to %+q", s, folded, same, got)
 			}
@@ -133,7 +141,8 @@ func FuzzText(f *testing.F) {
 		w := world{t, w.db}
 		method := heraldv1.TextQueryMethod(int(number) % len(heraldv1.TextQueryMethod_name))
 		stored = strings.ToValidUTF8(strings.ReplaceAll(stored, "\x00", ""), "")
-		w.exec(`insert into texts (id, body, body_folded) values ('one', $1, $2) on conflict (id) do update set body = $1, body_folded = $2`, stored, search.Fold(stored))
+		w.exec(`insert into texts (id, body, body_folded) values ('one', $1, $2) on conflict (id) do update set body `+
+			`= $1, body_folded = $2`, stored, search.Fold(stored))
 		got, err := search.Read[text](t.Context(), w.db, among().Text(body, method, value), search.Page{Limit: 1})
 		if strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
 			if fault.From(err).Code != fault.Invalid {

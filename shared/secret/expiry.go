@@ -9,7 +9,8 @@ import (
 )
 
 // ErrExpiryPast answers for a credential that would have expired before it begins.
-var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_PAST", "expirationDate: must be in the future").On("expirationDate", "must be in the future")
+var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_PAST", "expirationDate: must be in the future").
+	On("expirationDate", "must be in the future")
 
 // NoExpiry stands for the expiry of what does not expire (specification 4.2).
 var NoExpiry = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

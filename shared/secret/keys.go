@@ -29,7 +29,8 @@ func ParseKeys(text string) (Keys, error) {
 		}
 		key, err := hex.DecodeString(line)
 		if err != nil || len(key) != sha256.Size {
-			return Keys{}, errors.New("a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one")
+			return Keys{}, errors.New(
+				"a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one")
 		}
 		k.masters = append(k.masters, NewText(string(key)))
 	}

@@ -100,7 +100,10 @@ func TestParsePublicKey(t *testing.T) {
 	for _, bits := range []uint{2048, 3072, 4096} {
 		key := &rsa.PublicKey{N: modulus(bits), E: 65537}
 		pkix, pkcs1 := publicPEM(t, key)
-		for _, text := range [][]byte{pkix, pkcs1, append([]byte("\n\n"), pkix...), append(bytes.Clone(pkcs1), " \r\n"...), bytes.ReplaceAll(pkix, []byte("\n"), []byte("\r\n"))} {
+		for _, text := range [][]byte{
+			pkix, pkcs1, append([]byte("\n\n"), pkix...), append(bytes.Clone(pkcs1), " \r\n"...), bytes.ReplaceAll(pkix,
+				[]byte("\n"), []byte("\r\n")),
+		} {
 			der, err := secret.ParsePublicKey(text)
 			if err != nil {
 				t.Errorf("%d bits: %v", bits, err)
@@ -160,7 +163,8 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 	} {
 		der, err := secret.ParsePublicKey(c.text)
 		f := fault.From(err)
-		if der != nil || !errors.Is(err, secret.ErrPublicKey) || len(f.Fields) != 1 || f.Fields[0].Path != "publicKey" || !strings.Contains(f.Message, c.reason) {
+		if der != nil || !errors.Is(err, secret.ErrPublicKey) || len(f.Fields) != 1 ||
+			f.Fields[0].Path != "publicKey" || !strings.Contains(f.Message, c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

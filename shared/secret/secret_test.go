@@ -27,9 +27,11 @@ func holders() map[string]any {
 	type unexported struct{ text secret.Text }
 	return map[string]any{
 		"text": text, "pointer": &text,
-		"field": exported{text}, "pointer to field": &exported{text}, "unexported field": unexported{text}, "deep": []any{map[string]unexported{"x": {text}}},
+		"field": exported{text}, "pointer to field": &exported{text}, "unexported field": unexported{text},
+		"deep": []any{map[string]unexported{"x": {text}}},
 		"list": []secret.Text{text}, "map": map[string]secret.Text{"x": text}, "key": map[secret.Text]int{text: 1},
-		"error": fmt.Errorf("login: %v", text), "keys": keys, "pointer to keys": &keys, "field of keys": struct{ k secret.Keys }{keys},
+		"error": fmt.Errorf("login: %v", text), "keys": keys, "pointer to keys": &keys,
+		"field of keys": struct{ k secret.Keys }{keys},
 	}
 }
 
@@ -37,7 +39,8 @@ func holders() map[string]any {
 // writes text.
 func shows(printed string) bool {
 	printed = strings.ToLower(printed)
-	for _, way := range []string{planted, fmt.Sprintf("%x", planted), strings.Trim(fmt.Sprint([]byte(planted)), "[]"), strings.Trim(fmt.Sprintf("%#v", []byte(planted)), "[]byte{}"), strings.Trim(fmt.Sprintf("% x", planted), " ")} {
+	for _, way := range []string{planted, fmt.Sprintf("%x", planted), strings.Trim(fmt.Sprint([]byte(planted)), "[]"),
+		strings.Trim(fmt.Sprintf("%#v", []byte(planted)), "[]byte{}"), strings.Trim(fmt.Sprintf("% x", planted), " ")} {
 		if strings.Contains(printed, way) {
 			return true
 		}
@@ -78,7 +81,8 @@ func TestTextDoesNotPrint(t *testing.T) {
 // Without the checks above finding a plain text they would prove nothing.
 func TestShowsFindsPlainText(t *testing.T) {
 	t.Parallel()
-	for _, printed := range []string{planted, "C4N4RY", fmt.Sprintf("%x", planted), fmt.Sprintf("%d", []byte(planted)), fmt.Sprintf("%#v", []byte(planted))} {
+	for _, printed := range []string{planted, "C4N4RY", fmt.Sprintf("%x", planted), fmt.Sprintf("%d", []byte(planted)),
+		fmt.Sprintf("%#v", []byte(planted))} {
 		if !shows(printed) {
 			t.Errorf("%s passes", printed)
 		}
@@ -88,14 +92,16 @@ func TestShowsFindsPlainText(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	text := secret.NewText(planted)
-	if fmt.Sprintf("%s|%v|%+v|%#v|%q|%d", text, text, text, text, text, text) != "***|***|***|***|***|***" || text.String() != "***" {
+	if fmt.Sprintf("%s|%v|%+v|%#v|%q|%d", text, text, text, text, text, text) != "***|***|***|***|***|***" ||
+		text.String() != "***" {
 		t.Error("not masked as ***")
 	}
 	if got, err := json.Marshal(map[string]any{"t": text}); string(got) != `{"t":"***"}` || err != nil {
 		t.Errorf("JSON %s, %v", got, err)
 	}
 	var none, read secret.Text
-	if text.Reveal() != planted || text.Empty() || !none.Empty() || none.Reveal() != "" || fmt.Sprint(none) != "***" || !secret.NewText("").Empty() {
+	if text.Reveal() != planted || text.Empty() || !none.Empty() || none.Reveal() != "" || fmt.Sprint(none) != "***" ||
+		!secret.NewText("").Empty() {
 		t.Error("the secret itself is lost")
 	}
 	if err := json.Unmarshal([]byte(`"`+planted+`"`), &read); err != nil || read.Reveal() != planted {
@@ -108,7 +114,8 @@ func TestEqual(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
-	}{{"", "", true}, {"a", "a", true}, {"a", "b", false}, {"a", "", false}, {"a", "a\x00", false}, {"", "\x00", false}} {
+	}{{"", "", true}, {"a", "a", true}, {"a", "b", false}, {"a", "", false}, {"a", "a\x00", false},
+		{"", "\x00", false}} {
 		if secret.Equal([]byte(c.a), []byte(c.b)) != c.want {
 			t.Errorf("%q and %q: not %v", c.a, c.b, c.want)
 		}
@@ -130,14 +137,18 @@ func TestParseKeys(t *testing.T) {
 	if one == two {
 		t.Error("the same key twice")
 	}
-	for _, text := range []string{one, strings.TrimSpace(one), "\r\n " + one + "\n\n" + two + " \n", strings.ToUpper(one)} {
+	for _, text := range []string{
+		one, strings.TrimSpace(one), "\r\n " + one + "\n\n" + two + " \n", strings.ToUpper(one),
+	} {
 		if _, err := secret.ParseKeys(text); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "\n \n", one[:62], one[:63], strings.TrimSpace(one) + "00", "g" + one[1:], one + "x", strings.TrimSpace(one) + " " + two} {
+	for _, text := range []string{"", "\n \n", one[:62], one[:63], strings.TrimSpace(one) + "00", "g" + one[1:],
+		one + "x", strings.TrimSpace(one) + " " + two} {
 		_, err := secret.ParseKeys(text)
-		if err == nil || !strings.Contains(err.Error(), "openssl rand -hex 32") || len(text) > 10 && strings.Contains(err.Error(), text[:10]) {
+		if err == nil || !strings.Contains(err.Error(), "openssl rand -hex 32") ||
+			len(text) > 10 && strings.Contains(err.Error(), text[:10]) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -147,7 +158,8 @@ func TestDerive(t *testing.T) {
 	t.Parallel()
 	old, fresh := secret.NewKeyText(), secret.NewKeyText()
 	k := newKeys(t, old)
-	if d := k.Derive("a"); len(d) != 32 || !bytes.Equal(d, newKeys(t, old).Derive("a")) || bytes.Equal(d, k.Derive("b")) || bytes.Equal(d, newKeys(t, fresh).Derive("a")) {
+	if d := k.Derive("a"); len(d) != 32 || !bytes.Equal(d, newKeys(t, old).Derive("a")) ||
+		bytes.Equal(d, k.Derive("b")) || bytes.Equal(d, newKeys(t, fresh).Derive("a")) {
 		t.Error("a key is of 32 bytes, one for each purpose and master key")
 	}
 	if !bytes.Equal(newKeys(t, fresh, old).Derive("a"), newKeys(t, fresh).Derive("a")) {
@@ -155,7 +167,8 @@ func TestDerive(t *testing.T) {
 	}
 	// RFC 5869 with SHA-256, no salt, info herald/a; from an independent implementation.
 	fixed := newKeys(t, strings.Repeat("0b", 32))
-	if got := fmt.Sprintf("%x", fixed.Derive("a")); got != "80dae6d5cdea308e9622ad3380707a2aec3e7985eb854d586fcec8a75e821d4f" {
+	if got := fmt.Sprintf(
+		"%x", fixed.Derive("a")); got != "80dae6d5cdea308e9622ad3380707a2aec3e7985eb854d586fcec8a75e821d4f" {
 		t.Errorf("derived %s", got)
 	}
 }
@@ -212,15 +225,18 @@ func TestMACOfParts(t *testing.T) {
 	key := bytes.Repeat([]byte{1}, 32)
 	seen := map[string][]string{}
 	for _, parts := range [][]string{
-		nil, {""}, {"", ""}, {"a"}, {"a", ""}, {"", "a"}, {"a", "b"}, {"ab"}, {"ab", ""}, {"a", "b", ""}, {"1:a"}, {"1", "a"},
-		{"a1:b"}, {"a", "1:b"}, {"a:", "b"}, {"a", ":b"}, {"0:", "0:"}, {"0:0:"}, {strings.Repeat("x", 10)}, {strings.Repeat("x", 100)},
+		nil, {""}, {"", ""}, {"a"}, {"a", ""}, {"", "a"}, {"a", "b"}, {"ab"}, {"ab", ""}, {"a", "b", ""}, {"1:a"},
+		{"1", "a"},
+		{"a1:b"}, {"a", "1:b"}, {"a:", "b"}, {"a", ":b"}, {"0:", "0:"}, {"0:0:"}, {strings.Repeat("x", 10)},
+		{strings.Repeat("x", 100)},
 	} {
 		mac := secret.MAC(key, parts...)
 		if other, double := seen[string(mac)]; double || len(mac) != 32 {
 			t.Errorf("%q and %q look alike", parts, other)
 		}
 		seen[string(mac)] = parts
-		if !bytes.Equal(mac, secret.MAC(key, parts...)) || bytes.Equal(mac, secret.MAC(bytes.Repeat([]byte{2}, 32), parts...)) {
+		if !bytes.Equal(mac, secret.MAC(key, parts...)) ||
+			bytes.Equal(mac, secret.MAC(bytes.Repeat([]byte{2}, 32), parts...)) {
 			t.Errorf("%q: the key decides", parts)
 		}
 	}

@@ -47,7 +47,8 @@ func TestTokenIsNotMalleable(t *testing.T) {
 				refuse(t, token[:i]+string(token[i+1])+string(token[i])+token[i+2:])
 			}
 		}
-		for _, other := range []string{strings.ToUpper(token), strings.ToLower(token), " " + token, token + "\n", token + token, "", "hrld_", "Bearer " + token} {
+		for _, other := range []string{strings.ToUpper(token), strings.ToLower(token), " " + token, token + "\n",
+			token + token, "", "hrld_", "Bearer " + token} {
 			refuse(t, other)
 		}
 	}
@@ -73,7 +74,9 @@ func FuzzWellFormedToken(f *testing.F) {
 
 func TestHash(t *testing.T) {
 	t.Parallel()
-	if got := hex.EncodeToString(secret.Hash("abc")); got != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" || len(secret.Hash("")) != sha256.Size {
+	if got := hex.EncodeToString(
+		secret.Hash("abc")); got != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" ||
+		len(secret.Hash("")) != sha256.Size {
 		t.Errorf("not SHA-256 (FIPS 180-4): %s", got)
 	}
 }
@@ -96,7 +99,9 @@ func TestRandomStringIsUniform(t *testing.T) {
 		t.Errorf("%d characters, chi-squared %.0f", len(counts), sum)
 	}
 	for _, n := range []int{0, 1, 64} {
-		if s := secret.RandomString(n); len(s) != n || strings.ContainsFunc(s, func(r rune) bool { return counts[r] == 0 }) {
+		if s := secret.RandomString(n); len(s) != n || strings.ContainsFunc(s, func(r rune) bool {
+			return counts[r] == 0
+		}) {
 			t.Errorf("%d characters: %q", n, s)
 		}
 	}

@@ -124,10 +124,12 @@ func (k *Kit) Database(t testing.TB) secret.Text {
 	defer admin.Close(context.WithoutCancel(t.Context()))
 	template := postgres.Name(k.service)
 	name := fmt.Sprintf("%s_%d", template, k.count.Add(1))
-	if _, err := admin.Exec(t.Context(), fmt.Sprintf(`create database %s template %s owner %s`, name, template, template)); err != nil {
+	if _, err := admin.Exec(t.Context(), fmt.Sprintf(`create database %s template %s owner %s`, name,
+		template, template)); err != nil {
 		t.Fatal(err)
 	}
-	url, err := postgres.WithDatabase(secret.NewText(server.URL()), name, template, postgres.Password(keys(), k.service))
+	url, err := postgres.WithDatabase(secret.NewText(server.URL()), name, template,
+		postgres.Password(keys(), k.service))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,8 @@ func Ground(t testing.TB) boot.Ground {
 		t.Fatal(err)
 	}
 	return boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(), PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(),
+		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
 		Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
 	}
 }
@@ -200,7 +203,8 @@ func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDe
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics, Tracer: g.Traces.Tracer(service)})
+	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics,
+		Tracer: g.Traces.Tracer(service)})
 	if err := s.Register(contract, implementation); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,8 @@ type Library map[string]*Document
 const (
 	closed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	plain  = closed + "; style-src 'self'; img-src data:"
-	viewer = closed + "; script-src 'self'; connect-src 'self'; font-src data:; img-src data:; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+	viewer = closed + "; script-src 'self'; connect-src 'self'; font-src data:; img-src data:; style-src 'self' " +
+		"'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 )
 
 // New lists the documents. Each is read and compressed when it is first asked for.
@@ -68,7 +69,8 @@ func (l Library) add(at, policy string, load func() (content, error)) {
 }
 
 var mediaTypes = map[string]string{
-	".json": "application/json", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".zip": "application/zip",
+	".json": "application/json", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".zip": "application/zip",
 }
 
 // Owns tells whether a path is the library's, also where it has no document.
@@ -110,7 +112,8 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 func holds(lists []string, tag string) bool {
 	for _, list := range lists {
 		for one := range strings.SplitSeq(list, ",") {
-			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+			if one = strings.TrimSpace(one); one == "*" ||
+				strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
 				return true
 			}
 		}

@@ -35,7 +35,8 @@ func chooseAccount(dir string) (account, error) {
 			return newAccount(u)
 		}
 	}
-	return account{}, errors.New("Postgres refuses to run as root and there is neither a user postgres nor nobody: `useradd --system postgres`")
+	return account{}, errors.New("Postgres refuses to run as root and there is neither a user postgres nor nobody: " +
+		"`useradd --system postgres`")
 }
 
 // owner is the user of an earlier run: one that ran without root keeps its files.
@@ -98,6 +99,7 @@ func (a account) enter(ctx context.Context, b binaries, dir string) error {
 	for up := filepath.Dir(closed); up != closed && denied(up); up = filepath.Dir(up) {
 		closed = up
 	}
-	return fmt.Errorf("the server runs as user %s, who cannot enter %s: `chmod a+x %s`, or keep the data in another place",
+	return fmt.Errorf("the server runs as user %s, who cannot enter %s: `chmod a+x %s`, or keep the data in another "+
+		"place",
 		a.name, closed, closed)
 }

@@ -37,7 +37,8 @@ func TestOnlyThePasswordOpens(t *testing.T) {
 		for _, password := range []string{"wrong", ""} {
 			wrong := strings.Replace(url, s.password, password, 1)
 			_, err := pgconn.Connect(t.Context(), wrong)
-			if refusal, ok := errors.AsType[*pgconn.PgError](err); !ok && password != "" || ok && refusal.Code != "28P01" {
+			if refusal, ok := errors.AsType[*pgconn.PgError](err); !ok && password != "" ||
+				ok && refusal.Code != "28P01" {
 				t.Errorf("password %q: %v", password, err)
 			}
 		}

@@ -106,7 +106,8 @@ func TestAccepts(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := got[1]
-			if d.From != "from@example.com" || len(d.To) != 1 || d.To[0] != "to@example.com" || string(d.Data) != letter {
+			if d.From != "from@example.com" || len(d.To) != 1 || d.To[0] != "to@example.com" ||
+				string(d.Data) != letter {
 				t.Errorf("delivered %+v", d)
 			}
 			if d.MessageID != "<1@example.com>" || got[0].Repeat != 0 || d.Repeat != 1 {
@@ -128,8 +129,10 @@ func TestFaults(t *testing.T) {
 	for _, at := range []Verb{Greeting, MAIL, RCPT, DATA, Dot} {
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
-			s := Start(t, Config{}, Fault{At: at, Times: 1, Reply: "451 4.3.0 later"}, Fault{At: at, Times: 1, Drop: true})
-			if reply, _ := errors.AsType[*textproto.Error](send(t, s)); reply == nil || reply.Code != 451 || reply.Msg != "4.3.0 later" {
+			s := Start(t, Config{}, Fault{At: at, Times: 1, Reply: "451 4.3.0 later"},
+				Fault{At: at, Times: 1, Drop: true})
+			if reply, _ := errors.AsType[*textproto.Error](send(t, s)); reply == nil || reply.Code != 451 ||
+				reply.Msg != "4.3.0 later" {
 				t.Errorf("the first is answered %v", reply)
 			}
 			if err := send(t, s); !errors.Is(err, io.EOF) {
@@ -189,20 +192,21 @@ func TestRefuses(t *testing.T) {
 		say    string
 		want   int
 	}{
-		"mail before hello":     {Config{}, "MAIL FROM:<a@b>", 503},
-		"rcpt before mail":      {Config{}, "RCPT TO:<a@b>", 503},
-		"data before rcpt":      {Config{}, "EHLO x|MAIL FROM:<a@b>|DATA", 503},
-		"mail twice":            {Config{}, "EHLO x|MAIL FROM:<a@b>|MAIL FROM:<a@b>", 503},
-		"without TLS":           {Config{TLS: StartTLS, DemandTLS: true}, "EHLO x|MAIL FROM:<a@b>", 530},
-		"without login":         {Config{User: "u", Password: "p"}, "EHLO x|MAIL FROM:<a@b>", 530},
-		"PLAIN wrong":           {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAeA==", 535},
-		"PLAIN right":           {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAcA==", 235},
-		"PLAIN asked":           {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN|AHUAcA==", 235},
-		"LOGIN right":           {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|cA==", 235},
-		"LOGIN wrong":           {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|*", 535},
-		"mechanism not offered": {Config{User: "u", Password: "p", Mechanisms: "LOGIN"}, "EHLO x|AUTH PLAIN AHUAcA==", 504},
-		"starttls not offered":  {Config{}, "EHLO x|STARTTLS", 503},
-		"unknown":               {Config{}, "EHLO x|VRFY a", 500},
+		"mail before hello": {Config{}, "MAIL FROM:<a@b>", 503},
+		"rcpt before mail":  {Config{}, "RCPT TO:<a@b>", 503},
+		"data before rcpt":  {Config{}, "EHLO x|MAIL FROM:<a@b>|DATA", 503},
+		"mail twice":        {Config{}, "EHLO x|MAIL FROM:<a@b>|MAIL FROM:<a@b>", 503},
+		"without TLS":       {Config{TLS: StartTLS, DemandTLS: true}, "EHLO x|MAIL FROM:<a@b>", 530},
+		"without login":     {Config{User: "u", Password: "p"}, "EHLO x|MAIL FROM:<a@b>", 530},
+		"PLAIN wrong":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAeA==", 535},
+		"PLAIN right":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAcA==", 235},
+		"PLAIN asked":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN|AHUAcA==", 235},
+		"LOGIN right":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|cA==", 235},
+		"LOGIN wrong":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|*", 535},
+		"mechanism not offered": {Config{User: "u", Password: "p", Mechanisms: "LOGIN"},
+			"EHLO x|AUTH PLAIN AHUAcA==", 504},
+		"starttls not offered": {Config{}, "EHLO x|STARTTLS", 503},
+		"unknown":              {Config{}, "EHLO x|VRFY a", 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

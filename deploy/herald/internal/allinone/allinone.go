@@ -160,7 +160,8 @@ func (s *system) startPostgres(ctx context.Context) func() error {
 			return nil
 		}
 		var err error
-		if s.postgres, err = local.Start(ctx, local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}); err != nil {
+		if s.postgres, err = local.Start(
+			ctx, local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}); err != nil {
 			return err
 		}
 		s.Database = secret.NewText(s.postgres.URL())
@@ -174,7 +175,8 @@ func (s *system) startNATS() error {
 		return nil
 	}
 	var err error
-	if s.nats, err = (bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen, Keys: s.ground.Keys}).Start(); err != nil {
+	if s.nats, err = (bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen,
+		Keys: s.ground.Keys}).Start(); err != nil {
 		return err
 	}
 	s.ground.Bus = bus.Address{Server: s.nats}
@@ -186,7 +188,10 @@ func (s *system) startNATS() error {
 
 // writeURL writes where and as whom a NATS user of this machine logs in.
 func (s *system) writeURL(user string) error {
-	u := url.URL{Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user, bus.Password(s.ground.Keys, user).Reveal())}
+	u := url.URL{
+		Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user,
+			bus.Password(s.ground.Keys, user).Reveal()),
+	}
 	return durable.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 

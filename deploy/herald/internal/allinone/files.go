@@ -47,7 +47,8 @@ func (c Config) Operator() (bus.Address, error) {
 	file := filepath.Join(c.DataDir, bus.Operator+".url")
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return bus.Address{}, fmt.Errorf("HERALD_NATS_URL is not set, and no `herald run` with a HERALD_NATS_LISTEN has been started in HERALD_DATA_DIR: %w", err)
+		return bus.Address{}, fmt.Errorf("HERALD_NATS_URL is not set, and no `herald run` with a HERALD_NATS_LISTEN "+
+			"has been started in HERALD_DATA_DIR: %w", err)
 	}
 	if err != nil {
 		return bus.Address{}, err

@@ -49,9 +49,12 @@ func (s *Services) PublicURL(setting string) (*url.URL, error) {
 }
 
 // Open opens a service on its database and registers it.
-func (s *Services) Open(ctx context.Context, g boot.Ground, name string, database secret.Text) (*boot.Service, users.Administrator, error) {
+func (s *Services) Open(
+	ctx context.Context, g boot.Ground, name string, database secret.Text,
+) (*boot.Service, users.Administrator, error) {
 	migrations := map[string]embed.FS{
-		"users": users.Migrations, "text": text.Migrations, "notification": notification.Migrations, "auth": auth.Migrations,
+		"users": users.Migrations, "text": text.Migrations, "notification": notification.Migrations,
+		"auth":     auth.Migrations,
 		"projects": projects.Migrations,
 	}
 	service, err := g.Open(ctx, name, database, migrations[name])
@@ -81,6 +84,7 @@ func (s *Services) Open(ctx context.Context, g boot.Ground, name string, databas
 // Welcome tells the operator, once, how the administrator logs in.
 func Welcome(w io.Writer, admin users.Administrator) {
 	if admin.LoginName != "" {
-		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", admin.LoginName, admin.Password.Reveal())
+		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", admin.LoginName,
+			admin.Password.Reveal())
 	}
 }

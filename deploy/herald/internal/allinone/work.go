@@ -26,7 +26,9 @@ func (s *system) work(ctx context.Context) {
 	if s.inbox != nil {
 		outer.Go(func() { s.logged("inbox", s.inbox.ServeSMTP(mails, s.smtp)) })
 		outer.Go(func() {
-			s.logged("inbox page", boot.ServeHTTP(mails, s.page, &http.Server{Handler: s.inbox.Handler(), ReadHeaderTimeout: 5 * time.Second}))
+			s.logged("inbox page", boot.ServeHTTP(mails, s.page, &http.Server{
+				Handler: s.inbox.Handler(), ReadHeaderTimeout: 5 * time.Second,
+			}))
 		})
 	}
 	s.logged("gateway", s.gateway.Run(ctx))

@@ -42,8 +42,9 @@ func (f *callFlags) ask(ctx context.Context, m rpc.Method, request json.RawMessa
 		r.Header().Set("X-Service-Orgid", f.org)
 	}
 	client := &http.Client{
-		Timeout:       2 * rpc.MaxDuration,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
+		Timeout: 2 * rpc.MaxDuration,
+		// the token goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := connect.NewClient[json.RawMessage, json.RawMessage](client, url+m.Procedure(),
 		connect.WithCodec(jsonText{}), connect.WithReadMaxBytes(maxAnswer)).CallUnary(ctx, r)

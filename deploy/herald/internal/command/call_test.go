@@ -105,7 +105,8 @@ func TestCallMistakes(t *testing.T) {
 		{[]string{"Users.GetUser", "--json", `{} {}`}, "--json: "},
 		{[]string{"Users.GetUser", "--json", "@/no/such/file"}, "/no/such/file"},
 		{[]string{"Users.GetUser", "--json", "@" + file(t, "\x1b[2J")}, `\u001b`},
-		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"stateQuery":{"state":"ACTIVE"}}]}`}, `field state: "ACTIVE"`},
+		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"stateQuery":{"state":"ACTIVE"}}]}`},
+			`field state: "ACTIVE"`},
 		{[]string{"Users.SearchUsers", "--json", `{"query":{"limit":"x"}}`}, "limit"},
 		{[]string{"Users.GetUser", "-o", "yaml"}, `"yaml"`},
 		{[]string{"Users.GetUser", "--token", "hrld_x"}, "--token"},
@@ -138,7 +139,8 @@ func TestCallKeepsTheToken(t *testing.T) {
 	if _, err := execute(t, "", "call", "Users.GetMyUser", "--url", url); err != nil {
 		t.Error(err)
 	}
-	if sent := got(); len(sent) != 2 || sent[0].header.Get("Authorization") != "Bearer admin" || sent[1].header.Get("Authorization") != "Bearer own" {
+	if sent := got(); len(sent) != 2 || sent[0].header.Get("Authorization") != "Bearer admin" ||
+		sent[1].header.Get("Authorization") != "Bearer own" {
 		t.Errorf("sent %v", sent)
 	}
 }
@@ -153,7 +155,8 @@ func TestCallSends(t *testing.T) {
 		{"Users.GetUser", "--json", "-", "--org", "o1"},
 		{"Users.GetUser"},
 	} {
-		if _, err := execute(t, request, append([]string{"call", "--url", url, "--token-file", token}, args...)...); err != nil {
+		if _, err := execute(t, request, append([]string{"call", "--url", url, "--token-file", token},
+			args...)...); err != nil {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -161,10 +164,14 @@ func TestCallSends(t *testing.T) {
 	if len(sent) != 4 {
 		t.Fatalf("sent %v", sent)
 	}
-	for i, want := range []asked{{body: request}, {body: request}, {body: request, header: http.Header{"X-Service-Orgid": {"o1"}}}, {body: "{}"}} {
+	for i, want := range []asked{
+		{body: request}, {body: request}, {body: request, header: http.Header{"X-Service-Orgid": {"o1"}}}, {body: "{}"},
+	} {
 		s := sent[i]
-		if s.path != "/herald.users.v1.Users/GetUser" || s.body != want.body || s.header.Get("Authorization") != "Bearer secret" ||
-			s.header.Get("Content-Type") != "application/json" || !reflect.DeepEqual(s.header["X-Service-Orgid"], want.header["X-Service-Orgid"]) {
+		if s.path != "/herald.users.v1.Users/GetUser" || s.body != want.body ||
+			s.header.Get("Authorization") != "Bearer secret" ||
+			s.header.Get("Content-Type") != "application/json" || !reflect.DeepEqual(s.header["X-Service-Orgid"],
+			want.header["X-Service-Orgid"]) {
 			t.Errorf("%d: sent %v", i, s)
 		}
 	}
@@ -173,7 +180,8 @@ func TestCallSends(t *testing.T) {
 const (
 	twoUsers = `{"details":{"totalResult":"7","viewTimestamp":"2030-01-02T03:04:05Z"},"result":[` +
 		`{"id":"u1","details":{"sequence":"5","changeDate":"2030-01-02T03:04:05Z","resourceOwner":"o"},"userName":"mini\u001b[2J\n","loginNames":["a","b"],"human":{"profile":{"firstName":"Mini"}}},` +
-		`{"id":"u2","userName":"` + "\u202e\u009b\U000e0001" + strings70 + `","machine":{"hasSecret":false},"isNew":true}]}`
+		`{"id":"u2","userName":"` + "\u202e\u009b\U000e0001" + strings70 +
+		`","machine":{"hasSecret":false},"isNew":true}]}`
 	strings70 = "1234567890123456789012345678901234567890123456789012345678901234567890"
 	oneUser   = `{"user":{"id":"u1","details":{"sequence":"5"},"loginNames":[],"human":{"profile":{"firstName":"ミニ\nMaus","gender":"GENDER_MALE"},"email":{"isEmailVerified":false}}},"later":1}`
 )
@@ -199,7 +207,8 @@ func TestCallPrints(t *testing.T) {
 			"user.human.profile.gender         GENDER_MALE\n" +
 			"user.human.email.isEmailVerified  false\n"},
 		{"Text.ListLanguages", "table", `{"languages":["de","en"]}`, "languages  de, en\n"},
-		{"Notifications.SendTestMail", "table", `{"notification":{"attempts":[{"reply":"ok"}]}}`, `notification.attempts  {"reply":"ok"}` + "\n"},
+		{"Notifications.SendTestMail", "table", `{"notification":{"attempts":[{"reply":"ok"}]}}`,
+			`notification.attempts  {"reply":"ok"}` + "\n"},
 	} {
 		url, _ := instance(t, says(c.answer))
 		got, err := execute(t, "", "call", c.method, "--url", url, "--token-file", file(t, "x"), "-o", c.output)
@@ -219,10 +228,14 @@ func TestCallRefusals(t *testing.T) {
 		want string
 	}{
 		{nobody, 15, "USER_NOT_FOUND: User not found\n  request id: r1"},
-		{fault.ErrInvalid.Say("a: is bad").On("a", "is bad").On("b", "is\x1b[2J\nworse"), 13, "INVALID_ARGUMENT: a: is bad\n  b: is\\u001b[2J\\nworse\n  request id: r1"},
-		{fault.ErrDenied.Lacking("user.read", "o1"), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read in the organization o1\n  request id: r1"},
-		{fault.ErrDenied.Lacking("user.read", ""), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read in the organization acted on\n  request id: r1"},
-		{fault.ErrOverloaded.After(1500 * time.Millisecond), 18, "OVERLOADED: Too many requests at once; try again\n  try again in 1.5s\n  request id: r1"},
+		{fault.ErrInvalid.Say("a: is bad").On("a", "is bad").On("b", "is\x1b[2J\nworse"), 13,
+			"INVALID_ARGUMENT: a: is bad\n  b: is\\u001b[2J\\nworse\n  request id: r1"},
+		{fault.ErrDenied.Lacking("user.read", "o1"), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
+			"in the organization o1\n  request id: r1"},
+		{fault.ErrDenied.Lacking("user.read", ""), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
+			"in the organization acted on\n  request id: r1"},
+		{fault.ErrOverloaded.After(1500 * time.Millisecond), 18, "OVERLOADED: Too many requests at once; try again\n " +
+			" try again in 1.5s\n  request id: r1"},
 		{fault.New(fault.Exists, "X", "x"), 16, "X: x\n  request id: r1"},
 		{fault.New(fault.Precondition, "X", "x"), 19, "X: x\n  request id: r1"},
 		{fault.New(fault.Unimplemented, "X", "x"), 22, "X: x\n  request id: r1"},
@@ -277,7 +290,8 @@ func TestCallGetsNoAnswer(t *testing.T) {
 	} {
 		url, _ := instance(t, answer)
 		for _, output := range []string{"json", "table"} {
-			out, err := execute(t, "", "call", "Users.GetUser", "--url", url, "--token-file", file(t, "x"), "-o", output)
+			out, err := execute(t, "", "call", "Users.GetUser", "--url", url, "--token-file", file(t, "x"),
+				"-o", output)
 			if err == nil || command.ExitCode(err) != 1 || out != "" {
 				t.Errorf("%s: %v, printed %q", name, err, out)
 			}
@@ -325,7 +339,8 @@ func TestCallMethods(t *testing.T) {
 	if err != nil || !strings.Contains(list, "POST /management/v1/users/_search (user.read)\n") {
 		t.Errorf("%v, listed %s", err, list)
 	}
-	if outputs, err := execute(t, "", "__complete", "call", "Users.GetUser", "-o", ""); err != nil || !strings.HasPrefix(outputs, "json\ntable\n") {
+	if outputs, err := execute(t, "", "__complete", "call", "Users.GetUser", "-o", ""); err != nil ||
+		!strings.HasPrefix(outputs, "json\ntable\n") {
 		t.Errorf("%v, completed %q", err, outputs)
 	}
 }
@@ -349,7 +364,8 @@ func TestCallDescribes(t *testing.T) {
 			t.Errorf("%s is %v", name, shape[name])
 		}
 	}
-	if profile, _ := shape["profile"].(map[string]any); profile["gender"] != "GENDER_UNSPECIFIED | GENDER_FEMALE | GENDER_MALE | GENDER_DIVERSE" {
+	if profile, _ := shape["profile"].(map[string]any); profile["gender"] != "GENDER_UNSPECIFIED | GENDER_FEMALE | "+
+		"GENDER_MALE | GENDER_DIVERSE" {
 		t.Errorf("gender in %v", profile)
 	}
 	if !strings.HasPrefix(got, "{\n  \"userId\": \"string\",\n  \"user\": {") {
@@ -359,7 +375,10 @@ func TestCallDescribes(t *testing.T) {
 
 // Nothing that an instance answers moves the terminal.
 func FuzzCallAnswer(f *testing.F) {
-	for _, answer := range []string{twoUsers, oneUser, `{"details":{"totalResult":"\u001b"},"result":[[1],{"userName":{"\u001b":1}}]}`, `[]`, "{\"user\":{\"id\":\"\xff\x9b\"}}"} {
+	for _, answer := range []string{
+		twoUsers, oneUser, `{"details":{"totalResult":"\u001b"},"result":[[1],{"userName":{"\u001b":1}}]}`, `[]`,
+		"{\"user\":{\"id\":\"\xff\x9b\"}}",
+	} {
 		f.Add([]byte(answer))
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
@@ -367,7 +386,9 @@ func FuzzCallAnswer(f *testing.F) {
 			for _, contract := range []proto.Message{&usersv1.GetUserResponse{}, &usersv1.SearchUsersResponse{}} {
 				var out bytes.Buffer
 				err := show(&out, contract.ProtoReflect().Descriptor(), answer)
-				if printed := out.String(); strings.ContainsFunc(printed, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }) || err == nil && !json.Valid(answer) {
+				if printed := out.String(); strings.ContainsFunc(printed, func(r rune) bool {
+					return r != '\n' && !unicode.IsGraphic(r)
+				}) || err == nil && !json.Valid(answer) {
 					t.Errorf("%v, printed %q", err, printed)
 				}
 			}

@@ -64,7 +64,8 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(), subscriberPassword(), call())
+	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(),
+		subscriberPassword(), call())
 	root.AddCommand(more...)
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))

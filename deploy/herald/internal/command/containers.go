@@ -28,8 +28,9 @@ func databases() *cobra.Command {
 	return &cobra.Command{
 		Use:   "databases",
 		Short: "Make the role and the database of every service that has none yet",
-		Long:  "Make the role and the database of every service that has none yet, on the server at HERALD_DATABASE_URL, as a role that may do so.",
-		Args:  cobra.NoArgs,
+		Long: "Make the role and the database of every service that has none yet, on the server at " +
+			"HERALD_DATABASE_URL, as a role that may do so.",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			own, keys, err := loadKeys()
 			if err != nil {

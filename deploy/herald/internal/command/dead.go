@@ -48,7 +48,8 @@ func deadList() *cobra.Command {
 		Short: "List the events that were put aside, oldest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			write, known := map[string]func(io.Writer, []event.Letter) error{"table": writeTable, "json": writeJSON}[output]
+			write, known := map[string]func(io.Writer, []event.Letter) error{"table": writeTable,
+				"json": writeJSON}[output]
 			if !known {
 				return fmt.Errorf("--output is table or json, not %q", output)
 			}
@@ -87,7 +88,8 @@ func writeTable(w io.Writer, letters []event.Letter) error {
 		if len(reason) > shown {
 			reason = append(reason[:shown], '…')
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Format(time.RFC3339), l.Service, l.Subject, l.EventID, string(reason))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Format(time.RFC3339), l.Service, l.Subject,
+			l.EventID, string(reason))
 	}
 	return t.Flush()
 }

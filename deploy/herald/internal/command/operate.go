@@ -53,8 +53,9 @@ func replay() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay SERVICE",
 		Short: "Publish a service's events again, after the stream was lost",
-		Long:  "Publish the events of a service, whose database is at HERALD_DATABASE_URL, again, from a position on. The running service's relay does the work.",
-		Args:  cobra.ExactArgs(1),
+		Long: "Publish the events of a service, whose database is at HERALD_DATABASE_URL, again, from a position " +
+			"on. The running service's relay does the work.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			own, keys, err := loadKeys()
 			if err != nil {

@@ -42,7 +42,8 @@ func (c *Contract) AsyncAPI() ([]byte, error) {
 		{"defaultContentType", "application/json"},
 		{"servers", object{{"nats", object{
 			{"host", "{host}"}, {"protocol", "nats"},
-			{"description", "`herald run` writes the address with user and password into `.data/subscriber.url`; with Docker Compose it is port 4222."},
+			{"description", "`herald run` writes the address with user and password into `.data/subscriber.url`; " +
+				"with Docker Compose it is port 4222."},
 			{"variables", object{{"host", object{{"default", "127.0.0.1:4222"}}}}},
 			{"security", []object{{{"$ref", "#/components/securitySchemes/subscriber"}}}},
 		}}}},
@@ -50,10 +51,15 @@ func (c *Contract) AsyncAPI() ([]byte, error) {
 		{"operations", operations},
 		{"components", object{
 			{"messages", messages},
-			{"parameters", object{{"orgId", object{{"description", "The id of the organization that the object belongs to, with `_` for each of NATS's own signs, and `_` alone where there is none."}}}}},
+			{
+				"parameters", object{{"orgId",
+					object{{"description", "The id of the organization that the object belongs to, with `_` for each " +
+						"of NATS's own signs, and `_` alone where there is none."}}}},
+			},
 			{"schemas", object{{"CloudEvent", cloudEvent}}.join(s.components())},
 			{"securitySchemes", object{{"subscriber", object{
-				{"type", "userPassword"}, {"description", "The user `subscriber` may subscribe to `events.>` and do nothing else."},
+				{"type", "userPassword"}, {"description",
+					"The user `subscriber` may subscribe to `events.>` and do nothing else."},
 			}}}},
 		}},
 	}, "  ")
@@ -69,7 +75,9 @@ func (s *schemas) event(e Event) object {
 	return append(message, object{
 		{"contentType", "application/json"},
 		{"headers", object{{"allOf", []object{refer("CloudEvent"), {
-			{"type", "object"}, {"properties", object{{"ce-type", object{{"const", e.Type()}}}, {"ce-source", object{{"const", "/herald/" + e.Service}}}}},
+			{"type", "object"}, {"properties", object{
+				{"ce-type", object{{"const", e.Type()}}}, {"ce-source", object{{"const", "/herald/" + e.Service}}},
+			}},
 		}}}}},
 		{"payload", s.ref(e.Message)},
 	}...)
@@ -78,7 +86,8 @@ func (s *schemas) event(e Event) object {
 // cloudEvent is the headers of CloudEvents 1.0 over NATS in binary mode.
 var cloudEvent = object{
 	{"type", "object"},
-	{"required", []string{"Nats-Msg-Id", "content-type", "ce-specversion", "ce-id", "ce-source", "ce-type", "ce-time", "ce-sequence"}},
+	{"required", []string{"Nats-Msg-Id", "content-type", "ce-specversion", "ce-id", "ce-source", "ce-type",
+		"ce-time", "ce-sequence"}},
 	{"properties", object{
 		{"Nats-Msg-Id", header("The event's id, again: what NATS itself knows repeats by.")},
 		{"content-type", object{{"const", "application/json"}}},
@@ -88,7 +97,10 @@ var cloudEvent = object{
 		{"ce-type", header("What happened.")},
 		{"ce-subject", header("The object's id.")},
 		{"ce-time", object{{"type", "string"}, {"format", "date-time"}, {"description", "When the change was made."}}},
-		{"ce-sequence", object{{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description", "The event's position in its service, rising for each object. Drop what is older than what you have."}}},
+		{"ce-sequence", object{
+			{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description",
+				"The event's position in its service, rising for each object. Drop what is older than what you have."},
+		}},
 		{"ce-organization", header("The organization that the object belongs to.")},
 		{"ce-actor", header("The id of the user, or the name of the service, behind the change.")},
 	}},

@@ -86,7 +86,9 @@ func Read(image []byte) (*Contract, error) {
 	slices.SortFunc(c.Operations, func(a, b Operation) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Verb, b.Verb))
 	})
-	slices.SortFunc(c.Services, func(a, b protoreflect.ServiceDescriptor) int { return cmp.Compare(a.FullName(), b.FullName()) })
+	slices.SortFunc(c.Services, func(a, b protoreflect.ServiceDescriptor) int {
+		return cmp.Compare(a.FullName(), b.FullName())
+	})
 	slices.SortFunc(c.Events, func(a, b Event) int { return strings.Compare(a.Channel(), b.Channel()) })
 	slices.Sort(c.Protos)
 	return &c, err

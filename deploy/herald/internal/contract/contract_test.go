@@ -158,7 +158,8 @@ func TestReferences(t *testing.T) {
 					walk(inner)
 				}
 			case map[string]any:
-				if to, ok := v["$ref"].(string); ok && at(document, strings.ReplaceAll(strings.TrimPrefix(to, "#/"), "/", " ")) == "" {
+				if to, ok := v["$ref"].(string); ok &&
+					at(document, strings.ReplaceAll(strings.TrimPrefix(to, "#/"), "/", " ")) == "" {
 					t.Errorf("%s: nothing is at %s", name, to)
 				}
 				if id, ok := v["operationId"].(string); ok {
@@ -213,9 +214,10 @@ func TestFaults(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for name, source := range map[string]string{
-			"services/users/users.go":                head + declared,
-			"services/users/internal/other/other.go": "package other\n\ntype kind string\n\nconst Short kind = \"TOO_SHORT\"\n",
-			"services/users/users_test.go":           head + `var ErrTest = fault.New(fault.NotFound, "IN_A_TEST", "x")`,
+			"services/users/users.go": head + declared,
+			"services/users/internal/other/other.go": "package other\n\ntype kind string\n\nconst Short kind = " +
+				"\"TOO_SHORT\"\n",
+			"services/users/users_test.go": head + `var ErrTest = fault.New(fault.NotFound, "IN_A_TEST", "x")`,
 		} {
 			file := filepath.Join(root, name)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

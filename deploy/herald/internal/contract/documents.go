@@ -59,7 +59,9 @@ func (s shown) write(all map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"index.html", "api.html", "events.html", "errors.html", "settings.html", "protos.html"} {
+	for _, name := range []string{
+		"index.html", "api.html", "events.html", "errors.html", "settings.html", "protos.html",
+	} {
 		var b bytes.Buffer
 		if err := pages.ExecuteTemplate(&b, name, s); err != nil {
 			return err

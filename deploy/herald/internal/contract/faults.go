@@ -39,7 +39,8 @@ func Sources(root string) ([]Source, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (d.Name() == "gen" || d.Name() == "tools" || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && path != root && (d.Name() == "gen" || d.Name() == "tools" ||
+			strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -54,7 +54,10 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		{"components", object{
 			{"securitySchemes", object{{"bearer", object{
 				{"type", "http"}, {"scheme", "bearer"},
-				{"description", "A personal access token, or an access token with the scopes that the operation names."},
+				{
+					"description", "A personal access token, or an access token with the scopes that the operation " +
+						"names.",
+				},
 			}}}},
 			{"parameters", object{{"Organization", organization}}},
 			{"responses", failures(failure)},
@@ -102,9 +105,11 @@ func who(o Operation) string {
 	case a.Permission == "":
 		return "Any valid token will do."
 	case a.Project != "":
-		return "Needs the permission `" + a.Permission + "` in the organization acted on or on the project: " + holders(a.Permission) + "."
+		return "Needs the permission `" + a.Permission + "` in the organization acted on or on the project: " +
+			holders(a.Permission) + "."
 	default:
-		return "Needs the permission `" + a.Permission + "` in the organization acted on: " + holders(a.Permission) + "."
+		return "Needs the permission `" + a.Permission + "` in the organization acted on: " +
+			holders(a.Permission) + "."
 	}
 }
 
@@ -131,7 +136,8 @@ func security(o Operation) []object {
 
 var organization = object{
 	{"name", "x-service-orgid"}, {"in", "header"}, {"schema", object{{"type", "string"}}},
-	{"description", "The organization acted on; the caller's own where it is absent. Under `/auth/v1` and `/admin/v1` it changes nothing, but is checked."},
+	{"description", "The organization acted on; the caller's own where it is absent. Under `/auth/v1` and " +
+		"`/admin/v1` it changes nothing, but is checked."},
 }
 
 // parameters are those of the path, those of the query and the organization.
@@ -209,19 +215,26 @@ func (s *schemas) body(o Operation) object {
 
 // failureResponses are the refusals that callers can do something about.
 var failureResponses = []struct{ status, name, text string }{
-	{"400", "Invalid", "The request is malformed, a field breaks a rule, or the object is in the wrong state. `details` names each faulty field."},
+	{"400", "Invalid", "The request is malformed, a field breaks a rule, or the object is in the wrong state. " +
+		"`details` names each faulty field."},
 	{"401", "Unauthenticated", "The token is missing, malformed, expired, revoked, or its user is not active."},
-	{"403", "Denied", "The caller lacks the permission in the organization acted on, or the token a scope. `details` names the permission and the organization."},
+	{"403", "Denied", "The caller lacks the permission in the organization acted on, or the token a scope. `details` " +
+		"names the permission and the organization."},
 	{"404", "NotFound", "There is no such object in the organization acted on."},
 	{"409", "Exists", "The id or the name is taken, or what is asked for exists already."},
 	{"429", "Exhausted", "Too many requests or tries; `Retry-After` says when to come back, where that is known."},
 	{"503", "Unavailable", "A part of the system is away and nothing was written; try again after `Retry-After`."},
-	{"default", "Failed", "Any other refusal: 413 and 415 for a body that is too large or of another media type, 431 for headers that are too large, 500 for a fault of ours, 504 for an answer that took too long, after which the outcome is unknown."},
+	{"default", "Failed", "Any other refusal: 413 and 415 for a body that is too large or of another media type, 431 " +
+		"for headers that are too large, 500 for a fault of ours, 504 for an answer that took too long, after which " +
+		"the outcome is unknown."},
 }
 
 func failures(schema object) object {
-	retry := object{{"Retry-After", object{{"description", "Seconds to wait."}, {"schema", object{{"type", "integer"}}}}}}
-	challenge := object{{"WWW-Authenticate", object{{"description", "What the token lacks (RFC 6750, section 3)."}, {"schema", object{{"type", "string"}}}}}}
+	retry := object{{"Retry-After", object{
+		{"description", "Seconds to wait."}, {"schema", object{{"type", "integer"}}},
+	}}}
+	challenge := object{{"WWW-Authenticate", object{{"description", "What the token lacks (RFC 6750, section 3)."},
+		{"schema", object{{"type", "string"}}}}}}
 	headers := map[string]object{"401": challenge, "403": challenge, "429": retry, "503": retry}
 	var all object
 	for _, f := range failureResponses {
@@ -255,7 +268,9 @@ var failureDetails = []protoreflect.FullName{"herald.v1.ErrorDetail", "google.rp
 
 // failure makes the schema of the error body, whose default values are left out.
 func (s *schemas) failure(files *protoregistry.Files) (object, error) {
-	loose := &schemas{made: s.made, asked: s.asked, required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" }}
+	loose := &schemas{
+		made: s.made, asked: s.asked, required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" },
+	}
 	var details []object
 	var mapping object
 	for _, name := range failureDetails {
@@ -264,7 +279,10 @@ func (s *schemas) failure(files *protoregistry.Files) (object, error) {
 			return nil, err
 		}
 		url := "type.googleapis.com/" + string(name)
-		typed := object{{"type", "object"}, {"required", []string{"@type"}}, {"properties", object{{"@type", object{{"const", url}}}}}}
+		typed := object{
+			{"type", "object"}, {"required", []string{"@type"}}, {"properties",
+				object{{"@type", object{{"const", url}}}}},
+		}
 		s.made[nameOf(d)] = object{{"allOf", []object{typed, loose.message(d.(protoreflect.MessageDescriptor), nil)}}}
 		details = append(details, refer(nameOf(d)))
 		mapping = mapping.with(url, "#/components/schemas/"+nameOf(d))
@@ -276,12 +294,15 @@ func (s *schemas) failure(files *protoregistry.Files) (object, error) {
 			{"message", object{{"type", "string"}, {"description", "For people; may change."}}},
 			{"details", object{
 				{"type", "array"}, {"description", "The first one has the error's `id`; others may follow."},
-				{"items", object{{"oneOf", details}, {"discriminator", object{{"propertyName", "@type"}, {"mapping", mapping}}}}},
+				{"items", object{
+					{"oneOf", details}, {"discriminator", object{{"propertyName", "@type"}, {"mapping", mapping}}},
+				}},
 			}},
 		}},
 		{"examples", []object{{
 			{"code", 5}, {"message", "User not found"},
-			{"details", []object{{{"@type", "type.googleapis.com/herald.v1.ErrorDetail"}, {"id", "USER_NOT_FOUND"}, {"message", "User not found"}}}},
+			{"details", []object{{{"@type", "type.googleapis.com/herald.v1.ErrorDetail"}, {"id", "USER_NOT_FOUND"},
+				{"message", "User not found"}}}},
 		}}},
 	}
 	return refer("Error"), nil

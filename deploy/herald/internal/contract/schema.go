@@ -39,7 +39,8 @@ func (s *schemas) components() object {
 // nameOf is the name of a schema: users.Profile of herald.users.v1.Profile, ObjectDetails
 // of herald.v1.ObjectDetails.
 func nameOf(d protoreflect.Descriptor) string {
-	return strings.TrimPrefix(strings.Replace(strings.TrimPrefix(string(d.FullName()), "herald."), "v1.", "", 1), "google.")
+	return strings.TrimPrefix(strings.Replace(strings.TrimPrefix(string(d.FullName()), "herald."), "v1.", "", 1),
+		"google.")
 }
 
 // ref refers to the schema of a message or an enum.
@@ -163,12 +164,14 @@ var scalars = map[protoreflect.Kind]object{
 // wellKnown are protobuf's own messages, as their JSON mapping writes them.
 var wellKnown = map[protoreflect.FullName]object{
 	"google.protobuf.Timestamp": {{"type", "string"}, {"format", "date-time"}},
-	"google.protobuf.Duration":  {{"type", "string"}, {"pattern", `^-?[0-9]+(\.[0-9]{1,9})?s$`}, {"examples", []string{"3600s"}}},
+	"google.protobuf.Duration": {{"type", "string"}, {"pattern", `^-?[0-9]+(\.[0-9]{1,9})?s$`},
+		{"examples", []string{"3600s"}}},
 	"google.protobuf.Struct":    {{"type", "object"}},
 	"google.protobuf.Value":     {},
 	"google.protobuf.ListValue": {{"type", "array"}, {"items", object{}}},
 	"google.protobuf.Empty":     {{"type", "object"}},
-	"google.protobuf.Any":       {{"type", "object"}, {"required", []string{"@type"}}, {"properties", object{{"@type", object{{"type", "string"}}}}}},
+	"google.protobuf.Any": {{"type", "object"}, {"required", []string{"@type"}},
+		{"properties", object{{"@type", object{{"type", "string"}}}}}},
 }
 
 func enum(d protoreflect.EnumDescriptor) object {

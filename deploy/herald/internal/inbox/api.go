@@ -35,7 +35,9 @@ type list struct {
 func (in *Inbox) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/messages", func(w http.ResponseWriter, r *http.Request) { reply(w, in.list(r, "")) })
-	mux.HandleFunc("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request) { reply(w, in.list(r, r.FormValue("query"))) })
+	mux.HandleFunc("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, in.list(r, r.FormValue("query")))
+	})
 	mux.HandleFunc("DELETE /api/v1/messages", in.deleteMessages)
 	mux.HandleFunc("GET /api/v1/message/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
 		if m.Date.IsZero() {
@@ -43,9 +45,10 @@ func (in *Inbox) Handler() http.Handler {
 		}
 		reply(w, m)
 	}))
-	mux.HandleFunc("GET /api/v1/message/{id}/headers", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
-		reply(w, m.header)
-	}))
+	mux.HandleFunc("GET /api/v1/message/{id}/headers",
+		in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+			reply(w, m.header)
+		}))
 	mux.HandleFunc("GET /api/v1/message/{id}/raw", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Write(m.raw)
@@ -62,8 +65,9 @@ func guard(next http.Handler) http.Handler {
 			return
 		}
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; "+
-			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; "+
+				"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -69,7 +69,8 @@ func TestMessagesHaveMailpitsShape(t *testing.T) {
 	page := fetch(t, server, "/api/v1/messages?start=1&limit=3")
 	messages := page["messages"].([]any)
 	delete(page, "messages")
-	want := map[string]any{"total": 5.0, "unread": 5.0, "count": 3.0, "messages_count": 5.0, "messages_unread": 5.0, "start": 1.0, "tags": []any{}, "repeats": 1.0}
+	want := map[string]any{"total": 5.0, "unread": 5.0, "count": 3.0, "messages_count": 5.0, "messages_unread": 5.0,
+		"start": 1.0, "tags": []any{}, "repeats": 1.0}
 	if !reflect.DeepEqual(page, want) {
 		t.Errorf("page %v", page)
 	}
@@ -118,7 +119,8 @@ func TestMessage(t *testing.T) {
 	m := fetch(t, server, "/api/v1/message/latest")
 	for name, want := range map[string]any{
 		"Subject": "山田", "HTML": "<b>Hello</b>", "Text": "", "MessageID": "", "ReturnPath": "", "From": nil,
-		"To": []any{}, "Cc": []any{}, "Bcc": []any{}, "ReplyTo": []any{}, "Inline": []any{}, "Attachments": []any{}, "Tags": []any{},
+		"To": []any{}, "Cc": []any{}, "Bcc": []any{}, "ReplyTo": []any{}, "Inline": []any{}, "Attachments": []any{},
+		"Tags": []any{},
 	} {
 		if !reflect.DeepEqual(m[name], want) {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
@@ -131,13 +133,16 @@ func TestMessage(t *testing.T) {
 	if headers := fetch(t, server, path+"/headers"); !reflect.DeepEqual(headers["X-Two"], []any{"1", "2"}) {
 		t.Errorf("headers %v", headers)
 	}
-	if answer, text := call(t, server, "GET", path+"/raw", ""); text != string(crlf(raw)) || answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+	if answer, text := call(t, server, "GET", path+"/raw", ""); text != string(crlf(raw)) ||
+		answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("raw %q as %s", text, answer.Header.Get("Content-Type"))
 	}
 	if got := fetch(t, server, "/api/v1/messages"); got["unread"] != 1.0 {
 		t.Errorf("%v unread", got["unread"])
 	}
-	for _, path := range []string{"/api/v1/message/x", "/api/v1/message/..%2f..%2fetc%2fpasswd/raw", "/mail/x", "/mail/x/html"} {
+	for _, path := range []string{
+		"/api/v1/message/x", "/api/v1/message/..%2f..%2fetc%2fpasswd/raw", "/mail/x", "/mail/x/html",
+	} {
 		if answer, _ := call(t, server, "GET", path, ""); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, answer.StatusCode)
 		}
@@ -148,14 +153,20 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	in := open(t, t.TempDir())
 	server := website(t, in)
-	put(t, in, "Delivered-To: secret@example.com\nTo: Ada <ada@example.com>\nSubject: First mail\n\nhello\n"+strings.Repeat("filler ", 50)+"needle")
-	put(t, in, "From: ada@example.com\nTo: bob@example.com\nSubject: Second\nMessage-ID: <m2@x>\nContent-Type: text/html\n\n<p>caf&eacute;</p>")
+	put(t, in, "Delivered-To: secret@example.com\nTo: Ada <ada@example.com>\nSubject: First mail\n\nhello\n"+
+		strings.Repeat("filler ", 50)+"needle")
+	put(t, in, "From: ada@example.com\nTo: bob@example.com\nSubject: Second\nMessage-ID: <m2@x>\nContent-Type: "+
+		"text/html\n\n<p>caf&eacute;</p>")
 	for query, want := range map[string][]string{
-		"": {"Second", "First mail"}, `to:"ada@example.com"`: {"First mail"}, "to:secret": {"First mail"}, "from:ADA": {"Second"},
-		`subject:"first mail"`: {"First mail"}, `subject:first subject:second`: {}, "needle": {"First mail"}, "café": {"Second"},
-		"example.com": {"Second", "First mail"}, "message-id:m2@x": {"Second"}, `"hello filler"`: {}, "to:ada hello": {"First mail"}, `""`: {"Second", "First mail"},
+		"": {"Second", "First mail"}, `to:"ada@example.com"`: {"First mail"}, "to:secret": {"First mail"},
+		"from:ADA":             {"Second"},
+		`subject:"first mail"`: {"First mail"}, `subject:first subject:second`: {}, "needle": {"First mail"},
+		"café":        {"Second"},
+		"example.com": {"Second", "First mail"}, "message-id:m2@x": {"Second"}, `"hello filler"`: {},
+		"to:ada hello": {"First mail"}, `""`: {"Second", "First mail"},
 	} {
-		answer, text := call(t, server, "GET", "/api/v1/search?query="+strings.NewReplacer(`"`, "%22", " ", "%20").Replace(query), "")
+		answer, text := call(t, server, "GET", "/api/v1/search?query="+strings.NewReplacer(`"`, "%22", " ", "%20").
+			Replace(query), "")
 		var found list
 		if err := json.Unmarshal([]byte(text), &found); err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s", query, text)
@@ -204,12 +215,14 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		"localhost:8025": 200, "LOCALHOST": 200, "127.0.0.1:8025": 200, "[::1]:8025": 200, "[::1]": 200,
 		"evil.example": 403, "localhost.evil.example": 403, "10.0.0.1:8025": 403, "127.0.0.1.evil.example:8025": 403,
 	} {
-		if answer, text := call(t, server, "GET", "/api/v1/messages", "", "Host", host); answer.StatusCode != want || want == 403 && strings.Contains(text, "mail 1") {
+		if answer, text := call(t, server, "GET", "/api/v1/messages", "", "Host", host); answer.StatusCode != want ||
+			want == 403 && strings.Contains(text, "mail 1") {
 			t.Errorf("%s: %d", host, answer.StatusCode)
 		}
 	}
 	for _, request := range [][2]string{{"POST", "/delete"}, {"DELETE", "/api/v1/messages"}} {
-		answer, _ := call(t, server, request[0], request[1], "", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+		answer, _ := call(t, server, request[0], request[1], "", "Origin", "https://evil.example", "Sec-Fetch-Site",
+			"cross-site")
 		if answer.StatusCode != http.StatusForbidden || len(in.newest("")) != 1 {
 			t.Errorf("%v from another site: %d", request, answer.StatusCode)
 		}

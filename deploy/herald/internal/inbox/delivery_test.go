@@ -172,7 +172,9 @@ func TestBounds(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("user%d@example.com", i)
 	}
-	for name, err := range map[string]error{"size": send(address, big), "recipients": send(address, letter("many"), many...)} {
+	for name, err := range map[string]error{
+		"size": send(address, big), "recipients": send(address, letter("many"), many...),
+	} {
 		if reply, ok := errors.AsType[*textproto.Error](err); !ok || reply.Code < 400 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -62,7 +62,8 @@ func Open(dir string, log *slog.Logger) (*Inbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	in := &Inbox{dir: dir, lock: lock, log: log, mails: []*Summary{}, known: map[string]*delivery{}, arrival: make(chan struct{})}
+	in := &Inbox{dir: dir, lock: lock, log: log, mails: []*Summary{}, known: map[string]*delivery{},
+		arrival: make(chan struct{})}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("open inbox: another process is using %s: %w", dir, err)

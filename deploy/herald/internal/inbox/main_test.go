@@ -92,7 +92,8 @@ func put(t testing.TB, in *Inbox, mail string) {
 }
 
 func letter(id string) string {
-	return "From: Herald <herald@example.com>\nTo: ada@example.com\nSubject: mail " + id + "\nMessage-ID: <" + id + "@example.com>\n\nHello " + id + "\n"
+	return "From: Herald <herald@example.com>\nTo: ada@example.com\nSubject: mail " + id + "\nMessage-ID: <" + id +
+		"@example.com>\n\nHello " + id + "\n"
 }
 
 // subjects lists the subjects of all mails, the newest first.

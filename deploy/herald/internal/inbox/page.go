@@ -28,7 +28,9 @@ const framePolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-t
 
 func (in *Inbox) mountPages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", in.listPage)
-	mux.HandleFunc("GET /mail/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) { render(w, "mail.html", m) }))
+	mux.HandleFunc("GET /mail/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+		render(w, "mail.html", m)
+	}))
 	mux.HandleFunc("GET /mail/{id}/html", in.withMail(frame))
 	mux.HandleFunc("POST /delete", func(w http.ResponseWriter, r *http.Request) {
 		in.empty(nil)

@@ -30,13 +30,16 @@ Content-Disposition: attachment; filename="</script><script>alert(1)</script>"
 x
 --a--
 `)
-	for _, path := range []string{"/", "/?q=script", "/?q=%22%3E%3Cscript%3E", "/mail/latest", "/?q=%3Cimg+src=x%3E&start=9"} {
+	for _, path := range []string{
+		"/", "/?q=script", "/?q=%22%3E%3Cscript%3E", "/mail/latest", "/?q=%3Cimg+src=x%3E&start=9",
+	} {
 		answer, text := call(t, server, "GET", path, "")
 		if answer.StatusCode != http.StatusOK || strings.Contains(text, "<script") || strings.Contains(text, "<img") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 		policy := answer.Header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self';") || strings.Contains(policy, "script") || strings.Contains(policy, "unsafe") {
+		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self';") || strings.Contains(policy, "script") ||
+			strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
 	}
@@ -66,8 +69,11 @@ func TestFrameHasNoRights(t *testing.T) {
 	if !strings.HasPrefix(frame, `<!doctype html><base target="_blank"><html>`) {
 		t.Errorf("frame %q", frame)
 	}
-	for _, path := range []string{"/", "/mail/latest", "/mail/latest/html", "/api/v1/message/latest", "/api/v1/message/latest/raw"} {
-		if answer, _ := call(t, server, "GET", path, ""); answer.Header.Get("X-Content-Type-Options") != "nosniff" || answer.Header.Get("Content-Security-Policy") == "" {
+	for _, path := range []string{
+		"/", "/mail/latest", "/mail/latest/html", "/api/v1/message/latest", "/api/v1/message/latest/raw",
+	} {
+		if answer, _ := call(t, server, "GET", path, ""); answer.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			answer.Header.Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %v", path, answer.Header)
 		}
 	}
@@ -99,7 +105,8 @@ func TestListPage(t *testing.T) {
 	want("/?q=%3C5", "mail &lt;5&gt;", "mail &lt;59&gt;", "!mail &lt;6&gt;", `!http-equiv="refresh"`, `value="&lt;5"`)
 	want("/?q=nowhere", "Nothing found")
 	want("/style.css", "prefers-color-scheme")
-	if answer, _ := call(t, server, "POST", "/delete", "", "Sec-Fetch-Site", "same-origin"); answer.Request.URL.Path != "/" {
+	if answer, _ := call(t, server, "POST", "/delete", "", "Sec-Fetch-Site",
+		"same-origin"); answer.Request.URL.Path != "/" {
 		t.Errorf("led to %s", answer.Request.URL)
 	}
 	want("/", "No mail yet")

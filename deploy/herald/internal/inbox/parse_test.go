@@ -83,7 +83,8 @@ notes
 	if want := []Part{{"2", "lögo.png", "image/png", "logo", 10}}; !reflect.DeepEqual(m.Inline, want) {
 		t.Errorf("inline %+v", m.Inline)
 	}
-	if want := []Part{{"3", "notes.txt", "text/plain", "", 5}}; !reflect.DeepEqual(m.Attachments, want) || m.Summary.Attachments != 1 {
+	if want := []Part{{"3", "notes.txt", "text/plain", "", 5}}; !reflect.DeepEqual(m.Attachments, want) ||
+		m.Summary.Attachments != 1 {
 		t.Errorf("attachments %+v, counted %d", m.Attachments, m.Summary.Attachments)
 	}
 }
@@ -117,8 +118,9 @@ func TestParseIsBounded(t *testing.T) {
 		"depth":      deep.String(),
 		"parts":      "Content-Type: multipart/mixed; boundary=a\r\n\r\n" + strings.Repeat("--a\r\n\r\n\r\n", 90_000),
 		"recipients": "To: " + strings.Repeat("a@b.c,", 150_000) + "a@b.c\r\n\r\n",
-		"subject":    "Subject: " + strings.Repeat("日", 300_000) + "\r\nMessage-ID: <" + strings.Repeat("x", 2000) + ">\r\n\r\n",
-		"tags":       "Content-Type: text/html\r\n\r\n" + strings.Repeat("<style", 170_000),
+		"subject": "Subject: " + strings.Repeat("日", 300_000) + "\r\nMessage-ID: <" + strings.Repeat("x", 2000) +
+			">\r\n\r\n",
+		"tags": "Content-Type: text/html\r\n\r\n" + strings.Repeat("<style", 170_000),
 	} {
 		checkBounds(t, name, parse([]byte(raw)))
 	}
@@ -126,7 +128,8 @@ func TestParseIsBounded(t *testing.T) {
 
 func checkBounds(t *testing.T, name string, m Mail) {
 	t.Helper()
-	if len(m.To) > maxRecipients || len(m.Cc) > maxRecipients || len(m.Bcc) > 2*maxRecipients || len(m.ReplyTo) > maxRecipients {
+	if len(m.To) > maxRecipients || len(m.Cc) > maxRecipients || len(m.Bcc) > 2*maxRecipients ||
+		len(m.ReplyTo) > maxRecipients {
 		t.Errorf("%s: %d, %d, %d, %d addresses", name, len(m.To), len(m.Cc), len(m.Bcc), len(m.ReplyTo))
 	}
 	for _, text := range []string{m.Subject, m.MessageID, m.ReturnPath} {
@@ -143,7 +146,9 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		letter("1"), "", "\n\n", "Content-Type: multipart/mixed; boundary=\"\"\n\n--\n\nx",
 		"Subject: =?UTF-8?B?5bGx55Sw?=\nTo: a@b, <c@d>\n\n.", "To: =?x?q?y?= <\xff@b>\nDelivered-To: \x01\n\n",
-		"Content-Type: multipart/alternative; boundary=a\n\n--a\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<b =3D\n--a\nContent-Disposition: attachment; filename*=utf-8''%e4\nContent-Transfer-Encoding: base64\n\nYQ\n--a--",
+		"Content-Type: multipart/alternative; boundary=a\n\n--a\nContent-Type: text/html\nContent-Transfer-Encoding: " +
+			"quoted-printable\n\n<b =3D\n--a\nContent-Disposition: attachment; " +
+			"filename*=utf-8''%e4\nContent-Transfer-Encoding: base64\n\nYQ\n--a--",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -151,7 +156,8 @@ func FuzzParse(f *testing.F) {
 		m := parse(raw)
 		checkBounds(t, "fuzzed", m)
 		text, err := json.Marshal(m)
-		if err != nil || strings.Contains(string(text), `\ufffd`) && !strings.Contains(string(raw), "\ufffd") && utf8.Valid(raw) {
+		if err != nil || strings.Contains(string(text), `\ufffd`) && !strings.Contains(string(raw), "\ufffd") &&
+			utf8.Valid(raw) {
 			t.Errorf("JSON %s, %v", text, err)
 		}
 		if !utf8.ValidString(m.Text) || !utf8.ValidString(m.HTML) {

@@ -53,7 +53,8 @@ func (in *Inbox) field(m *Summary, name string) string {
 func (in *Inbox) everything(m *Summary) string {
 	raw, _ := os.ReadFile(in.path(m.ID)) // dropped in between: its fields remain
 	mail := parse(raw)
-	return strings.Join([]string{sender(m), join(m.To), join(m.Cc), join(m.Bcc), m.Subject, mail.Text, textOf(mail.HTML)}, "\n")
+	return strings.Join([]string{sender(m), join(m.To), join(m.Cc), join(m.Bcc), m.Subject, mail.Text,
+		textOf(mail.HTML)}, "\n")
 }
 
 // sender writes From, which a mail may lack.

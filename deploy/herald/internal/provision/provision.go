@@ -89,7 +89,8 @@ func randomPassword() string {
 
 // superuser is where docker-compose.yml has its Postgres.
 func superuser(password string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", password), Host: "postgres:5432", Path: "/postgres", RawQuery: "sslmode=disable"}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", password), Host: "postgres:5432",
+		Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String() + "\n"
 }
 

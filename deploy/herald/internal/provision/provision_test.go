@@ -75,7 +75,8 @@ func TestWriteAgain(t *testing.T) {
 	if _, err := os.Stat(dir + "/mails"); err != nil {
 		t.Error(err)
 	}
-	if other := written(t, filepath.Join(t.TempDir(), "secrets")); other["keys/master.key"] == first["keys/master.key"] || other["postgres/password"] == first["postgres/password"] {
+	if other := written(t, filepath.Join(t.TempDir(), "secrets")); other["keys/master.key"] ==
+		first["keys/master.key"] || other["postgres/password"] == first["postgres/password"] {
 		t.Error("two projects share a secret")
 	}
 }
@@ -86,7 +87,8 @@ func TestWriteRefusesADamagedKey(t *testing.T) {
 	dir := t.TempDir()
 	first := written(t, dir)
 	overwrite(t, dir+"/keys/master.key", first["keys/master.key"][:20])
-	if err := provision.Write(dir); err == nil || !strings.Contains(err.Error(), "keys/master.key") || strings.Contains(err.Error(), first["keys/master.key"][:20]) {
+	if err := provision.Write(dir); err == nil || !strings.Contains(err.Error(), "keys/master.key") ||
+		strings.Contains(err.Error(), first["keys/master.key"][:20]) {
 		t.Errorf("%v", err)
 	}
 }
@@ -127,7 +129,8 @@ func TestUsersOfNATS(t *testing.T) {
 		} else if !reflect.DeepEqual(u.Permissions.Publish.Allow, w.Publish) {
 			t.Errorf("%s publishes %v", u.Username, u.Permissions.Publish)
 		}
-		if !reflect.DeepEqual(u.Permissions.Subscribe.Allow, w.Subscribe) || (u.Permissions.Response != nil) != w.Answers {
+		if !reflect.DeepEqual(u.Permissions.Subscribe.Allow, w.Subscribe) ||
+			(u.Permissions.Response != nil) != w.Answers {
 			t.Errorf("%s: %v", u.Username, u.Permissions)
 		}
 	}
@@ -144,7 +147,9 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 	if err := os.Chmod(base, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	pg, err := local.Start(t.Context(), local.Options{Dir: base + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
+	pg, err := local.Start(t.Context(), local.Options{
+		Dir: base + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +164,8 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u.User, u.Path = url.UserPassword(postgres.Name(service), postgres.Password(keys, service).Reveal()), "/"+postgres.Name(service)
+		u.User, u.Path = url.UserPassword(postgres.Name(service), postgres.Password(keys, service).Reveal()), "/"+
+			postgres.Name(service)
 		conn, err := pgx.Connect(t.Context(), u.String())
 		if err != nil {
 			return err
@@ -180,7 +186,9 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 	if err := provision.Databases(t.Context(), admin, keys, []string{"users", "projects"}); err != nil {
 		t.Fatal(err)
 	}
-	for service, sql := range map[string]string{"users": `insert into kept values ('x')`, "projects": `create table new (id text)`} {
+	for service, sql := range map[string]string{
+		"users": `insert into kept values ('x')`, "projects": `create table new (id text)`,
+	} {
 		if err := own(service, sql); err != nil {
 			t.Errorf("%s: %v", service, err)
 		}

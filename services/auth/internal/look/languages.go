@@ -46,7 +46,9 @@ type languages struct {
 	away   bool
 }
 
-func newLanguages(catalogs map[string]texts, text textv1.TextClient, now func() time.Time, log *slog.Logger) *languages {
+func newLanguages(
+	catalogs map[string]texts, text textv1.TextClient, now func() time.Time, log *slog.Logger,
+) *languages {
 	all := map[string]bool{}
 	for tag := range catalogs {
 		all[tag] = true
@@ -91,7 +93,8 @@ func (l *languages) current(ctx context.Context) choice {
 	r, err := l.text.ResolveLanguages(ctx, &textv1.ResolveLanguagesRequest{})
 	if err != nil {
 		if !l.away {
-			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts", "err", err)
+			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts",
+				"err", err)
 		}
 		// From now on, not from when it was asked: else each page would wait for a text that hangs.
 		l.until, l.away = l.now().Add(believed), true

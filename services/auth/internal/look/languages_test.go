@@ -22,7 +22,9 @@ type source struct {
 	resolve func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error)
 }
 
-func (s source) ResolveLanguages(ctx context.Context, _ *textv1.ResolveLanguagesRequest, _ ...grpc.CallOption) (*textv1.ResolveLanguagesResponse, error) {
+func (s source) ResolveLanguages(
+	ctx context.Context, _ *textv1.ResolveLanguagesRequest, _ ...grpc.CallOption,
+) (*textv1.ResolveLanguagesResponse, error) {
 	return s.resolve(ctx)
 }
 

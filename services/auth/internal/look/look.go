@@ -52,7 +52,8 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 	sum := sha256.Sum256([]byte(style))
 	return &Look{
 		languages: newLanguages(catalogs, text, now, log), catalogs: catalogs,
-		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; form-action 'self'; "+
+			"frame-ancestors 'none'; base-uri 'none'",
 			base64.StdEncoding.EncodeToString(sum[:])),
 	}, nil
 }

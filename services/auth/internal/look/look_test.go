@@ -25,7 +25,8 @@ func catalogs(t *testing.T) map[string]texts {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	found := catalogs(t)
-	if got := strings.Join(slices.Sorted(maps.Keys(found)), " "); got != "bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh" {
+	if got := strings.Join(slices.Sorted(maps.Keys(found)), " "); got != "bg cs de en es fr hu id it ja ko mk nl pl "+
+		"pt ro ru sv tr uk zh" {
 		t.Errorf("there are pages in %s", got)
 	}
 	want := slices.Sorted(maps.Keys(found["en"]))
@@ -38,7 +39,8 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s goes %q", tag, d)
 		}
 		for key, text := range catalog {
-			if text == "" || text != strings.TrimSpace(text) || !utf8.ValidString(text) || strings.ContainsAny(text, "\n\t{}<>") {
+			if text == "" || text != strings.TrimSpace(text) || !utf8.ValidString(text) ||
+				strings.ContainsAny(text, "\n\t{}<>") {
 				t.Errorf("%s %s: %q", tag, key, text)
 			}
 			if key == "direction" || key == "code" {
@@ -58,7 +60,8 @@ func sources(t *testing.T) string {
 	var all strings.Builder
 	files := os.DirFS("../..")
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".html") {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") &&
+			!strings.HasSuffix(path, ".html") {
 			return err
 		}
 		text, err := fs.ReadFile(files, path)
@@ -72,7 +75,9 @@ func sources(t *testing.T) string {
 }
 
 // users' own reasons against a password reach a page by the fault's id.
-var ofUsers = []string{"CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT"}
+var ofUsers = []string{
+	"CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT",
+}
 
 func TestEveryTextIsUsed(t *testing.T) {
 	t.Parallel()
@@ -114,7 +119,8 @@ func TestContrast(t *testing.T) {
 			{"accent", "card", 4.5}, {"on-accent", "accent", 4.5}, {"line", "card", 3}, {"accent", "page", 3},
 		} {
 			if got := contrast(t, colours[pair.front], colours[pair.back]); got < pair.least {
-				t.Errorf("%s: %s on %s has a contrast of %.2f, less than %.1f", name, pair.front, pair.back, got, pair.least)
+				t.Errorf("%s: %s on %s has a contrast of %.2f, less than %.1f", name, pair.front, pair.back, got,
+					pair.least)
 			}
 		}
 	}

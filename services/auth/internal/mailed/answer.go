@@ -58,12 +58,16 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	case f.Password:
 		f.Focus = "password"
 	}
-	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != ""})
+	p.Look.Write(w, r.Request, look.Page{
+		Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != "",
+	})
 }
 
 // offerMail says why the code is of no use any more.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
-	p.Look.Write(w, r.Request, look.Page{Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()}})
+	p.Look.Write(w, r.Request, look.Page{
+		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},
+	})
 }
 
 // refused answers for a fault with the page that says what to do about it.

@@ -34,7 +34,8 @@ func readLink(v url.Values) (link, bool) {
 }
 
 func possible(id string) bool {
-	return id != "" && utf8.ValidString(id) && utf8.RuneCountInString(id) <= maxID && !strings.ContainsFunc(id, unicode.IsControl)
+	return id != "" && utf8.ValidString(id) && utf8.RuneCountInString(id) <= maxID &&
+		!strings.ContainsFunc(id, unicode.IsControl)
 }
 
 // tidy forgives how a code was typed: case, spaces, hyphens, and the wide letters of

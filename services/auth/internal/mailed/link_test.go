@@ -29,7 +29,8 @@ func TestTidy(t *testing.T) {
 }
 
 func FuzzReadLink(f *testing.F) {
-	for _, seed := range []string{"userID=u1&code=GUTERKXD&orgID=o1&passwordset=true", "userID=%ff&code=%e3", "code=%00", "userID=a&userID=b"} {
+	for _, seed := range []string{"userID=u1&code=GUTERKXD&orgID=o1&passwordset=true", "userID=%ff&code=%e3",
+		"code=%00", "userID=a&userID=b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

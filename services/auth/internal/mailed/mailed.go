@@ -88,7 +88,9 @@ func parse(r *http.Request) (url.Values, error) {
 // open shows the form. It asks users about the code first, as one that has expired is
 // better said before somebody thinks of a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
-	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{Kind: r.name, UserId: r.UserID, Code: r.Code})
+	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
+		Kind: r.name, UserId: r.UserID, Code: r.Code,
+	})
 	switch {
 	case err != nil:
 		p.refused(w, r, err)
@@ -135,7 +137,8 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. Whoever asks for whom, the answer is the same.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: r.name, UserId: r.UserID}); err != nil {
+	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: r.name,
+		UserId: r.UserID}); err != nil {
 		p.refused(w, r, err)
 		return
 	}

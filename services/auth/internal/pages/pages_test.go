@@ -24,7 +24,8 @@ func TestRequest(t *testing.T) {
 	in := &heraldv1.HttpRequest{
 		Method: "POST", Uri: "/ui/a%20b?x=1&x=2", Body: []byte("y=%32"),
 		Headers: []*heraldv1.HttpHeader{
-			{Name: "content-type", Value: "application/x-www-form-urlencoded"}, {Name: "Cookie", Value: "a=1"}, {Name: "cookie", Value: "b=2"},
+			{Name: "content-type", Value: "application/x-www-form-urlencoded"}, {Name: "Cookie", Value: "a=1"},
+			{Name: "cookie", Value: "b=2"},
 			{Name: "Host", Value: "evil.example"},
 		},
 	}
@@ -32,7 +33,8 @@ func TestRequest(t *testing.T) {
 		if err := r.ParseForm(); err != nil {
 			t.Error(err)
 		}
-		if r.Method != "POST" || r.URL.Path != "/ui/a b" || r.PostForm.Get("y") != "2" || !slices.Equal(r.Form["x"], []string{"1", "2"}) {
+		if r.Method != "POST" || r.URL.Path != "/ui/a b" || r.PostForm.Get("y") != "2" ||
+			!slices.Equal(r.Form["x"], []string{"1", "2"}) {
 			t.Errorf("%s %s with %v", r.Method, r.URL, r.Form)
 		}
 		if len(r.Cookies()) != 2 || r.Host != host {
@@ -57,8 +59,14 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, 200, ""},
 		{"body alone", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a") }, 200, "a"},
-		{"first status counts", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); w.WriteHeader(500) }, 404, ""},
-		{"status after body", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a"); w.WriteHeader(500) }, 200, "a"},
+		{"first status counts", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+			w.WriteHeader(500)
+		}, 404, ""},
+		{"status after body", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "a")
+			w.WriteHeader(500)
+		}, 200, "a"},
 	} {
 		out, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, test.answer)
 		if err != nil || out.Status != test.status || string(out.Body) != test.body {
@@ -91,8 +99,11 @@ func TestBodyIsBounded(t *testing.T) {
 
 func TestNoRequest(t *testing.T) {
 	t.Parallel()
-	for _, uri := range []string{"", "ui/", "http://evil.example/ui/", "https:///ui/", "mailto:a@b", "*", "/ui/%zz", "/ui/\x7f", "/ui/\x00"} {
-		_, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: uri}, func(http.ResponseWriter, *http.Request) { t.Errorf("%q was served", uri) })
+	for _, uri := range []string{"", "ui/", "http://evil.example/ui/", "https:///ui/", "mailto:a@b", "*", "/ui/%zz",
+		"/ui/\x7f", "/ui/\x00"} {
+		_, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: uri}, func(http.ResponseWriter, *http.Request) {
+			t.Errorf("%q was served", uri)
+		})
 		if !errors.Is(err, fault.ErrInvalid) {
 			t.Errorf("%q: %v", uri, err)
 		}
@@ -106,7 +117,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/ui/?a=b", "Cookie", "a=1", []byte("x"))
 	f.Add("", "//evil.example/\\", "", "\xff", []byte(nil))
 	f.Fuzz(func(t *testing.T, method, uri, name, value string, body []byte) {
-		in := &heraldv1.HttpRequest{Method: method, Uri: uri, Headers: []*heraldv1.HttpHeader{{Name: name, Value: value}}, Body: body}
+		in := &heraldv1.HttpRequest{
+			Method: method, Uri: uri, Headers: []*heraldv1.HttpHeader{{Name: name, Value: value}}, Body: body,
+		}
 		r, err := request(t.Context(), in)
 		if err == nil && (r.Host != host || r.URL.Host != "" || !strings.HasPrefix(r.URL.Path, "/")) {
 			t.Fatalf("%q became %+v", uri, r.URL)

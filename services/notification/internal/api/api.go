@@ -30,7 +30,9 @@ var _ notificationv1.NotificationsServer = Notifications{}
 
 // ListNotifications lists the mails to a user of the organization acted on, all those
 // among them that users has asked for so far.
-func (n Notifications) ListNotifications(ctx context.Context, r *notificationv1.ListNotificationsRequest) (*notificationv1.ListNotificationsResponse, error) {
+func (n Notifications) ListNotifications(
+	ctx context.Context, r *notificationv1.ListNotificationsRequest,
+) (*notificationv1.ListNotificationsResponse, error) {
 	p, err := search.Bounds(r.Query, n.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -54,13 +56,16 @@ func (n Notifications) ListNotifications(ctx context.Context, r *notificationv1.
 // fault of users for one who is not there is the answer here too.
 func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	orgID := caller.From(ctx).OrganizationID
-	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx), &usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
+	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx),
+		&usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
 	if err != nil || len(asked.Result) == 0 {
 		return err
 	}
 	var mails []domain.Notification
 	for _, m := range asked.Result {
-		mail := domain.Notification{ID: m.NotificationId, OrgID: orgID, UserID: userID, Kind: m.Kind, CreatedAt: m.Time.AsTime()}
+		mail := domain.Notification{
+			ID: m.NotificationId, OrgID: orgID, UserID: userID, Kind: m.Kind, CreatedAt: m.Time.AsTime(),
+		}
 		if err := mail.BringsCode(); err != nil {
 			return err
 		}
@@ -75,7 +80,8 @@ func (n Notifications) catchUp(ctx context.Context, userID string) error {
 
 func notification(n domain.Listed) *notificationv1.Notification {
 	out := &notificationv1.Notification{
-		Id: n.ID, Kind: n.Kind, State: notificationv1.NotificationState(n.State), Language: n.Language, Recipient: n.Recipient,
+		Id: n.ID, Kind: n.Kind, State: notificationv1.NotificationState(n.State), Language: n.Language,
+		Recipient: n.Recipient,
 	}
 	for _, a := range n.Attempts {
 		out.Attempts = append(out.Attempts, &notificationv1.Attempt{

@@ -15,7 +15,9 @@ import (
 // ResendNotification sends a mail at once that waits, leaves one alone that is under way,
 // and asks users, as the caller, for a new one of the same kind in place of one that has
 // ended. A new one is in the list when it is answered, before its event has come.
-func (n Notifications) ResendNotification(ctx context.Context, r *notificationv1.ResendNotificationRequest) (*notificationv1.ResendNotificationResponse, error) {
+func (n Notifications) ResendNotification(
+	ctx context.Context, r *notificationv1.ResendNotificationRequest,
+) (*notificationv1.ResendNotificationResponse, error) {
 	orgID := caller.From(ctx).OrganizationID
 	found, err := n.hurry(ctx, r)
 	switch {
@@ -41,7 +43,9 @@ func (n Notifications) ResendNotification(ctx context.Context, r *notificationv1
 
 // hurry makes a mail due at once that waits, also one whose event is still to come. Where
 // there is no such user there is no such mail.
-func (n Notifications) hurry(ctx context.Context, r *notificationv1.ResendNotificationRequest) (domain.Notification, error) {
+func (n Notifications) hurry(
+	ctx context.Context, r *notificationv1.ResendNotificationRequest,
+) (domain.Notification, error) {
 	orgID := caller.From(ctx).OrganizationID
 	found, err := n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
 	if !errors.Is(err, domain.ErrNotFound) {

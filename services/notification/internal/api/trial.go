@@ -21,13 +21,16 @@ const (
 
 // SendTestMail tries one mail at once and answers with what became of it: after testTime
 // that it is still under way.
-func (n Notifications) SendTestMail(ctx context.Context, r *notificationv1.SendTestMailRequest) (*notificationv1.SendTestMailResponse, error) {
+func (n Notifications) SendTestMail(
+	ctx context.Context, r *notificationv1.SendTestMailRequest,
+) (*notificationv1.SendTestMailResponse, error) {
 	recipient, err := n.recipient(ctx, r.Recipient)
 	if err != nil {
 		return nil, err
 	}
 	c := caller.From(ctx)
-	test := domain.Notification{ID: id.New(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test, CreatedAt: n.Store.Now(), Recipient: recipient}
+	test := domain.Notification{ID: id.New(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test,
+		CreatedAt: n.Store.Now(), Recipient: recipient}
 	if err := n.try(ctx, test); err != nil {
 		return nil, err
 	}

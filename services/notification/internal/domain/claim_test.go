@@ -57,7 +57,8 @@ func TestVerdicts(t *testing.T) {
 	} {
 		got := ends[test.end](claim(test.unanswered), made.Add(test.age))
 		if want := (domain.Verdict{State: test.state, Attempt: test.attempt, Pause: test.pause}); got != want {
-			t.Errorf("%s after %d without an answer, aged %s: %+v, want %+v", test.end, test.unanswered, test.age, got, want)
+			t.Errorf("%s after %d without an answer, aged %s: %+v, want %+v", test.end, test.unanswered,
+				test.age, got, want)
 		}
 	}
 	for unanswered, hopeless := range []bool{false, false, true, true} {
@@ -71,13 +72,18 @@ func TestVerdicts(t *testing.T) {
 func TestTestMailIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	tried := func(fence int64, unanswered int) domain.Claim {
-		return domain.Claim{Notification: domain.Notification{Kind: domain.Test, CreatedAt: made}, Fence: fence, Unanswered: unanswered}
+		return domain.Claim{
+			Notification: domain.Notification{Kind: domain.Test, CreatedAt: made}, Fence: fence, Unanswered: unanswered,
+		}
 	}
-	if c := tried(1, 0); c.Hopeless() || c.Deferred(made, true) != (domain.Verdict{State: domain.Failed, Attempt: domain.Failed}) ||
+	if c := tried(1, 0); c.Hopeless() || c.Deferred(made, true) != (domain.Verdict{
+		State: domain.Failed, Attempt: domain.Failed,
+	}) ||
 		c.Unheard(made) != (domain.Verdict{State: domain.Uncertain, Attempt: domain.Uncertain}) {
 		t.Errorf("%+v, %+v", c.Deferred(made, true), c.Unheard(made))
 	}
-	if c := tried(2, 0); !c.Hopeless() || c.Ended().State != domain.Failed || c.Ended().Attempt != domain.Failed || c.Ended().Reply == "" {
+	if c := tried(2, 0); !c.Hopeless() || c.Ended().State != domain.Failed || c.Ended().Attempt != domain.Failed ||
+		c.Ended().Reply == "" {
 		t.Errorf("its notifier died before the mark: %+v", c.Ended())
 	}
 	if c := tried(2, 1); !c.Hopeless() || c.Ended() != (domain.Verdict{State: domain.Uncertain}) {
@@ -101,7 +107,8 @@ func TestStates(t *testing.T) {
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]time.Duration{
-		-time.Minute: 2 * time.Second, 0: 2 * time.Second, 10 * time.Second: 5 * time.Second, time.Hour: 30 * time.Minute,
+		-time.Minute: 2 * time.Second, 0: 2 * time.Second, 10 * time.Second: 5 * time.Second,
+		time.Hour:     30 * time.Minute,
 		2 * time.Hour: time.Hour, 71 * time.Hour: time.Hour,
 	} {
 		if got := claim(0).Deferred(made.Add(age), false).Pause; got != want {

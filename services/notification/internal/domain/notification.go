@@ -15,10 +15,13 @@ var ErrLost = errors.New("another notifier has this mail")
 
 // Faults of requests for mails.
 var (
-	ErrNotFound    = fault.New(fault.NotFound, "NOTIFICATION_NOT_FOUND", "Notification not found")
-	ErrTest        = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE", "A test mail is sent once; POST /admin/v1/mail/_test sends another one")
-	ErrRecipient   = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, at most 254 characters").On("recipient", "is not an e-mail address")
-	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_MISSING", "The caller has no e-mail address: name one in recipient").On("recipient", "is missing")
+	ErrNotFound = fault.New(fault.NotFound, "NOTIFICATION_NOT_FOUND", "Notification not found")
+	ErrTest     = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE",
+		"A test mail is sent once; POST /admin/v1/mail/_test sends another one")
+	ErrRecipient = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, "+
+		"at most 254 characters").On("recipient", "is not an e-mail address")
+	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_MISSING", "The caller has no e-mail address: name one "+
+		"in recipient").On("recipient", "is missing")
 )
 
 // The kinds of mails.

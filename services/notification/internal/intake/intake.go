@@ -14,7 +14,9 @@ import (
 // Handlers queue the mails with codes and wake a sender.
 func Handlers(db store.Store, wake func()) []event.Handler {
 	return mails.Handlers(func(ctx context.Context, d event.Delivery, kind string) error {
-		n := domain.Notification{ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time}
+		n := domain.Notification{
+			ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time,
+		}
 		if err := n.BringsCode(); err != nil {
 			return err
 		}

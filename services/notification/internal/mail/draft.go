@@ -60,7 +60,9 @@ func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, co
 		}
 		return d, m.Code, nil
 	}
-	t, err := s.Text.ResolveMessageText(ctx, &textv1.ResolveMessageTextRequest{OrgId: m.OrgId, Kind: c.Kind, PreferredLanguage: m.PreferredLanguage})
+	t, err := s.Text.ResolveMessageText(ctx, &textv1.ResolveMessageTextRequest{
+		OrgId: m.OrgId, Kind: c.Kind, PreferredLanguage: m.PreferredLanguage,
+	})
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask text: %w", err)
 	}
@@ -76,7 +78,8 @@ func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, co
 }
 
 func (s *Sender) draft(c *domain.Claim, r render.Rendered) (d draft, err error) {
-	d = draft{From: s.From, ReplyTo: s.ReplyTo, To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language, Rendered: r}
+	d = draft{From: s.From, ReplyTo: s.ReplyTo, To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language,
+		Rendered: r}
 	c.Rendered, err = json.Marshal(d)
 	return d, err
 }
@@ -85,7 +88,8 @@ func (s *Sender) draft(c *domain.Claim, r render.Rendered) (d draft, err error) 
 // notification.
 func (d draft) mail(c *domain.Claim) send.Mail {
 	return send.Mail{
-		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text, HTML: d.HTML,
+		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text,
+		HTML:     d.HTML,
 		Language: d.Language, Date: c.CreatedAt, Seed: c.ID,
 	}
 }

@@ -43,7 +43,8 @@ type Times struct {
 // UsualTimes are the periods of a running system.
 func UsualTimes() Times {
 	return Times{
-		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second, Grace: 10 * time.Second, Trial: 15 * time.Second,
+		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second,
+		Grace: 10 * time.Second, Trial: 15 * time.Second,
 		Spread: func(d time.Duration) time.Duration { return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) },
 	}
 }
@@ -71,7 +72,8 @@ type Sender struct {
 
 // NewCounter makes Mails.
 func NewCounter() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "herald_mails_total", Help: "Tries to send a mail, by outcome."}, []string{"outcome"})
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "herald_mails_total", Help: "Tries to send a mail, " +
+		"by outcome."}, []string{"outcome"})
 }
 
 // Wake says that something was queued.

@@ -46,7 +46,8 @@ func (s *Sender) prepareTest(c *domain.Claim) (send.Mail, error) {
 		Texts: render.Texts{
 			Title:   "Test mail",
 			Subject: "Test mail of Herald",
-			Text:    "An administrator of " + s.PublicURL + " sent this mail to see whether mails arrive.\n\nThis one did. There is nothing to do.",
+			Text: "An administrator of " + s.PublicURL + " sent this mail to see whether mails arrive.\n\nThis " +
+				"one did. There is nothing to do.",
 		},
 		Value: func(string) string { return "" },
 	}.Render()

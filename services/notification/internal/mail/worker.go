@@ -67,7 +67,10 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 		}
 	}()
 	if c.Hopeless() {
-		return result{verdict: c.Ended(), outcome: send.Uncertain.String(), why: "its notifier ended before the mail relay answered"}
+		return result{
+			verdict: c.Ended(), outcome: send.Uncertain.String(),
+			why: "its notifier ended before the mail relay answered",
+		}
 	}
 	mail, err := s.prepare(ctx, c)
 	if err != nil {
@@ -142,7 +145,8 @@ func (r result) news(c domain.Claim) proto.Message {
 		return nil
 	}
 	return &notificationv1.MailFailed{
-		UserId: c.UserID, Kind: c.Kind, State: notificationv1.NotificationState(r.verdict.State), ReplyCode: int32(r.verdict.Code),
+		UserId: c.UserID, Kind: c.Kind, State: notificationv1.NotificationState(r.verdict.State),
+		ReplyCode: int32(r.verdict.Code),
 	}
 }
 
@@ -158,13 +162,15 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
 		err := s.Store.Settle(ctx, c, r.verdict, news)
 		if err == nil && news != nil {
-			s.Log.WarnContext(ctx, "a mail is given up", "notification", c.ID, "kind", c.Kind, "code", r.verdict.Code, "reason", r.why)
+			s.Log.WarnContext(ctx, "a mail is given up", "notification", c.ID, "kind", c.Kind, "code", r.verdict.Code,
+				"reason", r.why)
 		}
 		if err == nil || errors.Is(err, domain.ErrLost) {
 			return
 		}
 		if fault.From(err).Code != fault.Unavailable || !wait(ctx, pause) {
-			s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome, "err", err)
+			s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome,
+				"err", err)
 			return
 		}
 	}

@@ -21,7 +21,9 @@ const (
 // parseAddress takes exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and
 // a domain name, and returns it with the domain in ASCII.
 func parseAddress(text string) (string, error) {
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	}) {
 		return "", errors.New("the address has spaces or control characters")
 	}
 	local, domain, _ := strings.Cut(text, "@")

@@ -82,7 +82,8 @@ func (m Mail) build() (envelope, error) {
 func (m Mail) check() error {
 	id := func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' }
 	switch {
-	case m.MessageID == "" || len(m.MessageID) > 250 || strings.ContainsFunc(m.MessageID, id) || strings.Count(m.MessageID, "@") != 1:
+	case m.MessageID == "" || len(m.MessageID) > 250 || strings.ContainsFunc(m.MessageID, id) ||
+		strings.Count(m.MessageID, "@") != 1:
 		return errors.New("the Message-ID is not of the form id@domain")
 	case m.Date.IsZero():
 		return errors.New("the mail has no date")

@@ -54,7 +54,8 @@ type Relay struct {
 func NewRelay(address secret.Text) (*Relay, error) {
 	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Opaque != "" || strings.TrimPrefix(u.Path, "/") != "" || u.Fragment != "" {
-		return nil, errors.New("the address is not of the form smtp://user:password@host:port, with %3F for a ? in the password and so on")
+		return nil, errors.New("the address is not of the form smtp://user:password@host:port, with %3F for a ? in " +
+			"the password and so on")
 	}
 	r := &Relay{host: u.Hostname(), port: u.Port(), slots: make(chan struct{}, maxConnections)}
 	if port, err := strconv.ParseUint(r.port, 10, 16); err != nil || port == 0 || r.host == "" {

@@ -36,15 +36,22 @@ func TestNewRelayRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{
-		"", "mail.example.com", "mail.example.com:25", "smtp:", "smtp://", "smtp:mail.example.com:25", "//mail.example.com:25",
-		"smtp://mail.example.com", "smtp://:25", "smtp://mail.example.com:0", "smtp://mail.example.com:65536", "smtp://mail.example.com:smtp",
-		"http://mail.example.com:25", "smtp+tls://mail.example.com:25", "smtp://mail.example.com:25/path", "smtp://mail.example.com:25#x",
+		"", "mail.example.com", "mail.example.com:25", "smtp:", "smtp://", "smtp:mail.example.com:25",
+		"//mail.example.com:25",
+		"smtp://mail.example.com", "smtp://:25", "smtp://mail.example.com:0", "smtp://mail.example.com:65536",
+		"smtp://mail.example.com:smtp",
+		"http://mail.example.com:25", "smtp+tls://mail.example.com:25", "smtp://mail.example.com:25/path",
+		"smtp://mail.example.com:25#x",
 		"smtp://CANARY@mail.example.com:25", "smtp://:CANARY@mail.example.com:25", "smtp://u:@mail.example.com:25",
-		"smtp://u:CANARY%00@mail.example.com:25", "smtp://u:CANARY%0d%0a@mail.example.com:25", "smtp://u:CANARY%zz@mail.example.com:25",
-		"smtp://u:CANARY/x@mail.example.com:25", "smtp://u:1?CANARY@mail.example.com:25", "smtp://u:1#CANARY@mail.example.com:25",
+		"smtp://u:CANARY%00@mail.example.com:25", "smtp://u:CANARY%0d%0a@mail.example.com:25",
+		"smtp://u:CANARY%zz@mail.example.com:25",
+		"smtp://u:CANARY/x@mail.example.com:25", "smtp://u:1?CANARY@mail.example.com:25",
+		"smtp://u:1#CANARY@mail.example.com:25",
 		"smtp://u:CANARY@mail.example.com:25?starttls=off", "smtp://u:CANARY@mail.example.com:25?starttls=maybe",
-		"smtp://u:CANARY@mail.example.com:25?starttls=", "smtp://u:CANARY@mail.example.com:25?starttls=off&starttls=required",
-		"smtp://u:CANARY@mail.example.com:25?insecure=true", "smtp://u:CANARY@mail.example.com:25?a;b", "smtps://u:CANARY@mail.example.com:465?starttls=required",
+		"smtp://u:CANARY@mail.example.com:25?starttls=",
+		"smtp://u:CANARY@mail.example.com:25?starttls=off&starttls=required",
+		"smtp://u:CANARY@mail.example.com:25?insecure=true", "smtp://u:CANARY@mail.example.com:25?a;b",
+		"smtps://u:CANARY@mail.example.com:465?starttls=required",
 		"smtp://mail.example.com:25?ca=/nowhere/ca.pem", "smtp://mail.example.com:25?ca=" + noPEM,
 	} {
 		r, err := NewRelay(secret.NewText(address))

@@ -76,7 +76,10 @@ func broken(outcome Outcome, command string, err error) Result {
 
 // answered makes the result of a refusal, and of a reply out of place.
 func answered(command string, reply *textproto.Error) Result {
-	result := Result{Outcome: Deferred, Reply: words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code, command), Code: reply.Code}
+	result := Result{
+		Outcome: Deferred, Reply: words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code,
+			command), Code: reply.Code,
+	}
 	because := func(why string) {
 		f := refusal(why, reply)
 		result.Reply, result.Log = f.words, f.log

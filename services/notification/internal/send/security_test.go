@@ -19,17 +19,21 @@ func TestSecurity(t *testing.T) {
 		encrypted bool
 		says      string // of the relay's fault, or empty
 	}{
-		"implicit":                      {smtpd.Config{TLS: smtpd.ImplicitTLS}, "", true, ""},
-		"implicit with login":           {smtpd.Config{TLS: smtpd.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
-		"offered":                       {startTLS, "", true, ""},
-		"offered and required":          {startTLS, "starttls=required", true, ""},
-		"offered and off":               {startTLS, "starttls=off", false, ""},
-		"not offered":                   {plain, "", false, ""},
-		"not offered but required":      {plain, "starttls=required", false, "the mail relay does not offer STARTTLS: check HERALD_SMTP_URL"},
-		"demanded but off":              {smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true}, "starttls=off", false, "Must issue a STARTTLS command first"},
+		"implicit":             {smtpd.Config{TLS: smtpd.ImplicitTLS}, "", true, ""},
+		"implicit with login":  {smtpd.Config{TLS: smtpd.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
+		"offered":              {startTLS, "", true, ""},
+		"offered and required": {startTLS, "starttls=required", true, ""},
+		"offered and off":      {startTLS, "starttls=off", false, ""},
+		"not offered":          {plain, "", false, ""},
+		"not offered but required": {plain, "starttls=required", false,
+			"the mail relay does not offer STARTTLS: check HERALD_SMTP_URL"},
+		"demanded but off": {smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true}, "starttls=off", false,
+			"Must issue a STARTTLS command first"},
 		"login unencrypted to loopback": {smtpd.Config{User: "u", Password: "p"}, "", false, ""},
-		"AUTH LOGIN":                    {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5 LOGIN"}, "", true, ""},
-		"unknown mechanisms":            {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"}, "", true, "neither AUTH PLAIN nor AUTH LOGIN"},
+		"AUTH LOGIN": {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p",
+			Mechanisms: "CRAM-MD5 LOGIN"}, "", true, ""},
+		"unknown mechanisms": {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"}, "",
+			true, "neither AUTH PLAIN nor AUTH LOGIN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +65,8 @@ func TestCertificateOfNobody(t *testing.T) {
 		s := smtpd.Start(t, config)
 		address, _, _ := strings.Cut(s.URL(), "?")
 		result, _ := attempt(t, newRelay(t, address))
-		if result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "certificate is not to be trusted") {
+		if result.Outcome != Deferred || !result.Relay ||
+			!strings.Contains(result.Reply, "certificate is not to be trusted") {
 			t.Errorf("%+v", result)
 		}
 		accepted(t, s, 0)
@@ -73,7 +78,8 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	s := smtpd.Start(t, smtpd.Config{TLS: smtpd.StartTLS})
 	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.com", 1))
 	r.dial = to(t, s)
-	if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "mail.example.com") {
+	if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay ||
+		!strings.Contains(result.Reply, "mail.example.com") {
 		t.Errorf("%+v", result)
 	}
 }
@@ -82,7 +88,8 @@ func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	s := smtpd.Start(t, guarded)
 	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))
-	want := said(Deferred, "the mail relay refused the user name or password (535 5.7.8 wrong user name or password): check HERALD_SMTP_URL")
+	want := said(Deferred, "the mail relay refused the user name or password (535 5.7.8 wrong user name or "+
+		"password): check HERALD_SMTP_URL")
 	want.Relay, want.Code = true, 535
 	if result != want {
 		t.Errorf("%+v", result)

@@ -59,7 +59,8 @@ func TestSend(t *testing.T) {
 		t.Errorf("%+v, committed %t", result, committed)
 	}
 	d := accepted(t, s, 1)[0]
-	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || !d.TLS || d.User != "herald" || d.UTF8 {
+	if d.From != "no-reply@example.com" || len(d.To) != 1 || d.To[0] != "ada@example.com" || !d.TLS ||
+		d.User != "herald" || d.UTF8 {
 		t.Errorf("envelope %+v", d)
 	}
 	if string(d.Data) != string(build(t, sample()).data) {
@@ -84,22 +85,27 @@ func TestReplies(t *testing.T) {
 		relay   bool
 		says    string
 	}{
-		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL"},
+		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 " +
+			"closing): check HERALD_SMTP_URL"},
 		{smtpd.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
 		{smtpd.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
 		{smtpd.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
-		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not now): check HERALD_SMTP_URL"},
+		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not " +
+			"now): check HERALD_SMTP_URL"},
 		{smtpd.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
 		{smtpd.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
-		{smtpd.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL"},
+		{smtpd.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password (535 5.7.8 " +
+			"wrong): check HERALD_SMTP_URL"},
 		{smtpd.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
 		{smtpd.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
 		{smtpd.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
-		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not from you): check HERALD_MAIL_FROM"},
+		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not " +
+			"from you): check HERALD_MAIL_FROM"},
 		{smtpd.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
 		{smtpd.MAIL, "251 what?", Deferred, false, "251 what?"},
 		{smtpd.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
-		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false, "the mail relay refused the recipient (550 5.1.1 no such user)"},
+		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false,
+			"the mail relay refused the recipient (550 5.1.1 no such user)"},
 		{smtpd.RCPT, "550-5.1.1 no such\r\n550 5.1.1 user", Rejected, false, "550 5.1.1 no such 5.1.1 user"},
 		{smtpd.RCPT, "251 2.1.5 will forward", Sent, false, "250"},
 		{smtpd.RCPT, "hello", Deferred, false, "RCPT"},
@@ -123,7 +129,8 @@ func TestReplies(t *testing.T) {
 			}
 			s := smtpd.Start(t, guarded, faults...)
 			result, committed := attempt(t, newRelay(t, s.URL()))
-			if result.Outcome != test.outcome || result.Relay != test.relay || !strings.Contains(result.Reply, test.says) {
+			if result.Outcome != test.outcome || result.Relay != test.relay ||
+				!strings.Contains(result.Reply, test.says) {
 				t.Errorf("%+v", result)
 			}
 			checkTelling(t, result, test.at, test.reply)
@@ -261,7 +268,8 @@ func TestUnusableMailIsRejected(t *testing.T) {
 	s := smtpd.Start(t, smtpd.Config{})
 	m := sample()
 	m.To = "a@example.com,b@example.com"
-	if result := newRelay(t, s.URL()).Send(t.Context(), m, nil); result.Outcome != Rejected || !strings.Contains(result.Reply, "recipient") {
+	if result := newRelay(t, s.URL()).Send(t.Context(), m, nil); result.Outcome != Rejected ||
+		!strings.Contains(result.Reply, "recipient") {
 		t.Errorf("%+v", result)
 	}
 	if s.Count(smtpd.Greeting) != 0 {
@@ -287,11 +295,13 @@ func TestAddressesOutsideASCII(t *testing.T) {
 			m := sample()
 			m.To = to
 			result := newRelay(t, s.URL()).Send(t.Context(), m, func(context.Context) error { return nil })
-			if result.Outcome != test.outcome || (result.Outcome == Rejected) != strings.Contains(result.Reply, "SMTPUTF8") {
+			if result.Outcome != test.outcome || (result.Outcome == Rejected) != strings.Contains(result.Reply,
+				"SMTPUTF8") {
 				t.Fatalf("%+v", result)
 			}
 			for _, d := range accepted(t, s, count(test.outcome == Sent)) {
-				if d.To[0] != test.envelope || d.UTF8 != test.utf8 || !strings.Contains(string(d.Data), "\r\nTo: <"+test.envelope+">\r\n") {
+				if d.To[0] != test.envelope || d.UTF8 != test.utf8 ||
+					!strings.Contains(string(d.Data), "\r\nTo: <"+test.envelope+">\r\n") {
 					t.Errorf("envelope %+v", d)
 				}
 			}
@@ -302,13 +312,15 @@ func TestAddressesOutsideASCII(t *testing.T) {
 func TestReplyIsOneShortLine(t *testing.T) {
 	t.Parallel()
 	for reply, want := range map[string]string{
-		"550 \x1b[31mno\x00\u0085\xff" + strings.Repeat("漢", 600): "the mail relay refused the recipient (550 [31mno \uFFFD漢漢",
-		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b":  "the mail relay refused the recipient (550 a a a",
+		"550 \x1b[31mno\x00\u0085\xff" +
+			strings.Repeat("漢", 600): "the mail relay refused the recipient (550 [31mno \uFFFD漢漢",
+		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b": "the mail relay refused the recipient (550 a a a",
 	} {
 		s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.RCPT, Reply: reply})
 		result, _ := attempt(t, newRelay(t, s.URL()))
 		if result.Outcome != Rejected || strings.ContainsFunc(result.Reply, unicode.IsControl) ||
-			utf8.RuneCountInString(result.Reply) != maxWords+len("the mail relay refused the recipient ()") || !strings.HasPrefix(result.Reply, want) {
+			utf8.RuneCountInString(result.Reply) != maxWords+len("the mail relay refused the recipient ()") ||
+			!strings.HasPrefix(result.Reply, want) {
 			t.Errorf("%+v", result)
 		}
 	}
@@ -316,8 +328,11 @@ func TestReplyIsOneShortLine(t *testing.T) {
 
 func TestTalkativeRelay(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxHeard/5) + "250 x"})
-	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "too much") {
+	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{
+		At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxHeard/5) + "250 x",
+	})
+	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Deferred || !result.Relay ||
+		!strings.Contains(result.Reply, "too much") {
 		t.Errorf("%+v", result)
 	}
 }
@@ -330,7 +345,8 @@ func TestUnreachableRelay(t *testing.T) {
 	}
 	listener.Close()
 	result, _ := attempt(t, newRelay(t, "smtp://"+listener.Addr().String()))
-	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: connection refused: check HERALD_SMTP_URL" {
+	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: "+
+		"connection refused: check HERALD_SMTP_URL" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -339,10 +355,15 @@ func TestUnknownRelay(t *testing.T) {
 	t.Parallel()
 	r := newRelay(t, "smtp://nobody.invalid:25")
 	r.dial = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nobody.invalid", Server: "10.0.0.2:53", IsNotFound: true}}
+		return nil, &net.OpError{
+			Op: "dial", Err: &net.DNSError{
+				Err: "no such host", Name: "nobody.invalid", Server: "10.0.0.2:53", IsNotFound: true,
+			},
+		}
 	}
 	result, _ := attempt(t, r)
-	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay's name is not known: check HERALD_SMTP_URL" {
+	if result.Outcome != Deferred || !result.Relay ||
+		result.Reply != "the mail relay's name is not known: check HERALD_SMTP_URL" {
 		t.Errorf("%+v", result)
 	}
 }

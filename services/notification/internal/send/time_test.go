@@ -50,7 +50,8 @@ func TestHangs(t *testing.T) {
 				s.Script(smtpd.Fault{At: test.at, Hang: true})
 				began := time.Now()
 				result, committed := attempt(t, r)
-				says := fmt.Sprintf("the mail relay did not answer in time at %s", map[bool]string{true: "the " + string(test.at), false: string(test.at)}[test.at == smtpd.Greeting || test.at == smtpd.Dot])
+				says := fmt.Sprintf("the mail relay did not answer in time at %s", map[bool]string{true: "the " +
+					string(test.at), false: string(test.at)}[test.at == smtpd.Greeting || test.at == smtpd.Dot])
 				if test.relay {
 					says += ": check HERALD_SMTP_URL"
 				}
@@ -83,7 +84,8 @@ func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
 			}
 			cancel()
 		}()
-		if result := r.Send(ctx, sample(), func(context.Context) error { return nil }); result.Outcome != Uncertain || time.Since(began) != dotTime {
+		if result := r.Send(ctx, sample(), func(context.Context) error { return nil }); result.Outcome != Uncertain ||
+			time.Since(began) != dotTime {
 			t.Errorf("%+v after %v", result, time.Since(began))
 		}
 	})
@@ -121,13 +123,16 @@ func TestDialThatHangs(t *testing.T) {
 func TestIdleConnectionIsReusedThenClosed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, guarded, func(t *testing.T, s *smtpd.Server, r *Relay) {
-		for _, pause := range []time.Duration{0, idleTime - time.Second, idleTime - time.Second, idleTime + time.Second} {
+		for _, pause := range []time.Duration{
+			0, idleTime - time.Second, idleTime - time.Second, idleTime + time.Second,
+		} {
 			<-time.After(pause)
 			if result, _ := attempt(t, r); result.Outcome != Sent {
 				t.Fatalf("%+v", result)
 			}
 		}
-		if connections, resets, quits := s.Count(smtpd.Greeting), s.Count(smtpd.RSET), s.Count(smtpd.QUIT); connections != 2 || resets != 2 || quits != 1 {
+		if connections, resets, quits := s.Count(smtpd.Greeting), s.Count(smtpd.RSET),
+			s.Count(smtpd.QUIT); connections != 2 || resets != 2 || quits != 1 {
 			t.Errorf("%d connections, %d RSET, %d QUIT", connections, resets, quits)
 		}
 	})

@@ -18,13 +18,16 @@ const (
 
 // Faults of applications.
 var (
-	ErrAppNotFound    = fault.New(fault.NotFound, "APP_NOT_FOUND", "Application not found")
-	ErrAppNameTaken   = fault.New(fault.Exists, "APP_NAME_TAKEN", "The name of the application is taken").On("name", "is taken")
+	ErrAppNotFound  = fault.New(fault.NotFound, "APP_NOT_FOUND", "Application not found")
+	ErrAppNameTaken = fault.New(fault.Exists, "APP_NAME_TAKEN", "The name of the application is taken").On("name",
+		"is taken")
 	ErrAppNotActive   = fault.New(fault.Precondition, "APP_NOT_ACTIVE", "The application is not active")
 	ErrAppNotInactive = fault.New(fault.Precondition, "APP_NOT_INACTIVE", "The application is not inactive")
-	ErrAppNotOIDC     = fault.New(fault.Precondition, "APP_NOT_OIDC", "The application is not an OpenID Connect application")
-	ErrAppNotAPI      = fault.New(fault.Precondition, "APP_NOT_API", "The application is not an API application")
-	ErrAppNoSecret    = fault.New(fault.Precondition, "APP_USES_NO_SECRET", "The application does not authenticate by a client secret")
+	ErrAppNotOIDC     = fault.New(fault.Precondition, "APP_NOT_OIDC",
+		"The application is not an OpenID Connect application")
+	ErrAppNotAPI   = fault.New(fault.Precondition, "APP_NOT_API", "The application is not an API application")
+	ErrAppNoSecret = fault.New(fault.Precondition, "APP_USES_NO_SECRET",
+		"The application does not authenticate by a client secret")
 )
 
 // Application is a program of a project: one that logs users in, or one that only checks

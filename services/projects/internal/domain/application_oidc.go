@@ -70,7 +70,8 @@ type OIDCConfig struct {
 // WithDefaults fills what a request left out: the code flow of a web application that
 // authenticates by HTTP Basic, with opaque tokens.
 func (c OIDCConfig) WithDefaults() OIDCConfig {
-	c.ResponseTypes, c.GrantTypes = slices.Sorted(slices.Values(c.ResponseTypes)), slices.Sorted(slices.Values(c.GrantTypes))
+	c.ResponseTypes, c.GrantTypes = slices.Sorted(slices.Values(c.ResponseTypes)),
+		slices.Sorted(slices.Values(c.GrantTypes))
 	if len(c.ResponseTypes) == 0 {
 		c.ResponseTypes = []ResponseType{ResponseCode}
 	}
@@ -144,7 +145,8 @@ const (
 // being used as OAuth 2.0 wants it.
 func (a *Application) ComplianceProblems() (problems []string) {
 	c := a.OIDC
-	addresses := slices.Concat(c.RedirectURIs, c.PostLogoutRedirectURIs, c.AdditionalOrigins, []string{c.BackChannelLogoutURI})
+	addresses := slices.Concat(c.RedirectURIs, c.PostLogoutRedirectURIs, c.AdditionalOrigins,
+		[]string{c.BackChannelLogoutURI})
 	for _, p := range []struct {
 		id    string
 		there bool

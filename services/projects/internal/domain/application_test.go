@@ -137,7 +137,8 @@ func TestBackChannelLogoutURI(t *testing.T) {
 		{"https://a@app.example.com/logout", "user", false},
 		{"logout", "scheme", false},
 	} {
-		config := domain.OIDCConfig{AppType: domain.AppNative, DevMode: c.dev, BackChannelLogoutURI: c.uri}.WithDefaults()
+		config := domain.OIDCConfig{AppType: domain.AppNative, DevMode: c.dev,
+			BackChannelLogoutURI: c.uri}.WithDefaults()
 		judge(t, config, "backChannelLogoutUri", c.uri, c.reason)
 	}
 }
@@ -194,28 +195,34 @@ func judge(t *testing.T, c domain.OIDCConfig, path, value, reason string) {
 		return
 	}
 	f := fault.From(err)
-	if !errors.Is(err, domain.ErrOIDCConfig) || f.HTTPStatus() != 400 || len(f.Fields) != 1 || f.Fields[0].Path != path || !strings.Contains(f.Fields[0].Reason, reason) || !strings.Contains(f.Message, path) {
+	if !errors.Is(err, domain.ErrOIDCConfig) || f.HTTPStatus() != 400 || len(f.Fields) != 1 ||
+		f.Fields[0].Path != path || !strings.Contains(f.Fields[0].Reason, reason) ||
+		!strings.Contains(f.Message, path) {
 		t.Errorf("%s %q: %v, want %q", path, value, err, reason)
 	}
 }
 
 func FuzzRedirectURI(f *testing.F) {
-	for _, uri := range []string{"https://app.example.com/cb?x=%20", "http://[::1]:3000/", "com.example.app:/cb", `https://a\@b/`, "javascript:alert(1)", "https://a:1@b:2/#"} {
+	for _, uri := range []string{"https://app.example.com/cb?x=%20", "http://[::1]:3000/", "com.example.app:/cb",
+		`https://a\@b/`, "javascript:alert(1)", "https://a:1@b:2/#"} {
 		f.Add(uri, uint8(1), false)
 		f.Add(uri, uint8(3), true)
 	}
 	f.Fuzz(func(t *testing.T, uri string, kind uint8, dev bool) {
-		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev, RedirectURIs: []string{uri}}.WithDefaults()
+		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev,
+			RedirectURIs: []string{uri}}.WithDefaults()
 		if config.Check() != nil {
 			return
 		}
 		u, err := url.Parse(uri)
-		if err != nil || !u.IsAbs() || u.User != nil || strings.ContainsAny(uri, "#*\\ \r\n\x00\"<>") || u.String() == "" {
+		if err != nil || !u.IsAbs() || u.User != nil || strings.ContainsAny(uri, "#*\\ \r\n\x00\"<>") ||
+			u.String() == "" {
 			t.Fatalf("%q was taken", uri)
 		}
 		switch u.Scheme {
 		case "https", "http":
-			if u.Hostname() == "" || u.Scheme == "http" && !dev && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.ToLower(u.Hostname())) {
+			if u.Hostname() == "" || u.Scheme == "http" && !dev &&
+				!slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.ToLower(u.Hostname())) {
 				t.Errorf("%q was taken", uri)
 			}
 		default:
@@ -227,12 +234,14 @@ func FuzzRedirectURI(f *testing.F) {
 }
 
 func FuzzOrigin(f *testing.F) {
-	for _, origin := range []string{"https://app.example.com", "http://[::1]:3000", "capacitor://localhost", "https://a:443", "null", "https://a/", "HTTPS://a"} {
+	for _, origin := range []string{"https://app.example.com", "http://[::1]:3000", "capacitor://localhost",
+		"https://a:443", "null", "https://a/", "HTTPS://a"} {
 		f.Add(origin, uint8(1), false)
 		f.Add(origin, uint8(3), true)
 	}
 	f.Fuzz(func(t *testing.T, origin string, kind uint8, dev bool) {
-		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev, AdditionalOrigins: []string{origin}}.WithDefaults()
+		config := domain.OIDCConfig{AppType: domain.AppType(kind%3 + 1), DevMode: dev,
+			AdditionalOrigins: []string{origin}}.WithDefaults()
 		if config.Check() != nil {
 			return
 		}
@@ -250,28 +259,33 @@ func TestOIDCDefaults(t *testing.T) {
 	t.Parallel()
 	got := domain.OIDCConfig{}.WithDefaults()
 	want := domain.OIDCConfig{
-		ResponseTypes: []domain.ResponseType{domain.ResponseCode}, GrantTypes: []domain.GrantType{domain.GrantAuthorizationCode},
-		AppType: domain.AppWeb, AuthMethod: domain.AuthBasic, AccessTokenType: domain.TokenBearer,
+		ResponseTypes: []domain.ResponseType{domain.ResponseCode},
+		GrantTypes:    []domain.GrantType{domain.GrantAuthorizationCode},
+		AppType:       domain.AppWeb, AuthMethod: domain.AuthBasic, AccessTokenType: domain.TokenBearer,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 	chosen := domain.OIDCConfig{
-		RedirectURIs: []string{"https://b.example", "https://a.example"}, ResponseTypes: []domain.ResponseType{domain.ResponseCode},
-		GrantTypes: []domain.GrantType{domain.GrantAuthorizationCode, domain.GrantDeviceCode}, AppType: domain.AppNative, AuthMethod: domain.AuthNone,
+		RedirectURIs:  []string{"https://b.example", "https://a.example"},
+		ResponseTypes: []domain.ResponseType{domain.ResponseCode},
+		GrantTypes:    []domain.GrantType{domain.GrantAuthorizationCode, domain.GrantDeviceCode},
+		AppType:       domain.AppNative, AuthMethod: domain.AuthNone,
 		AccessTokenType: domain.TokenJWT, ClockSkew: time.Second, DevMode: true,
 	}
 	if got := chosen.WithDefaults(); !reflect.DeepEqual(got, chosen) {
 		t.Errorf("%+v", got)
 	}
 	mixed := []domain.GrantType{domain.GrantDeviceCode, domain.GrantAuthorizationCode}
-	if got := (domain.OIDCConfig{GrantTypes: mixed}).WithDefaults(); !slices.IsSorted(got.GrantTypes) || mixed[0] != domain.GrantDeviceCode {
+	if got := (domain.OIDCConfig{GrantTypes: mixed}).WithDefaults(); !slices.IsSorted(got.GrantTypes) ||
+		mixed[0] != domain.GrantDeviceCode {
 		t.Errorf("%v of %v", got.GrantTypes, mixed)
 	}
 	if got := (domain.APIConfig{}).WithDefaults(); got.AuthMethod != domain.APIBasic {
 		t.Errorf("%v", got)
 	}
-	if got := (domain.APIConfig{AuthMethod: domain.APIPrivateKeyJWT}).WithDefaults(); got.AuthMethod != domain.APIPrivateKeyJWT {
+	if got := (domain.APIConfig{AuthMethod: domain.APIPrivateKeyJWT}).WithDefaults(); got.AuthMethod !=
+		domain.APIPrivateKeyJWT {
 		t.Errorf("%v", got)
 	}
 }
@@ -283,8 +297,10 @@ func TestGrantTypes(t *testing.T) {
 		types []domain.GrantType
 		ok    bool
 	}{
-		{nil, true}, {[]domain.GrantType{code}, true}, {[]domain.GrantType{device}, true}, {[]domain.GrantType{refresh, code}, true},
-		{[]domain.GrantType{device, refresh}, true}, {[]domain.GrantType{code, refresh, device}, true}, {[]domain.GrantType{refresh}, false},
+		{nil, true}, {[]domain.GrantType{code}, true}, {[]domain.GrantType{device}, true},
+		{[]domain.GrantType{refresh, code}, true},
+		{[]domain.GrantType{device, refresh}, true}, {[]domain.GrantType{code, refresh, device}, true},
+		{[]domain.GrantType{refresh}, false},
 	} {
 		reason := "refresh token"
 		if c.ok {
@@ -298,14 +314,17 @@ func TestGrantTypes(t *testing.T) {
 func TestEveryFaultIsNamed(t *testing.T) {
 	t.Parallel()
 	err := domain.OIDCConfig{
-		GrantTypes: []domain.GrantType{domain.GrantRefreshToken}, RedirectURIs: []string{"https://a.example", "x"}, PostLogoutRedirectURIs: []string{"y"},
-		BackChannelLogoutURI: "z", AdditionalOrigins: []string{"null"},
+		GrantTypes: []domain.GrantType{domain.GrantRefreshToken}, RedirectURIs: []string{"https://a.example", "x"},
+		PostLogoutRedirectURIs: []string{"y"},
+		BackChannelLogoutURI:   "z", AdditionalOrigins: []string{"null"},
 	}.WithDefaults().Check()
 	var paths []string
 	for _, f := range fault.From(err).Fields {
 		paths = append(paths, f.Path)
 	}
-	if !slices.Equal(paths, []string{"grantTypes", "redirectUris[1]", "postLogoutRedirectUris[0]", "backChannelLogoutUri", "additionalOrigins[0]"}) {
+	if !slices.Equal(paths, []string{
+		"grantTypes", "redirectUris[1]", "postLogoutRedirectUris[0]", "backChannelLogoutUri", "additionalOrigins[0]",
+	}) {
 		t.Error(err)
 	}
 	if len(domain.ErrOIDCConfig.Fields) != 0 {
@@ -327,16 +346,26 @@ func TestComplianceProblems(t *testing.T) {
 		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppUserAgent, AuthMethod: domain.AuthNone}, nil, nil},
 		{domain.OIDCConfig{GrantTypes: []domain.GrantType{domain.GrantDeviceCode}}, []byte("x"), nil},
 		{domain.OIDCConfig{}, []byte("x"), []string{"NO_REDIRECT_URI"}},
-		{domain.OIDCConfig{RedirectURIs: uris, AuthMethod: domain.AuthNone}, nil, []string{"WEB_WITHOUT_AUTHENTICATION"}},
-		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppNative}, []byte("x"), []string{"PUBLIC_WITH_CREDENTIAL"}},
-		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppUserAgent, AuthMethod: domain.AuthPost}, []byte("x"), []string{"PUBLIC_WITH_CREDENTIAL"}},
-		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppNative, AuthMethod: domain.AuthPrivateKeyJWT}, nil, []string{"PUBLIC_WITH_CREDENTIAL"}},
-		{domain.OIDCConfig{RedirectURIs: []string{"http://a.example/"}, DevMode: true}, []byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
-		{domain.OIDCConfig{RedirectURIs: uris, PostLogoutRedirectURIs: []string{"http://a.example/"}, DevMode: true}, []byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
-		{domain.OIDCConfig{RedirectURIs: uris, BackChannelLogoutURI: "http://a.example/", DevMode: true}, []byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
-		{domain.OIDCConfig{RedirectURIs: uris, AdditionalOrigins: []string{"http://a.example"}, DevMode: true}, []byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
+		{domain.OIDCConfig{RedirectURIs: uris, AuthMethod: domain.AuthNone}, nil,
+			[]string{"WEB_WITHOUT_AUTHENTICATION"}},
+		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppNative}, []byte("x"),
+			[]string{"PUBLIC_WITH_CREDENTIAL"}},
+		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppUserAgent, AuthMethod: domain.AuthPost}, []byte("x"),
+			[]string{"PUBLIC_WITH_CREDENTIAL"}},
+		{domain.OIDCConfig{RedirectURIs: uris, AppType: domain.AppNative, AuthMethod: domain.AuthPrivateKeyJWT}, nil,
+			[]string{"PUBLIC_WITH_CREDENTIAL"}},
+		{domain.OIDCConfig{RedirectURIs: []string{"http://a.example/"}, DevMode: true}, []byte("x"),
+			[]string{"HTTP_BEYOND_LOOPBACK"}},
+		{domain.OIDCConfig{RedirectURIs: uris, PostLogoutRedirectURIs: []string{"http://a.example/"}, DevMode: true},
+			[]byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
+		{domain.OIDCConfig{RedirectURIs: uris, BackChannelLogoutURI: "http://a.example/", DevMode: true}, []byte("x"),
+			[]string{"HTTP_BEYOND_LOOPBACK"}},
+		{domain.OIDCConfig{RedirectURIs: uris, AdditionalOrigins: []string{"http://a.example"}, DevMode: true},
+			[]byte("x"), []string{"HTTP_BEYOND_LOOPBACK"}},
 		{domain.OIDCConfig{RedirectURIs: uris}, nil, []string{"NO_CLIENT_SECRET"}},
-		{domain.OIDCConfig{AppType: domain.AppNative}, nil, []string{"PUBLIC_WITH_CREDENTIAL", "NO_REDIRECT_URI", "NO_CLIENT_SECRET"}},
+		{domain.OIDCConfig{AppType: domain.AppNative}, nil, []string{
+			"PUBLIC_WITH_CREDENTIAL", "NO_REDIRECT_URI", "NO_CLIENT_SECRET",
+		}},
 	} {
 		c.config = c.config.WithDefaults()
 		app := domain.Application{OIDC: &c.config, ClientSecret: domain.ClientSecret{SecretHash: c.hash}}
@@ -350,10 +379,13 @@ func TestComplianceProblems(t *testing.T) {
 func TestConfigureNamesEveryField(t *testing.T) {
 	t.Parallel()
 	other := domain.OIDCConfig{
-		RedirectURIs: []string{"https://a.example"}, ResponseTypes: []domain.ResponseType{9}, GrantTypes: []domain.GrantType{domain.GrantDeviceCode},
-		AppType: domain.AppNative, AuthMethod: domain.AuthPost, PostLogoutRedirectURIs: []string{"https://a.example"}, BackChannelLogoutURI: "https://a.example",
-		DevMode: true, AccessTokenType: domain.TokenJWT, AccessTokenRoleAssertion: true, IDTokenRoleAssertion: true, IDTokenUserinfoAssertion: true,
-		ClockSkew: time.Second, AdditionalOrigins: []string{"https://a.example"},
+		RedirectURIs: []string{"https://a.example"}, ResponseTypes: []domain.ResponseType{9},
+		GrantTypes: []domain.GrantType{domain.GrantDeviceCode},
+		AppType:    domain.AppNative, AuthMethod: domain.AuthPost,
+		PostLogoutRedirectURIs: []string{"https://a.example"}, BackChannelLogoutURI: "https://a.example",
+		DevMode: true, AccessTokenType: domain.TokenJWT, AccessTokenRoleAssertion: true, IDTokenRoleAssertion: true,
+		IDTokenUserinfoAssertion: true,
+		ClockSkew:                time.Second, AdditionalOrigins: []string{"https://a.example"},
 	}
 	kind := reflect.TypeFor[domain.OIDCConfig]()
 	for i := range kind.NumField() {
@@ -362,7 +394,8 @@ func TestConfigureNamesEveryField(t *testing.T) {
 		next := config
 		reflect.ValueOf(&next).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
 		changed, err := app.ConfigureOIDC(next)
-		if name := kind.Field(i).Tag.Get("json"); err != nil || !slices.Equal(changed, []string{name}) || !reflect.DeepEqual(*app.OIDC, next) {
+		if name := kind.Field(i).Tag.Get("json"); err != nil || !slices.Equal(changed, []string{name}) ||
+			!reflect.DeepEqual(*app.OIDC, next) {
 			t.Errorf("%s: %v, %v", name, changed, err)
 		}
 		if changed, err = app.ConfigureOIDC(next); changed != nil || err != nil {
@@ -379,7 +412,9 @@ func TestRenewSecret(t *testing.T) {
 	expect := func(label, current, former string, until time.Time) {
 		t.Helper()
 		s := app.ClientSecret
-		if string(s.SecretHash) != current || string(s.FormerSecretHash) != former || (s.FormerSecretUntil == nil) != until.IsZero() || s.FormerSecretUntil != nil && !s.FormerSecretUntil.Equal(until) {
+		if string(s.SecretHash) != current || string(s.FormerSecretHash) != former ||
+			(s.FormerSecretUntil == nil) != until.IsZero() || s.FormerSecretUntil != nil &&
+			!s.FormerSecretUntil.Equal(until) {
 			t.Errorf("%s: %+v", label, s)
 		}
 	}
@@ -444,10 +479,12 @@ func TestAPIApplication(t *testing.T) {
 	if _, err := app.ConfigureOIDC(domain.OIDCConfig{}.WithDefaults()); !errors.Is(err, domain.ErrAppNotOIDC) {
 		t.Error(err)
 	}
-	if changed, err := app.ConfigureAPI(domain.APIConfig{AuthMethod: domain.APIBasic}); changed != nil || err != nil || app.SecretHash == nil {
+	if changed, err := app.ConfigureAPI(domain.APIConfig{AuthMethod: domain.APIBasic}); changed != nil || err != nil ||
+		app.SecretHash == nil {
 		t.Errorf("%v, %v", changed, err)
 	}
-	if changed, err := app.ConfigureAPI(domain.APIConfig{AuthMethod: domain.APIPrivateKeyJWT}); !slices.Equal(changed, []string{"authMethodType"}) || err != nil || app.SecretHash != nil {
+	if changed, err := app.ConfigureAPI(domain.APIConfig{AuthMethod: domain.APIPrivateKeyJWT}); !slices.Equal(
+		changed, []string{"authMethodType"}) || err != nil || app.SecretHash != nil {
 		t.Errorf("%v, %v", changed, err)
 	}
 	if err := app.RenewAPISecret([]byte("c"), 0, time.Time{}); !errors.Is(err, domain.ErrAppNoSecret) {

@@ -16,12 +16,16 @@ const (
 
 // Faults of grants to organizations.
 var (
-	ErrGrantNotFound    = fault.New(fault.NotFound, "PROJECT_GRANT_NOT_FOUND", "Project grant not found")
-	ErrGrantExists      = fault.New(fault.Exists, "PROJECT_GRANT_EXISTS", "The project is granted to the organization already").On("grantedOrgId", "has a grant")
+	ErrGrantNotFound = fault.New(fault.NotFound, "PROJECT_GRANT_NOT_FOUND", "Project grant not found")
+	ErrGrantExists   = fault.New(fault.Exists, "PROJECT_GRANT_EXISTS", "The project is granted to the "+
+		"organization already").On("grantedOrgId", "has a grant")
 	ErrGrantNotActive   = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_ACTIVE", "The project grant is not active")
-	ErrGrantNotInactive = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_INACTIVE", "The project grant is not inactive")
-	ErrGrantToOwner     = fault.New(fault.Invalid, "PROJECT_GRANT_TO_OWNER", "grantedOrgId: the organization owns the project").On("grantedOrgId", "owns the project")
-	ErrGrantedOrg       = fault.New(fault.Precondition, "GRANTED_ORG_UNKNOWN", "There is no organization to grant the project to").On("grantedOrgId", "is not an organization")
+	ErrGrantNotInactive = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_INACTIVE",
+		"The project grant is not inactive")
+	ErrGrantToOwner = fault.New(fault.Invalid, "PROJECT_GRANT_TO_OWNER", "grantedOrgId: the organization owns the "+
+		"project").On("grantedOrgId", "owns the project")
+	ErrGrantedOrg = fault.New(fault.Precondition, "GRANTED_ORG_UNKNOWN", "There is no organization to grant the "+
+		"project to").On("grantedOrgId", "is not an organization")
 )
 
 // ProjectGrant is another organization's right to give some of a project's roles to its

@@ -14,7 +14,8 @@ const MaxAppKeys = 20
 // Faults of applications' keys.
 var (
 	ErrAppKeyNotFound = fault.New(fault.NotFound, "APP_KEY_NOT_FOUND", "Key not found")
-	ErrAppKeyLimit    = fault.New(fault.Precondition, "APP_KEY_LIMIT", "The application has 20 keys, which is the maximum; remove one first")
+	ErrAppKeyLimit    = fault.New(fault.Precondition, "APP_KEY_LIMIT",
+		"The application has 20 keys, which is the maximum; remove one first")
 )
 
 // AppKey is a key with which an application authenticates, without the key itself.

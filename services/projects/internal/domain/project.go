@@ -18,8 +18,9 @@ const (
 
 // Faults of projects.
 var (
-	ErrProjectNotFound    = fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "Project not found")
-	ErrProjectNameTaken   = fault.New(fault.Exists, "PROJECT_NAME_TAKEN", "The name of the project is taken").On("name", "is taken")
+	ErrProjectNotFound  = fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "Project not found")
+	ErrProjectNameTaken = fault.New(fault.Exists, "PROJECT_NAME_TAKEN", "The name of the project is taken").On("name",
+		"is taken")
 	ErrProjectNotActive   = fault.New(fault.Precondition, "PROJECT_NOT_ACTIVE", "The project is not active")
 	ErrProjectNotInactive = fault.New(fault.Precondition, "PROJECT_NOT_INACTIVE", "The project is not inactive")
 )

@@ -18,7 +18,8 @@ func TestProjectChange(t *testing.T) {
 		{old, nil},
 		{Settings{Name: "shop", ProjectRoleCheck: true, PrivateLabelingSetting: 1}, []string{"name"}},
 		{Settings{Name: "Shop", ProjectRoleCheck: true}, []string{"privateLabelingSetting"}},
-		{Settings{Name: "Shop", ProjectRoleAssertion: true, HasProjectCheck: true, PrivateLabelingSetting: 1}, []string{"projectRoleAssertion", "projectRoleCheck", "hasProjectCheck"}},
+		{Settings{Name: "Shop", ProjectRoleAssertion: true, HasProjectCheck: true, PrivateLabelingSetting: 1},
+			[]string{"projectRoleAssertion", "projectRoleCheck", "hasProjectCheck"}},
 	} {
 		p := Project{Settings: old}
 		if got := p.Change(c.to); !slices.Equal(got, c.want) || p.Settings != c.to {
@@ -35,7 +36,8 @@ func TestStates(t *testing.T) {
 		p := Project{State: state, Generation: 7}
 		off := p.Deactivate()
 		if state == ProjectActive && (off != nil || p.State != ProjectInactive || p.Generation != 8) ||
-			state == ProjectInactive && (!errors.Is(off, ErrProjectNotActive) || p.State != state || p.Generation != 7) {
+			state == ProjectInactive && (!errors.Is(off, ErrProjectNotActive) || p.State != state ||
+				p.Generation != 7) {
 			t.Errorf("deactivated from %d: %v, %+v", state, off, p)
 		}
 		p = Project{State: state, Generation: 7}
@@ -70,7 +72,8 @@ func TestRoleChange(t *testing.T) {
 		{"CLERK", "staff", []string{"displayName", "group"}, "CLERK"},
 	} {
 		r := Role{Key: "clerk", DisplayName: "Clerk", Group: "Staff"}
-		if got := r.Change(c.displayName, c.group); !slices.Equal(got, c.want) || r.DisplayName != c.shown || r.Group != c.group {
+		if got := r.Change(c.displayName, c.group); !slices.Equal(got, c.want) || r.DisplayName != c.shown ||
+			r.Group != c.group {
 			t.Errorf("%q, %q: changed %v to %+v", c.displayName, c.group, got, r)
 		}
 	}
@@ -90,7 +93,8 @@ func TestRoleKeys(t *testing.T) {
 	} {
 		err := CheckGiven(c.keys, c.givable)
 		f, refused := errors.AsType[*fault.Fault](err)
-		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field || f.ID != ErrRoleUnknown.ID) {
+		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field ||
+			f.ID != ErrRoleUnknown.ID) {
 			t.Errorf("%v of %v: %v", c.keys, c.givable, err)
 		}
 	}
@@ -104,7 +108,8 @@ func TestRoleKeys(t *testing.T) {
 		{[]string{"a"}, []string{"a", "b"}, true},
 	} {
 		g, u := ProjectGrant{RoleKeys: c.from}, UserGrant{RoleKeys: c.from}
-		if g.Assign(c.to) != c.changed || u.Assign(c.to) != c.changed || g.RoleKeys == nil || !slices.IsSorted(u.RoleKeys) || len(u.RoleKeys) != len(c.to) {
+		if g.Assign(c.to) != c.changed || u.Assign(c.to) != c.changed || g.RoleKeys == nil ||
+			!slices.IsSorted(u.RoleKeys) || len(u.RoleKeys) != len(c.to) {
 			t.Errorf("from %v to %v: %v, %v", c.from, c.to, g.RoleKeys, u.RoleKeys)
 		}
 	}

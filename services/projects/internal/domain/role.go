@@ -12,9 +12,11 @@ import (
 // Faults of a project's roles.
 var (
 	ErrRoleNotFound = fault.New(fault.NotFound, "PROJECT_ROLE_NOT_FOUND", "Role not found")
-	ErrRoleExists   = fault.New(fault.Exists, "PROJECT_ROLE_EXISTS", "The project has a role of that key").On("key", "is taken")
-	ErrRoleTwice    = fault.New(fault.Invalid, "PROJECT_ROLE_TWICE", "Two roles have the same key")
-	ErrRoleUnknown  = fault.New(fault.Precondition, "PROJECT_ROLE_UNKNOWN", "The roles cannot be given: one of them is not there").On("roleKeys", "names a role that is not there")
+	ErrRoleExists   = fault.New(fault.Exists, "PROJECT_ROLE_EXISTS", "The project has a role of that key").On("key",
+		"is taken")
+	ErrRoleTwice   = fault.New(fault.Invalid, "PROJECT_ROLE_TWICE", "Two roles have the same key")
+	ErrRoleUnknown = fault.New(fault.Precondition, "PROJECT_ROLE_UNKNOWN", "The roles cannot be given: one of them "+
+		"is not there").On("roleKeys", "names a role that is not there")
 )
 
 // Role is what users can be on a project.

@@ -19,16 +19,22 @@ func (t Text) ListLanguages(context.Context, *textv1.ListLanguagesRequest) (*tex
 }
 
 // GetDefaultLanguage reads the default language.
-func (t Text) GetDefaultLanguage(ctx context.Context, _ *textv1.GetDefaultLanguageRequest) (*textv1.GetDefaultLanguageResponse, error) {
+func (t Text) GetDefaultLanguage(
+	ctx context.Context, _ *textv1.GetDefaultLanguageRequest,
+) (*textv1.GetDefaultLanguageResponse, error) {
 	l, err := t.Store.Languages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.GetDefaultLanguageResponse{Language: l.Default(t.Catalog), Details: resource.Details(l.Record, ofInstance)}, nil
+	return &textv1.GetDefaultLanguageResponse{
+		Language: l.Default(t.Catalog), Details: resource.Details(l.Record, ofInstance),
+	}, nil
 }
 
 // SetDefaultLanguage replaces the default language.
-func (t Text) SetDefaultLanguage(ctx context.Context, r *textv1.SetDefaultLanguageRequest) (*textv1.SetDefaultLanguageResponse, error) {
+func (t Text) SetDefaultLanguage(
+	ctx context.Context, r *textv1.SetDefaultLanguageRequest,
+) (*textv1.SetDefaultLanguageResponse, error) {
 	language, err := t.Catalog.Listed(r.Language)
 	if err != nil {
 		return nil, err
@@ -46,16 +52,22 @@ func (t Text) SetDefaultLanguage(ctx context.Context, r *textv1.SetDefaultLangua
 }
 
 // GetAllowedLanguages reads the languages of mails and pages.
-func (t Text) GetAllowedLanguages(ctx context.Context, _ *textv1.GetAllowedLanguagesRequest) (*textv1.GetAllowedLanguagesResponse, error) {
+func (t Text) GetAllowedLanguages(
+	ctx context.Context, _ *textv1.GetAllowedLanguagesRequest,
+) (*textv1.GetAllowedLanguagesResponse, error) {
 	l, err := t.Store.Languages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.GetAllowedLanguagesResponse{Languages: l.Allowed(t.Catalog), Details: resource.Details(l.Record, ofInstance)}, nil
+	return &textv1.GetAllowedLanguagesResponse{
+		Languages: l.Allowed(t.Catalog), Details: resource.Details(l.Record, ofInstance),
+	}, nil
 }
 
 // SetAllowedLanguages replaces the languages of mails and pages.
-func (t Text) SetAllowedLanguages(ctx context.Context, r *textv1.SetAllowedLanguagesRequest) (*textv1.SetAllowedLanguagesResponse, error) {
+func (t Text) SetAllowedLanguages(
+	ctx context.Context, r *textv1.SetAllowedLanguagesRequest,
+) (*textv1.SetAllowedLanguagesResponse, error) {
 	languages, err := t.Catalog.AllListed(r.Languages)
 	if err != nil {
 		return nil, err
@@ -73,10 +85,14 @@ func (t Text) SetAllowedLanguages(ctx context.Context, r *textv1.SetAllowedLangu
 }
 
 // ResolveLanguages answers both in one read, so that they fit each other.
-func (t Text) ResolveLanguages(ctx context.Context, _ *textv1.ResolveLanguagesRequest) (*textv1.ResolveLanguagesResponse, error) {
+func (t Text) ResolveLanguages(
+	ctx context.Context, _ *textv1.ResolveLanguagesRequest,
+) (*textv1.ResolveLanguagesResponse, error) {
 	l, err := t.Store.Languages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.ResolveLanguagesResponse{DefaultLanguage: l.Default(t.Catalog), AllowedLanguages: l.Allowed(t.Catalog)}, nil
+	return &textv1.ResolveLanguagesResponse{
+		DefaultLanguage: l.Default(t.Catalog), AllowedLanguages: l.Allowed(t.Catalog),
+	}, nil
 }

@@ -16,7 +16,9 @@ import (
 
 // GetMessageText names the language that it used in the header content-language, since
 // the one asked for may have no texts.
-func (t Text) GetMessageText(ctx context.Context, r *textv1.GetMessageTextRequest) (*textv1.GetMessageTextResponse, error) {
+func (t Text) GetMessageText(
+	ctx context.Context, r *textv1.GetMessageTextRequest,
+) (*textv1.GetMessageTextResponse, error) {
 	k, err := t.asked(ctx, r)
 	if err != nil {
 		return nil, err
@@ -30,7 +32,9 @@ func (t Text) GetMessageText(ctx context.Context, r *textv1.GetMessageTextReques
 
 // GetDefaultMessageText finds a language as GetMessageText does, and answers as that does
 // for an organization that wrote nothing.
-func (t Text) GetDefaultMessageText(ctx context.Context, r *textv1.GetMessageTextRequest) (*textv1.GetMessageTextResponse, error) {
+func (t Text) GetDefaultMessageText(
+	ctx context.Context, r *textv1.GetMessageTextRequest,
+) (*textv1.GetMessageTextResponse, error) {
 	k, err := t.asked(ctx, r)
 	if err != nil {
 		return nil, err
@@ -49,7 +53,9 @@ func (t Text) GetDefaultMessageText(ctx context.Context, r *textv1.GetMessageTex
 }
 
 // SetMessageText replaces the organization's own text.
-func (t Text) SetMessageText(ctx context.Context, r *textv1.SetMessageTextRequest) (*textv1.SetMessageTextResponse, error) {
+func (t Text) SetMessageText(
+	ctx context.Context, r *textv1.SetMessageTextRequest,
+) (*textv1.SetMessageTextResponse, error) {
 	k, err := t.written(ctx, r.Kind, r.Language)
 	if err != nil {
 		return nil, err
@@ -72,7 +78,9 @@ func (t Text) SetMessageText(ctx context.Context, r *textv1.SetMessageTextReques
 }
 
 // ResetMessageText removes the organization's own text.
-func (t Text) ResetMessageText(ctx context.Context, r *textv1.ResetMessageTextRequest) (*textv1.ResetMessageTextResponse, error) {
+func (t Text) ResetMessageText(
+	ctx context.Context, r *textv1.ResetMessageTextRequest,
+) (*textv1.ResetMessageTextResponse, error) {
 	k, err := t.written(ctx, r.Kind, r.Language)
 	if err != nil {
 		return nil, err
@@ -88,7 +96,9 @@ func (t Text) ResetMessageText(ctx context.Context, r *textv1.ResetMessageTextRe
 
 // ResolveMessageText takes any preferred language: what is none gives way to the
 // instance's default.
-func (t Text) ResolveMessageText(ctx context.Context, r *textv1.ResolveMessageTextRequest) (*textv1.ResolveMessageTextResponse, error) {
+func (t Text) ResolveMessageText(
+	ctx context.Context, r *textv1.ResolveMessageTextRequest,
+) (*textv1.ResolveMessageTextResponse, error) {
 	if err := domain.CheckKind(r.Kind); err != nil {
 		return nil, err
 	}

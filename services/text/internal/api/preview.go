@@ -24,13 +24,16 @@ func sample() *usersv1.PrepareMailResponse {
 		Code: "K7MPX4RD", Expiry: timestamppb.New(made.Add(72 * time.Hour)), Recipient: "ada.lovelace@example.com",
 		FirstName: "Ada", LastName: "Lovelace", NickName: "Ada", DisplayName: "Ada Lovelace", UserName: "ada.lovelace",
 		VerifiedEmail: "ada@example.com", LastPhone: "+41791234567", VerifiedPhone: "+41791234567",
-		OrgId: "sample-organization", OrgName: "Example Ltd", CreationDate: timestamppb.New(made), ChangeDate: timestamppb.New(made),
+		OrgId: "sample-organization", OrgName: "Example Ltd", CreationDate: timestamppb.New(made),
+		ChangeDate: timestamppb.New(made),
 	}
 }
 
 // PreviewMessageText renders the mail as the notifier would for a sample reader, with the
 // default text where none is given.
-func (t Text) PreviewMessageText(ctx context.Context, r *textv1.SetMessageTextRequest) (*textv1.PreviewMessageTextResponse, error) {
+func (t Text) PreviewMessageText(
+	ctx context.Context, r *textv1.SetMessageTextRequest,
+) (*textv1.PreviewMessageTextResponse, error) {
 	k, err := t.written(ctx, r.Kind, r.Language)
 	if err != nil {
 		return nil, err

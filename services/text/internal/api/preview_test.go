@@ -48,7 +48,8 @@ func TestAcceptedCanBeSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			defaults := own
-			defaults.Title, defaults.PreHeader, defaults.Subject, defaults.Greeting, defaults.ButtonText, defaults.FooterText = "", "", "", "", "", ""
+			defaults.Title, defaults.PreHeader, defaults.Subject, defaults.Greeting, defaults.ButtonText,
+				defaults.FooterText = "", "", "", "", "", ""
 			for _, texts := range []domain.Texts{own, defaults} {
 				_, err := render.Mail{
 					PublicURL: "https://id.example.com", Kind: kind, UserID: name, Reader: long, Language: language,

@@ -68,7 +68,8 @@ func TestListed(t *testing.T) {
 	for _, tag := range []string{"", "de-CH", "de_CH", "tlh", " de", "de\n", "d", "../de", "\xff", "ſv", "m\u212a"} {
 		_, err := c.Listed(tag)
 		f, ok := errors.AsType[*fault.Fault](err)
-		if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 1 || f.Fields[0].Path != "language" || !strings.Contains(f.Fields[0].Reason, "bg, cs, de, ") {
+		if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 1 || f.Fields[0].Path != "language" ||
+			!strings.Contains(f.Fields[0].Reason, "bg, cs, de, ") {
 			t.Errorf("Listed(%q): %v", tag, err)
 		}
 	}
@@ -78,7 +79,8 @@ func TestListed(t *testing.T) {
 	}
 	_, err = c.AllListed([]string{"de", "xx", "fr", "de-CH"})
 	f, ok := errors.AsType[*fault.Fault](err)
-	if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 2 || f.Fields[0].Path != "languages[1]" || f.Fields[1].Path != "languages[3]" || !strings.HasSuffix(f.Message, `, not "xx", "de-CH"`) {
+	if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 2 || f.Fields[0].Path != "languages[1]" ||
+		f.Fields[1].Path != "languages[3]" || !strings.HasSuffix(f.Message, `, not "xx", "de-CH"`) {
 		t.Errorf("%+v", f)
 	}
 	if len(ErrUnsupported.Fields) != 0 {
@@ -118,7 +120,9 @@ func TestKinds(t *testing.T) {
 }
 
 func FuzzLanguage(f *testing.F) {
-	for _, seed := range []string{"de", "de_CH", "zh-Hant-TW", "i-klingon", "x-a", "en-u-x-y", "sgn-ch-de", "\xff", "ſv", "IN"} {
+	for _, seed := range []string{
+		"de", "de_CH", "zh-Hant-TW", "i-klingon", "x-a", "en-u-x-y", "sgn-ch-de", "\xff", "ſv", "IN",
+	} {
 		f.Add(seed)
 	}
 	c := catalog(f)

@@ -112,7 +112,8 @@ func TestAcceptNamesAllFaults(t *testing.T) {
 			t.Errorf("%q does not say what is wrong with %s", f.Message, field.Path)
 		}
 	}
-	if want := []string{"title", "preHeader", "subject", "text", "buttonText", "footerText"}; !slices.Equal(paths, want) {
+	if want := []string{"title", "preHeader", "subject", "text", "buttonText", "footerText"}; !slices.Equal(
+		paths, want) {
 		t.Errorf("named %v, want %v", paths, want)
 	}
 	half := strings.Repeat("{{.OrgID}}", maxPlaceholders/2+1)
@@ -131,7 +132,8 @@ func TestAcceptMillionBraces(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"{", "{{", "}}", "{{.", "{{.Code}}", "{{ ", "a\r\n", "\u200b"} {
 		began := time.Now()
-		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(); err == nil && unit != "{" && unit != "a\r\n" {
+		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(); err == nil && unit != "{" &&
+			unit != "a\r\n" {
 			t.Errorf("a million of %q are accepted", unit)
 		}
 		if took := time.Since(began); took > time.Minute {
@@ -141,7 +143,8 @@ func TestAcceptMillionBraces(t *testing.T) {
 }
 
 func FuzzAccept(f *testing.F) {
-	for _, seed := range []string{"", "Hello {{.FirstName}}", "{{ .Code }}", "a\r\nb", "\r\r\n", "{{.Nope}}", "\u202e", "\xff", " ", "}}{{", "{{range .}}"} {
+	for _, seed := range []string{"", "Hello {{.FirstName}}", "{{ .Code }}", "a\r\nb", "\r\r\n", "{{.Nope}}", "\u202e",
+		"\xff", " ", "}}{{", "{{range .}}"} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
@@ -170,7 +173,8 @@ func checkAccepted(t *testing.T, p part) {
 		t.Fatalf("%s is blank", p.name)
 	}
 	for _, r := range text {
-		if unicode.IsControl(r) && !(p.lines && (r == '\n' || r == '\t')) || strings.ContainsRune("\u2028\u2029\u202e\u2069", r) {
+		if unicode.IsControl(r) && !(p.lines && (r == '\n' || r == '\t')) ||
+			strings.ContainsRune("\u2028\u2029\u202e\u2069", r) {
 			t.Fatalf("%s holds %U", p.name, r)
 		}
 	}

@@ -11,8 +11,10 @@ import (
 
 // Faults of the instance's languages.
 var (
-	ErrNotAllowed     = fault.New(fault.Precondition, "LANGUAGE_NOT_ALLOWED", "The language is not an allowed one").On("language", "must be an allowed language")
-	ErrDefaultMissing = fault.New(fault.Invalid, "DEFAULT_LANGUAGE_NOT_ALLOWED", "The default language must be among the allowed languages")
+	ErrNotAllowed = fault.New(fault.Precondition, "LANGUAGE_NOT_ALLOWED", "The language is not an allowed one").
+			On("language", "must be an allowed language")
+	ErrDefaultMissing = fault.New(fault.Invalid, "DEFAULT_LANGUAGE_NOT_ALLOWED",
+		"The default language must be among the allowed languages")
 )
 
 // Languages is what administrators decided about the languages of mails and pages. It
@@ -54,7 +56,8 @@ func (l Languages) For(c Catalog, preferred string) string {
 // already.
 func (l *Languages) SetDefault(c Catalog, language string) (changed bool, err error) {
 	if !slices.Contains(l.Allowed(c), language) {
-		return false, ErrNotAllowed.Say("%s is not among the allowed languages %s", language, strings.Join(l.Allowed(c), ", "))
+		return false, ErrNotAllowed.Say("%s is not among the allowed languages %s", language,
+			strings.Join(l.Allowed(c), ", "))
 	}
 	changed = l.Default(c) != language
 	l.DefaultLanguage = language

@@ -26,7 +26,8 @@ func TestLanguagesFor(t *testing.T) {
 		{"default chosen", Languages{DefaultLanguage: "it"}, "", "it"},
 		{"allowed", Languages{DefaultLanguage: "it", AllowedLanguages: []string{"de", "it"}}, "de-CH", "de"},
 		{"not allowed", Languages{DefaultLanguage: "it", AllowedLanguages: []string{"de", "it"}}, "en", "it"},
-		{"chosen by a version with more texts", Languages{DefaultLanguage: "tlh", AllowedLanguages: []string{"tlh"}}, "tlh-x-a", "fr"},
+		{"chosen by a version with more texts", Languages{DefaultLanguage: "tlh", AllowedLanguages: []string{"tlh"}},
+			"tlh-x-a", "fr"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +71,8 @@ func TestSetLanguages(t *testing.T) {
 	if changed, err := l.SetDefault(c, "de"); !changed || err != nil || l.Default(c) != "de" {
 		t.Errorf("%v, %v, %+v", changed, err, l)
 	}
-	if changed, err := l.SetAllowed(c, nil); !changed || err != nil || !slices.Equal(l.Allowed(c), c.Languages()) || l.Default(c) != "de" {
+	if changed, err := l.SetAllowed(c, nil); !changed || err != nil || !slices.Equal(l.Allowed(c), c.Languages()) ||
+		l.Default(c) != "de" {
 		t.Errorf("%v, %v, %+v", changed, err, l)
 	}
 }

@@ -15,7 +15,8 @@ import (
 var (
 	// ErrKind answers for a message that the system does not send.
 	ErrKind           = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
-	ErrCustomNotFound = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND", "The organization has no text of its own for this message in this language")
+	ErrCustomNotFound = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND",
+		"The organization has no text of its own for this message in this language")
 )
 
 // kinds are the messages that the system sends.

@@ -42,7 +42,8 @@ func TestWriteAndReset(t *testing.T) {
 	if changed := c.Write(Texts{}); changed != nil {
 		t.Errorf("nothing written changed %v", changed)
 	}
-	if changed := c.Write(Texts{Subject: "s", FooterText: "f"}); !slices.Equal(changed, []string{"subject", "footerText"}) {
+	if changed := c.Write(Texts{Subject: "s", FooterText: "f"}); !slices.Equal(changed,
+		[]string{"subject", "footerText"}) {
 		t.Errorf("changed %v", changed)
 	}
 	if changed := c.Write(Texts{Title: "t", Subject: "s"}); !slices.Equal(changed, []string{"title", "footerText"}) {

@@ -19,7 +19,10 @@ var needed = map[string][][]string{
 	"passwordreset": always,
 }
 
-var always = [][]string{{"{{.Code}}"}, {"{{.Expiry}}"}, {"{{.OrgName}}"}, {"{{.LoginNames}}", "{{.PreferredLoginName}}"}, {"{{.DisplayName}}"}}
+var always = [][]string{
+	{"{{.Code}}"}, {"{{.Expiry}}"}, {"{{.OrgName}}"}, {"{{.LoginNames}}", "{{.PreferredLoginName}}"},
+	{"{{.DisplayName}}"},
+}
 
 func catalog(t testing.TB) Catalog {
 	t.Helper()
@@ -70,7 +73,9 @@ func TestTextsTellWhatTheirReaderNeeds(t *testing.T) {
 	for tag, texts := range catalog(t).texts {
 		for kind, text := range texts {
 			for _, names := range needed[kind] {
-				if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(text.Greeting+text.Text, name) }) {
+				if !slices.ContainsFunc(names, func(name string) bool {
+					return strings.Contains(text.Greeting+text.Text, name)
+				}) {
 					t.Errorf("%s %s names none of %v", tag, kind, names)
 				}
 			}

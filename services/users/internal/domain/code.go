@@ -82,7 +82,8 @@ var (
 	ErrCodeInvalid  = fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong").On("code", "is wrong")
 	ErrCodeExpired  = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
 	ErrCodeLocked   = fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes; ask for a new mail")
-	ErrMailObsolete = fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE", "The mail is no longer wanted: its code was used or replaced")
+	ErrMailObsolete = fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE",
+		"The mail is no longer wanted: its code was used or replaced")
 )
 
 // Coder derives codes, so that no row, event or queue has to carry one.

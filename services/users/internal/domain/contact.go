@@ -12,8 +12,10 @@ import (
 
 // Faults of what reaches a person.
 var (
-	ErrEmail    = fault.New(fault.Invalid, "EMAIL_INVALID", "An e-mail address is one address such as mini@example.com, at most 254 characters")
-	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage: a language tag such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
+	ErrEmail = fault.New(fault.Invalid, "EMAIL_INVALID",
+		"An e-mail address is one address such as mini@example.com, at most 254 characters")
+	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage: a language tag "+
+		"such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
 )
 
 // maxEmail is what fits into the path of an SMTP command (RFC 5321, 4.5.3.1.3).
@@ -25,7 +27,8 @@ const maxEmail = 254
 func CheckEmail(field, s string) error {
 	parsed, err := mail.ParseAddress(s)
 	if err != nil || parsed.Address != s || len(s) > maxEmail || strings.ContainsAny(s, "\",;:<>[]()\\ \t\r\n") {
-		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).On(field, "is not an e-mail address")
+		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).On(field,
+			"is not an e-mail address")
 	}
 	return nil
 }

@@ -27,9 +27,12 @@ func TestSlug(t *testing.T) {
 func TestCheckEmail(t *testing.T) {
 	t.Parallel()
 	for s, ok := range map[string]bool{
-		"mini@example.com": true, "admin@localhost": true, "mini+tag@example.com": true, "mïni@exämple.com": true, "o'neil@example.com": true,
-		"": false, "mini": false, "@example.com": false, "mini@": false, "a@b@c": false, "Mini <mini@example.com>": false, "<mini@example.com>": false,
-		"a@b.ch,c@d.ch": false, "a@b.ch;c@d.ch": false, "a@b.ch\r\nBcc: c@d.ch": false, "a b@c.ch": false, `"a b"@c.ch`: false, "a(b)@c.ch": false,
+		"mini@example.com": true, "admin@localhost": true, "mini+tag@example.com": true, "mïni@exämple.com": true,
+		"o'neil@example.com": true,
+		"":                   false, "mini": false, "@example.com": false, "mini@": false, "a@b@c": false,
+		"Mini <mini@example.com>": false, "<mini@example.com>": false,
+		"a@b.ch,c@d.ch": false, "a@b.ch;c@d.ch": false, "a@b.ch\r\nBcc: c@d.ch": false, "a b@c.ch": false,
+		`"a b"@c.ch`: false, "a(b)@c.ch": false,
 		"mini@[127.0.0.1]": false, "a@b.ch\x00": false, strings.Repeat("a", 250) + "@b.ch": false,
 	} {
 		if err := domain.CheckEmail("email", s); (err == nil) != ok {
@@ -42,7 +45,8 @@ func FuzzCheckEmail(f *testing.F) {
 	f.Add("mini@example.com")
 	f.Add("a@b.ch\r\nBcc: c@d.ch")
 	f.Fuzz(func(t *testing.T, s string) {
-		if domain.CheckEmail("email", s) == nil && (len(s) > 254 || strings.ContainsAny(s, "\r\n\t ,;<>\"") || strings.Count(s, "@") != 1) {
+		if domain.CheckEmail("email", s) == nil && (len(s) > 254 || strings.ContainsAny(s, "\r\n\t ,;<>\"") ||
+			strings.Count(s, "@") != 1) {
 			t.Errorf("%q was taken for an address", s)
 		}
 	})
@@ -50,7 +54,8 @@ func FuzzCheckEmail(f *testing.F) {
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]string{"": "", "de": "de", "DE": "de", "de_CH": "de-CH", "zh-hant-TW": "zh-Hant-TW", "xx": "xx", "tlh": "tlh"} {
+	for s, want := range map[string]string{"": "", "de": "de", "DE": "de", "de_CH": "de-CH", "zh-hant-TW": "zh-Hant-TW",
+		"xx": "xx", "tlh": "tlh"} {
 		if got, err := domain.Language(s); got != want || err != nil {
 			t.Errorf("Language(%q) = %q, %v; want %q", s, got, err, want)
 		}
@@ -95,12 +100,14 @@ func TestCoder(t *testing.T) {
 		t.Error("a code changes")
 	}
 	mac := c.MAC("init", "u1", code)
-	for typed, right := range map[string]bool{code: true, strings.ToLower(code): true, " " + code[:4] + " - " + code[4:]: true, code + "A": false, "": false, code[1:]: false} {
+	for typed, right := range map[string]bool{code: true, strings.ToLower(code): true, " " + code[:4] + " - " +
+		code[4:]: true, code + "A": false, "": false, code[1:]: false} {
 		if c.Right("init", "u1", typed, mac) != right {
 			t.Errorf("Right(%q) = %t", typed, !right)
 		}
 	}
-	if c.Right("init", "u2", code, mac) || c.Right("passwordreset", "u1", code, mac) || c.Right("init", "u1", code, nil) {
+	if c.Right("init", "u2", code, mac) || c.Right("passwordreset", "u1", code, mac) ||
+		c.Right("init", "u1", code, nil) {
 		t.Error("a code is right for another user, kind or without a MAC")
 	}
 	seen := map[string]bool{}
@@ -150,7 +157,8 @@ func TestUserHidesItsHash(t *testing.T) {
 	u := domain.User{PasswordHash: "canary"}
 	p := domain.Password{Hash: "canary"}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		if s := fmt.Sprintf(verb, u) + fmt.Sprintf(verb, &u) + fmt.Sprintf(verb, u.PasswordHash) + fmt.Sprintf(verb, p) + fmt.Sprintf(verb, &p); strings.Contains(s, "canary") {
+		if s := fmt.Sprintf(verb, u) + fmt.Sprintf(verb, &u) + fmt.Sprintf(verb, u.PasswordHash) +
+			fmt.Sprintf(verb, p) + fmt.Sprintf(verb, &p); strings.Contains(s, "canary") {
 			t.Errorf("%s prints the hash", verb)
 		}
 	}

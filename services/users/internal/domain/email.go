@@ -5,7 +5,8 @@ import "herald/shared/fault"
 // Faults of a user's e-mail.
 var (
 	ErrEmailVerified    = fault.New(fault.Precondition, "EMAIL_VERIFIED", "The e-mail address is verified already")
-	ErrEmailNotVerified = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
+	ErrEmailNotVerified = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: "+
+		"POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
 )
 
 // Email is an address, and whether its reader is known to be the user.

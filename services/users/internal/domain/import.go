@@ -15,13 +15,17 @@ import (
 
 // Faults of imports.
 var (
-	ErrImportBulk    = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
-	ErrImportMixed   = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user stand either in user or beside userId, not both").On("user", "stands beside fields of a user")
+	ErrImportBulk = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to "+
+		"POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
+	ErrImportMixed = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user stand either in user or "+
+		"beside userId, not both").On("user", "stands beside fields of a user")
 	ErrImportDiffers = fault.New(fault.Exists, "IMPORT_DIFFERS", "The user id was imported with other content")
-	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword exclude each other").On("hashedPassword", "stands beside password")
-	ErrPasswordHash  = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
-	ErrOTPCode       = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").On("otpCode", "is not a base32 secret")
-	ErrIdpNotFound   = fault.New(fault.Precondition, "IDP_NOT_FOUND", "Identity provider not found")
+	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword exclude each other").
+				On("hashedPassword", "stands beside password")
+	ErrPasswordHash = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
+	ErrOTPCode      = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").
+			On("otpCode", "is not a base32 secret")
+	ErrIdpNotFound = fault.New(fault.Precondition, "IDP_NOT_FOUND", "Identity provider not found")
 )
 
 // Digest is what is kept of a first import to tell a repeat: a keyed digest per

@@ -11,7 +11,9 @@ import (
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	lifetimes := map[string]time.Duration{"init": 72 * time.Hour, "verifyemail": 72 * time.Hour, "passwordreset": time.Hour}
+	lifetimes := map[string]time.Duration{
+		"init": 72 * time.Hour, "verifyemail": 72 * time.Hour, "passwordreset": time.Hour,
+	}
 	if n := len(domain.Kinds()); n != len(lifetimes) {
 		t.Errorf("%d kinds", n)
 	}
@@ -36,17 +38,24 @@ func TestAwaits(t *testing.T) {
 		user                domain.User
 		init, verify, reset *fault.Fault
 	}{
-		"machine":            {domain.User{Type: domain.Machine, State: domain.UserActive, EmailVerified: true}, domain.ErrUserNotHuman, domain.ErrUserNotHuman, domain.ErrUserNotHuman},
-		"initial":            {human(domain.UserInitial, false), nil, domain.ErrUserInitial, domain.ErrUserInitial},
-		"initial, verified":  {human(domain.UserInitial, true), nil, domain.ErrUserInitial, domain.ErrUserInitial},
-		"active":             {human(domain.UserActive, false), domain.ErrUserNotInitial, nil, domain.ErrEmailNotVerified},
-		"active, verified":   {human(domain.UserActive, true), domain.ErrUserNotInitial, domain.ErrEmailVerified, nil},
-		"inactive":           {human(domain.UserInactive, false), domain.ErrUserNotInitial, domain.ErrUserNotActive, domain.ErrUserNotActive},
-		"inactive, verified": {human(domain.UserInactive, true), domain.ErrUserNotInitial, domain.ErrUserNotActive, domain.ErrUserNotActive},
-		"locked":             {human(domain.UserLocked, false), domain.ErrUserNotInitial, domain.ErrUserNotActive, domain.ErrUserNotActive},
-		"locked, verified":   {human(domain.UserLocked, true), domain.ErrUserNotInitial, domain.ErrUserNotActive, domain.ErrUserNotActive},
+		"machine": {domain.User{Type: domain.Machine, State: domain.UserActive, EmailVerified: true},
+			domain.ErrUserNotHuman, domain.ErrUserNotHuman, domain.ErrUserNotHuman},
+		"initial":           {human(domain.UserInitial, false), nil, domain.ErrUserInitial, domain.ErrUserInitial},
+		"initial, verified": {human(domain.UserInitial, true), nil, domain.ErrUserInitial, domain.ErrUserInitial},
+		"active": {human(domain.UserActive, false), domain.ErrUserNotInitial, nil,
+			domain.ErrEmailNotVerified},
+		"active, verified": {human(domain.UserActive, true), domain.ErrUserNotInitial, domain.ErrEmailVerified, nil},
+		"inactive": {human(domain.UserInactive, false), domain.ErrUserNotInitial, domain.ErrUserNotActive,
+			domain.ErrUserNotActive},
+		"inactive, verified": {human(domain.UserInactive, true), domain.ErrUserNotInitial, domain.ErrUserNotActive,
+			domain.ErrUserNotActive},
+		"locked": {human(domain.UserLocked, false), domain.ErrUserNotInitial, domain.ErrUserNotActive,
+			domain.ErrUserNotActive},
+		"locked, verified": {human(domain.UserLocked, true), domain.ErrUserNotInitial, domain.ErrUserNotActive,
+			domain.ErrUserNotActive},
 	} {
-		for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify, domain.KindPasswordReset: c.reset} {
+		for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify,
+			domain.KindPasswordReset: c.reset} {
 			if err := c.user.Awaits(kind); want == nil && err != nil || want != nil && err != error(want) {
 				t.Errorf("%s, %s: %v, want %v", name, kind, err, want)
 			}
@@ -69,27 +78,38 @@ func TestChangeEmail(t *testing.T) {
 		mail        domain.Kind
 		ended       []domain.Kind
 	}{
-		"same":                          {1, 1, true, "h", domain.Email{same, true}, nil, "", nil},
-		"same, unverified":              {1, 1, false, "h", domain.Email{same, false}, nil, "", nil},
-		"other, verified":               {1, 1, true, "h", domain.Email{other, true}, []string{address}, "", all},
-		"other, unverified":             {1, 1, true, "h", domain.Email{other, false}, []string{address, flag}, "verifyemail", reset},
-		"other, still unverified":       {1, 1, false, "h", domain.Email{other, false}, []string{address}, "verifyemail", reset},
-		"now verified":                  {1, 1, false, "h", domain.Email{same, true}, []string{flag}, "", all},
-		"doubted":                       {1, 1, true, "h", domain.Email{same, false}, []string{flag}, "verifyemail", reset},
-		"inactive, other":               {2, 2, true, "h", domain.Email{other, false}, []string{address, flag}, "", all},
-		"locked, other":                 {3, 3, true, "h", domain.Email{other, false}, []string{address, flag}, "", all},
-		"waiting, same":                 {4, 4, false, "", domain.Email{same, false}, nil, "", nil},
-		"waiting, other":                {4, 4, false, "", domain.Email{other, false}, []string{address}, "init", all},
-		"waiting, other, password":      {4, 4, false, "h", domain.Email{other, false}, []string{address}, "init", all},
-		"waiting, other, verified":      {4, 4, false, "", domain.Email{other, true}, []string{address, flag}, "init", all},
-		"waiting, verified":             {4, 4, false, "", domain.Email{same, true}, []string{flag}, "", all},
-		"waiting, doubted":              {4, 4, true, "", domain.Email{same, false}, []string{flag}, "", all},
-		"waiting, verified, password":   {4, 1, false, "h", domain.Email{same, true}, []string{flag, state}, "", withInit},
-		"waiting, other, verified, p/w": {4, 1, false, "h", domain.Email{other, true}, []string{address, flag, state}, "", withInit},
+		"same":             {1, 1, true, "h", domain.Email{same, true}, nil, "", nil},
+		"same, unverified": {1, 1, false, "h", domain.Email{same, false}, nil, "", nil},
+		"other, verified":  {1, 1, true, "h", domain.Email{other, true}, []string{address}, "", all},
+		"other, unverified": {1, 1, true, "h", domain.Email{other, false}, []string{address, flag},
+			"verifyemail", reset},
+		"other, still unverified": {1, 1, false, "h", domain.Email{other, false}, []string{address},
+			"verifyemail", reset},
+		"now verified": {1, 1, false, "h", domain.Email{same, true}, []string{flag}, "", all},
+		"doubted": {1, 1, true, "h", domain.Email{same, false}, []string{flag},
+			"verifyemail", reset},
+		"inactive, other": {2, 2, true, "h", domain.Email{other, false},
+			[]string{address, flag}, "", all},
+		"locked, other": {3, 3, true, "h", domain.Email{other, false},
+			[]string{address, flag}, "", all},
+		"waiting, same":            {4, 4, false, "", domain.Email{same, false}, nil, "", nil},
+		"waiting, other":           {4, 4, false, "", domain.Email{other, false}, []string{address}, "init", all},
+		"waiting, other, password": {4, 4, false, "h", domain.Email{other, false}, []string{address}, "init", all},
+		"waiting, other, verified": {4, 4, false, "", domain.Email{other, true}, []string{address, flag},
+			"init", all},
+		"waiting, verified": {4, 4, false, "", domain.Email{same, true}, []string{flag}, "", all},
+		"waiting, doubted":  {4, 4, true, "", domain.Email{same, false}, []string{flag}, "", all},
+		"waiting, verified, password": {4, 1, false, "h", domain.Email{same, true}, []string{flag, state},
+			"", withInit},
+		"waiting, other, verified, p/w": {4, 1, false, "h", domain.Email{other, true}, []string{address, flag, state},
+			"", withInit},
 	} {
-		u := domain.User{Type: domain.Human, State: c.state, Email: same, EmailVerified: c.verified, PasswordHash: c.hash}
+		u := domain.User{
+			Type: domain.Human, State: c.state, Email: same, EmailVerified: c.verified, PasswordHash: c.hash,
+		}
 		got, err := u.ChangeEmail(c.to)
-		if err != nil || !slices.Equal(got.Changed, c.changed) || got.Mail != c.mail || !slices.Equal(got.Ended, c.ended) {
+		if err != nil || !slices.Equal(got.Changed, c.changed) || got.Mail != c.mail ||
+			!slices.Equal(got.Ended, c.ended) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		if u.State != c.then || u.Email != c.to.Address || u.EmailVerified != c.to.Verified {
@@ -100,7 +120,8 @@ func TestChangeEmail(t *testing.T) {
 		}
 	}
 	machine := domain.User{Type: domain.Machine, State: domain.UserActive}
-	if _, err := machine.ChangeEmail(domain.Email{other, true}); err != error(domain.ErrUserNotHuman) || machine.Email != "" {
+	if _, err := machine.ChangeEmail(domain.Email{other, true}); err != error(domain.ErrUserNotHuman) ||
+		machine.Email != "" {
 		t.Errorf("machine: %v, %+v", err, machine)
 	}
 }
@@ -115,17 +136,19 @@ func TestSetPassword(t *testing.T) {
 		changed      []string
 		ended        []domain.Kind
 	}{
-		"active":             {1, 1, true, false, false, []string{"password"}, reset},
-		"change required":    {1, 1, true, false, true, []string{"password", "passwordChangeRequired"}, reset},
-		"required no more":   {1, 1, true, true, false, []string{"password", "passwordChangeRequired"}, reset},
-		"still required":     {1, 1, true, true, true, []string{"password"}, reset},
-		"inactive":           {2, 2, true, false, false, []string{"password"}, reset},
-		"locked":             {3, 3, true, false, false, []string{"password"}, reset},
-		"waiting":            {4, 4, false, false, false, []string{"password"}, reset},
-		"waiting, verified":  {4, 1, true, false, false, []string{"password", "state"}, []domain.Kind{domain.KindPasswordReset, domain.KindInit}},
+		"active":           {1, 1, true, false, false, []string{"password"}, reset},
+		"change required":  {1, 1, true, false, true, []string{"password", "passwordChangeRequired"}, reset},
+		"required no more": {1, 1, true, true, false, []string{"password", "passwordChangeRequired"}, reset},
+		"still required":   {1, 1, true, true, true, []string{"password"}, reset},
+		"inactive":         {2, 2, true, false, false, []string{"password"}, reset},
+		"locked":           {3, 3, true, false, false, []string{"password"}, reset},
+		"waiting":          {4, 4, false, false, false, []string{"password"}, reset},
+		"waiting, verified": {4, 1, true, false, false, []string{"password", "state"},
+			[]domain.Kind{domain.KindPasswordReset, domain.KindInit}},
 		"active, unverified": {1, 1, false, false, false, []string{"password"}, reset},
 	} {
-		u := domain.User{Type: domain.Human, State: c.state, EmailVerified: c.verified, PasswordHash: "old", PasswordChangeRequired: c.was}
+		u := domain.User{Type: domain.Human, State: c.state, EmailVerified: c.verified, PasswordHash: "old",
+			PasswordChangeRequired: c.was}
 		got, err := u.SetPassword(domain.Password{Hash: "new", ChangeRequired: c.require})
 		if err != nil || !slices.Equal(got.Changed, c.changed) || !slices.Equal(got.Ended, c.ended) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -135,7 +158,8 @@ func TestSetPassword(t *testing.T) {
 		}
 	}
 	machine := domain.User{Type: domain.Machine, State: domain.UserActive}
-	if _, err := machine.SetPassword(domain.Password{Hash: "new"}); err != error(domain.ErrUserNotHuman) || machine.PasswordHash != "" {
+	if _, err := machine.SetPassword(domain.Password{Hash: "new"}); err != error(domain.ErrUserNotHuman) ||
+		machine.PasswordHash != "" {
 		t.Errorf("machine: %v", err)
 	}
 }
@@ -143,17 +167,21 @@ func TestSetPassword(t *testing.T) {
 // What a code is for happens only to those who wait for it.
 func TestCodesOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, state := range []domain.UserState{domain.UserActive, domain.UserInactive, domain.UserLocked, domain.UserInitial} {
+	for _, state := range []domain.UserState{
+		domain.UserActive, domain.UserInactive, domain.UserLocked, domain.UserInitial,
+	} {
 		for _, verified := range []bool{false, true} {
 			for kind, use := range map[domain.Kind]func(*domain.User) ([]string, error){
 				domain.KindInit:          func(u *domain.User) ([]string, error) { return u.Initialize("new") },
 				domain.KindVerifyEmail:   (*domain.User).VerifyEmail,
 				domain.KindPasswordReset: func(u *domain.User) ([]string, error) { return u.ResetPassword("new") },
 			} {
-				u := domain.User{Type: domain.Human, State: state, EmailVerified: verified, PasswordHash: "old", PasswordChangeRequired: true}
+				u := domain.User{Type: domain.Human, State: state, EmailVerified: verified, PasswordHash: "old",
+					PasswordChangeRequired: true}
 				before := u
 				changed, err := use(&u)
-				if waits := before.Awaits(kind) == nil; waits != (err == nil) || waits != (len(changed) > 0) || !waits && u != before {
+				if waits := before.Awaits(kind) == nil; waits != (err == nil) || waits != (len(changed) > 0) ||
+					!waits && u != before {
 					t.Errorf("%s in state %d, verified %t: %v, %v", kind, state, verified, changed, err)
 				}
 				if err == nil && (u.State != domain.UserActive || !u.EmailVerified) {

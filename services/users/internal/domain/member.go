@@ -14,8 +14,10 @@ var (
 	ErrMemberNotFound = fault.New(fault.NotFound, "MEMBER_NOT_FOUND", "Member not found")
 	ErrMemberExists   = fault.New(fault.Exists, "MEMBER_EXISTS", "The user is a member already")
 	ErrRoleUnknown    = fault.New(fault.Invalid, "ROLE_UNKNOWN", "Unknown role")
-	ErrEscalation     = fault.New(fault.Denied, "ESCALATION", "This takes every permission of the user or role concerned")
-	ErrLastOwner      = fault.New(fault.Precondition, "LAST_IAM_OWNER", "The last IAM_OWNER cannot be removed, deactivated or demoted")
+	ErrEscalation     = fault.New(fault.Denied, "ESCALATION",
+		"This takes every permission of the user or role concerned")
+	ErrLastOwner = fault.New(fault.Precondition, "LAST_IAM_OWNER",
+		"The last IAM_OWNER cannot be removed, deactivated or demoted")
 	// ErrOwnerMade never leaves the service: there is nothing to do.
 	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )

@@ -24,7 +24,8 @@ const (
 // Faults of organizations.
 var (
 	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
-	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name", "is taken")
+	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name",
+		"is taken")
 	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
 	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
 	// ErrDomainTaken never leaves the service: another name is tried.

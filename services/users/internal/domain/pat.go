@@ -10,8 +10,9 @@ import (
 // Faults of personal access tokens.
 var (
 	ErrTokenNotFound = fault.New(fault.NotFound, "PAT_NOT_FOUND", "Personal access token not found")
-	ErrFreshLogin    = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This takes a login that is at most 10 minutes old")
-	ErrTokenInvalid  = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
+	ErrFreshLogin    = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED",
+		"This takes a login that is at most 10 minutes old")
+	ErrTokenInvalid = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
 )
 
 // FreshLogin is how old a login may be for changes of one's own credentials.

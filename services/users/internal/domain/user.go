@@ -31,14 +31,17 @@ const (
 
 // Faults of users.
 var (
-	ErrUserNotFound   = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
-	ErrUserNameTaken  = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
-	ErrUserIDTaken    = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
-	ErrUserNotHuman   = fault.New(fault.Precondition, "USER_NOT_HUMAN", "The user is a machine: it has no e-mail and no password")
+	ErrUserNotFound  = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	ErrUserNameTaken = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
+	ErrUserIDTaken   = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
+	ErrUserNotHuman  = fault.New(fault.Precondition, "USER_NOT_HUMAN",
+		"The user is a machine: it has no e-mail and no password")
 	ErrUserNotInitial = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
-	ErrUserInitial    = fault.New(fault.Precondition, "USER_INITIAL", "The user is not initialized yet: POST /management/v1/users/{user_id}/_resend_initialization sends that mail again")
-	ErrUserNotActive  = fault.New(fault.Precondition, "USER_NOT_ACTIVE", "The user is not active")
-	ErrUserID         = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
+	ErrUserInitial    = fault.New(fault.Precondition, "USER_INITIAL", "The user is not initialized yet: POST "+
+		"/management/v1/users/{user_id}/_resend_initialization sends that mail again")
+	ErrUserNotActive = fault.New(fault.Precondition, "USER_NOT_ACTIVE", "The user is not active")
+	ErrUserID        = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters "+
+		"without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
 )
 
 // User is a person or a machine of an organization.

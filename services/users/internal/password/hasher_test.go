@@ -119,7 +119,8 @@ func TestOutdated(t *testing.T) {
 		"$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$x4i2vd28L+d1fFvXsFnXAA0ej5L9CLjnH4FxWcpTAB2a":   true,
 		"$2a$04$abcdefghijklmnopqrstuu6kzJuuWkSjsbcFmBfqtrC4NaGBdwjK.":                                         true,
 	} {
-		if ok, outdated, err := h.Verify(t.Context(), parse(t, encoded), composed); !ok || outdated != want || err != nil {
+		if ok, outdated, err := h.Verify(t.Context(), parse(t, encoded), composed); !ok || outdated != want ||
+			err != nil {
 			t.Errorf("%s: %v, %v, %v", encoded, ok, outdated, err)
 		}
 	}

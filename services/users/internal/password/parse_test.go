@@ -45,37 +45,60 @@ func TestParseBounds(t *testing.T) {
 	tail := "$" + salt16 + "$" + key32
 	zeros := strings.Repeat("0", 16<<10-len("$pbkdf2$1"+tail))
 	cases := []struct{ accepted, refused, reason string }{
-		{"$pbkdf2-sha256$1" + tail, "$pbkdf2-sha256$0" + tail, "pbkdf2-sha256: rounds must be a number from 1 to 2000000"},
+		{"$pbkdf2-sha256$1" + tail, "$pbkdf2-sha256$0" + tail,
+			"pbkdf2-sha256: rounds must be a number from 1 to 2000000"},
 		{"$pbkdf2$2000000" + tail, "$pbkdf2$2000001" + tail, "pbkdf2-sha1: rounds must be a number from 1 to 2000000"},
-		{"$pbkdf2-sha384$1$AA$" + key32, "$pbkdf2-sha384$1$$" + key32, "pbkdf2-sha384: salt must have 1 to 1024 bytes, not 0"},
-		{"$pbkdf2-sha384$1$" + base64Of(1024) + "$" + key32, "$pbkdf2-sha384$1$" + base64Of(1025) + "$" + key32, "pbkdf2-sha384: salt must have 1 to 1024 bytes, not 1025"},
-		{"$pbkdf2-sha224$1$AA$" + base64Of(4), "$pbkdf2-sha224$1$AA$" + base64Of(3), "pbkdf2-sha224: key must have 4 to 128 bytes, not 3"},
-		{"$pbkdf2-sha512$1$AA$" + base64Of(128), "$pbkdf2-sha512$1$AA$" + base64Of(129), "pbkdf2-sha512: key must have 4 to 128 bytes, not 129"},
-		{"$2a$04$" + strings.Repeat(".", 53), "$2a$03$" + strings.Repeat(".", 53), "bcrypt: cost must be a number from 4 to 14"},
-		{"$2y$14$" + strings.Repeat(".", 53), "$2y$15$" + strings.Repeat(".", 53), "bcrypt: cost must be a number from 4 to 14"},
-		{"$argon2id$v=19$m=8,t=1,p=1" + tail, "$argon2id$v=19$m=7,t=1,p=1" + tail, "argon2id: m must be a number from 8 to 262144"},
-		{"$argon2id$v=19$m=262144,t=1,p=1" + tail, "$argon2id$v=19$m=262145,t=1,p=1" + tail, "argon2id: m must be a number from 8 to 262144"},
-		{"$argon2i$v=19$t=1,p=1,m=8" + tail, "$argon2i$v=19$t=0,p=1,m=8" + tail, "argon2i: t must be a number from 1 to 10"},
-		{"$argon2i$v=19$t=10,p=1,m=8" + tail, "$argon2i$v=19$t=11,p=1,m=8" + tail, "argon2i: t must be a number from 1 to 10"},
-		{"$argon2id$v=19$m=128,t=1,p=1" + tail, "$argon2id$v=19$m=128,t=1,p=0" + tail, "argon2id: p must be a number from 1 to 16"},
-		{"$argon2id$v=19$m=136,t=1,p=16" + tail, "$argon2id$v=19$m=136,t=1,p=17" + tail, "argon2id: p must be a number from 1 to 16"},
-		{"$argon2id$v=19$m=128,t=1,p=16" + tail, "$argon2id$v=19$m=127,t=1,p=16" + tail, "argon2id: m must be at least 8 times p"},
+		{"$pbkdf2-sha384$1$AA$" + key32, "$pbkdf2-sha384$1$$" + key32,
+			"pbkdf2-sha384: salt must have 1 to 1024 bytes, not 0"},
+		{"$pbkdf2-sha384$1$" + base64Of(1024) + "$" + key32, "$pbkdf2-sha384$1$" + base64Of(1025) + "$" + key32,
+			"pbkdf2-sha384: salt must have 1 to 1024 bytes, not 1025"},
+		{"$pbkdf2-sha224$1$AA$" + base64Of(4), "$pbkdf2-sha224$1$AA$" + base64Of(3),
+			"pbkdf2-sha224: key must have 4 to 128 bytes, not 3"},
+		{"$pbkdf2-sha512$1$AA$" + base64Of(128), "$pbkdf2-sha512$1$AA$" + base64Of(129),
+			"pbkdf2-sha512: key must have 4 to 128 bytes, not 129"},
+		{"$2a$04$" + strings.Repeat(".", 53), "$2a$03$" + strings.Repeat(".", 53),
+			"bcrypt: cost must be a number from 4 to 14"},
+		{"$2y$14$" + strings.Repeat(".", 53), "$2y$15$" + strings.Repeat(".", 53),
+			"bcrypt: cost must be a number from 4 to 14"},
+		{"$argon2id$v=19$m=8,t=1,p=1" + tail, "$argon2id$v=19$m=7,t=1,p=1" + tail,
+			"argon2id: m must be a number from 8 to 262144"},
+		{"$argon2id$v=19$m=262144,t=1,p=1" + tail, "$argon2id$v=19$m=262145,t=1,p=1" + tail,
+			"argon2id: m must be a number from 8 to 262144"},
+		{"$argon2i$v=19$t=1,p=1,m=8" + tail, "$argon2i$v=19$t=0,p=1,m=8" + tail,
+			"argon2i: t must be a number from 1 to 10"},
+		{"$argon2i$v=19$t=10,p=1,m=8" + tail, "$argon2i$v=19$t=11,p=1,m=8" + tail,
+			"argon2i: t must be a number from 1 to 10"},
+		{"$argon2id$v=19$m=128,t=1,p=1" + tail, "$argon2id$v=19$m=128,t=1,p=0" + tail,
+			"argon2id: p must be a number from 1 to 16"},
+		{"$argon2id$v=19$m=136,t=1,p=16" + tail, "$argon2id$v=19$m=136,t=1,p=17" + tail,
+			"argon2id: p must be a number from 1 to 16"},
+		{"$argon2id$v=19$m=128,t=1,p=16" + tail, "$argon2id$v=19$m=127,t=1,p=16" + tail,
+			"argon2id: m must be at least 8 times p"},
 		{"$scrypt$ln=1,r=8,p=1" + tail, "$scrypt$ln=0,r=8,p=1" + tail, "scrypt: ln must be a number from 1 to 17"},
 		{"$scrypt$ln=17,r=8,p=1" + tail, "$scrypt$ln=18,r=8,p=1" + tail, "scrypt: ln must be a number from 1 to 17"},
-		{"$scrypt$ln=17,r=16,p=1" + tail, "$scrypt$ln=17,r=17,p=1" + tail, "scrypt: ln and r must need at most 256 MiB"},
+		{"$scrypt$ln=17,r=16,p=1" + tail, "$scrypt$ln=17,r=17,p=1" + tail,
+			"scrypt: ln and r must need at most 256 MiB"},
 		{"$scrypt$p=4,ln=2,r=8" + tail, "$scrypt$p=5,ln=2,r=8" + tail, "scrypt: r times p must be at most 32"},
 		{"$scrypt$ln=2,r=1,p=32" + tail, "$scrypt$ln=2,r=1,p=33" + tail, "scrypt: p must be a number from 1 to 32"},
 		{"$scrypt$ln=2,r=1,p=1" + tail, "$scrypt$ln=2,r=0,p=1" + tail, "scrypt: r must be a number from 1 to 32"},
-		{"$5$rounds=1000$s$" + strings.Repeat(".", 43), "$5$rounds=999$s$" + strings.Repeat(".", 43), "sha256-crypt: rounds must be a number from 1000 to 1000000"},
-		{"$6$rounds=1000000$s$" + strings.Repeat(".", 86), "$6$rounds=1000001$s$" + strings.Repeat(".", 86), "sha512-crypt: rounds must be a number from 1000 to 1000000"},
-		{"$5$0123456789abcdef$" + strings.Repeat(".", 43), "$5$0123456789abcdefg$" + strings.Repeat(".", 43), "sha256-crypt: salt must have 1 to 16 characters"},
-		{"$1$s$" + strings.Repeat(".", 22), "$1$$" + strings.Repeat(".", 22), "md5-crypt: salt must have 1 to 8 characters"},
-		{"$1$01234567$" + strings.Repeat(".", 22), "$1$012345678$" + strings.Repeat(".", 22), "md5-crypt: salt must have 1 to 8 characters"},
-		{"$P$5saltsalt" + strings.Repeat(".", 22), "$P$4saltsalt" + strings.Repeat(".", 22), "phpass: rounds must be 5 to I, for 2^7 to 2^20"},
-		{"$H$Isaltsalt" + strings.Repeat(".", 22), "$H$Jsaltsalt" + strings.Repeat(".", 22), "phpass: rounds must be 5 to I, for 2^7 to 2^20"},
+		{"$5$rounds=1000$s$" + strings.Repeat(".", 43), "$5$rounds=999$s$" + strings.Repeat(".", 43),
+			"sha256-crypt: rounds must be a number from 1000 to 1000000"},
+		{"$6$rounds=1000000$s$" + strings.Repeat(".", 86), "$6$rounds=1000001$s$" + strings.Repeat(".", 86),
+			"sha512-crypt: rounds must be a number from 1000 to 1000000"},
+		{"$5$0123456789abcdef$" + strings.Repeat(".", 43), "$5$0123456789abcdefg$" + strings.Repeat(".", 43),
+			"sha256-crypt: salt must have 1 to 16 characters"},
+		{"$1$s$" + strings.Repeat(".", 22), "$1$$" + strings.Repeat(".", 22),
+			"md5-crypt: salt must have 1 to 8 characters"},
+		{"$1$01234567$" + strings.Repeat(".", 22), "$1$012345678$" + strings.Repeat(".", 22),
+			"md5-crypt: salt must have 1 to 8 characters"},
+		{"$P$5saltsalt" + strings.Repeat(".", 22), "$P$4saltsalt" + strings.Repeat(".", 22),
+			"phpass: rounds must be 5 to I, for 2^7 to 2^20"},
+		{"$H$Isaltsalt" + strings.Repeat(".", 22), "$H$Jsaltsalt" + strings.Repeat(".", 22),
+			"phpass: rounds must be 5 to I, for 2^7 to 2^20"},
 		{"$pbkdf2$" + zeros + "1" + tail, "$pbkdf2$" + zeros + "01" + tail, "pbkdf2-sha1: longer than 16384 bytes"},
 		{"{SSHA}" + base64Of(21), "{SSHA}" + base64Of(20), "ssha: key with salt must have 21 to 1044 bytes, not 20"},
-		{"{SSHA}" + base64Of(1044), "{SSHA}" + base64Of(1045), "ssha: key with salt must have 21 to 1044 bytes, not 1045"},
+		{"{SSHA}" + base64Of(1044), "{SSHA}" + base64Of(1045),
+			"ssha: key with salt must have 21 to 1044 bytes, not 1045"},
 	}
 	for _, c := range cases {
 		if _, err := Parse(c.accepted); err != nil {
@@ -210,7 +233,8 @@ func TestHashIsNeverPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%v %+v %s %q %#v %x %d", hash, hash, hash, hash, hash, hash, hash); got != "*** *** *** *** *** *** ***" {
+	if got := fmt.Sprintf("%v %+v %s %q %#v %x %d", hash, hash, hash, hash, hash, hash,
+		hash); got != "*** *** *** *** *** *** ***" {
 		t.Error(got)
 	}
 	type user struct {
@@ -218,7 +242,9 @@ func TestHashIsNeverPrinted(t *testing.T) {
 		hidden Hash
 	}
 	var out strings.Builder
-	for _, holder := range []any{hash, &hash, user{hash, hash}, &user{hash, hash}, []Hash{hash}, map[string]Hash{"": hash}} {
+	for _, holder := range []any{
+		hash, &hash, user{hash, hash}, &user{hash, hash}, []Hash{hash}, map[string]Hash{"": hash},
+	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 			fmt.Fprintf(&out, verb+"\n", holder)
 		}

@@ -90,7 +90,8 @@ const crypt64 = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 func (r *reader) cryptKey(text string, size int) []byte {
 	chars := (8*size + 5) / 6
 	r.require(len(text) == chars, "key must have %d characters, not %d", chars, len(text))
-	r.require(strings.Trim(text, crypt64) == "" && strings.LastIndexAny(text, crypt64[:64>>(6*chars-8*size)]) == chars-1,
+	r.require(strings.Trim(text, crypt64) == "" &&
+		strings.LastIndexAny(text, crypt64[:64>>(6*chars-8*size)]) == chars-1,
 		"key is not in the base64 of crypt(3)")
 	return []byte(text)
 }

@@ -69,19 +69,28 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 }
 
 func describe(settings Settings, hash string, token secret.Text) (store.Instance, store.InstanceEvents) {
-	org := domain.Org{ID: id.New(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host, State: domain.OrgActive}
+	org := domain.Org{
+		ID: id.New(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host, State: domain.OrgActive,
+	}
 	admin := domain.User{
-		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName, FirstName: "Herald", LastName: "Administrator",
-		Email: userName + "@" + settings.Host, EmailVerified: true, PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
+		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName, FirstName: "Herald",
+		LastName: "Administrator",
+		Email:    userName + "@" + settings.Host, EmailVerified: true, PasswordHash: domain.Hidden(hash),
+		PasswordChangeRequired: true,
 	}
 	admin.Settle()
-	pat := domain.PAT{ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry}
-	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())}, store.InstanceEvents{
-		Org:           &usersv1.OrgCreated{},
-		Administrator: &usersv1.HumanCreated{State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
-		Member:        &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true},
-		PAT:           &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
+	pat := domain.PAT{
+		ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry,
 	}
+	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())},
+		store.InstanceEvents{
+			Org: &usersv1.OrgCreated{},
+			Administrator: &usersv1.HumanCreated{
+				State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED,
+			},
+			Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true},
+			PAT:    &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
+		}
 }
 
 func unfinished(file string) string { return file + ".new" }
