@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"herald/shared/contract"
+	"herald/shared/rpc"
 )
 
 // link finds what a page loads, or leads to.
@@ -211,7 +211,7 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	methods, err := contract.All()
+	methods, err := rpc.Contracts()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,12 +24,78 @@ import (
 	"herald/shared/secret"
 )
 
-// floor is what the whole system is measured beside: HTTP → NATS → the rows of one import in one statement and
-// commit: no checks, no callers, no relay. Postgres and NATS are set up as in `herald run`.
+// floor is what the whole system is measured beside: HTTP → NATS → one statement of
+// Postgres. No checks, no callers, no relay. NATS is set up as in `herald run`.
 type floor struct {
-	db    *pgxpool.Pool
+	b     *testing.B
+	serve *nats.Conn
 	calls *nats.Conn
-	org   string
+	mux   *http.ServeMux
+	url   string
+}
+
+func newFloor(b *testing.B) *floor {
+	b.Helper()
+	keys, err := secret.ParseKeys(secret.NewKeyText())
+	check(b, err)
+	server, err := bus.Embedded{Dir: dataDir(b) + "/nats", Keys: keys}.Start()
+	check(b, err)
+	b.Cleanup(func() { bus.Stop(server) })
+	connect := func(user string) *nats.Conn {
+		nc, err := nats.Connect("", nats.InProcessServer(server),
+			nats.UserInfo(user, bus.Password(keys, user).Reveal()), nats.CustomInboxPrefix("_INBOX_"+user))
+		check(b, err)
+		b.Cleanup(nc.Close)
+		return nc
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(b, err)
+	f := &floor{b: b, serve: connect("users"), calls: connect(bus.Gateway), mux: http.NewServeMux(),
+		url: "http://" + l.Addr().String()}
+	web := &http.Server{Handler: f.mux}
+	go func() { _ = web.Serve(l) }()
+	b.Cleanup(func() { _ = web.Close() })
+	return f
+}
+
+// handle carries what read makes of a request at a path over NATS to answer, which has a
+// worker a request.
+func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, error),
+	answer func([]byte) ([]byte, error)) {
+	subject := "rpc.herald.users.v1.Users." + method
+	_, err := f.serve.Subscribe(subject, func(m *nats.Msg) {
+		go func() {
+			data, err := answer(m.Data)
+			if err != nil {
+				f.b.Error(err)
+			}
+			_ = m.Respond(data)
+		}()
+	})
+	check(f.b, err)
+	f.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		data, err := read(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		m, err := f.calls.RequestWithContext(r.Context(), subject, data)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(m.Data)
+	})
+}
+
+// row answers at a path with a row that is found by the id in the path.
+func (f *floor) row(db *pgxpool.Pool, path, method, sql string) {
+	id := func(r *http.Request) ([]byte, error) { return []byte(r.PathValue("id")), nil }
+	f.handle(path, method, id, func(id []byte) (row []byte, err error) {
+		err = db.QueryRow(context.Background(), sql, string(id)).Scan(&row)
+		return row, err
+	})
 }
 
 // insert is what an import writes: the user, the event, and its place in the outbox.
@@ -44,87 +110,51 @@ const insert = `with event as (
 	select $2, $3, 1, 1, $4, $4, 'Mini', 'mini', 'Mouse', 'mouse', 'Mini Mouse', 'mini mouse', $5, $5, true, $6, position, time, time from event
 ) select position from event`
 
+// startFloor answers imports, on a Postgres that is set up as in `herald run`.
 func startFloor(b *testing.B) string {
 	b.Helper()
-	f := floor{org: id.New()}
-	dir := dataDir(b)
-	server, err := local.Start(b.Context(), local.Options{Dir: dir + "/postgres"})
+	server, err := local.Start(b.Context(), local.Options{Dir: dataDir(b) + "/postgres"})
 	check(b, err)
 	b.Cleanup(func() { _ = server.Stop(context.Background()) })
 	keys, err := secret.ParseKeys(secret.NewKeyText())
 	check(b, err)
 	url, err := postgres.Provision(b.Context(), secret.NewText(server.URL()), keys, "users")
 	check(b, err)
-	f.db, err = postgres.Open(b.Context(), url, noop.NewTracerProvider())
+	db, err := postgres.Open(b.Context(), url, noop.NewTracerProvider())
 	check(b, err)
-	b.Cleanup(f.db.Close)
-	check(b, postgres.Migrate(b.Context(), f.db, "event_version", event.Migrations))
-	check(b, postgres.Migrate(b.Context(), f.db, "schema_version", users.Migrations))
-	_, err = f.db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, `+
-		`sequence, created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, f.org)
+	b.Cleanup(db.Close)
+	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
+	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
+	org := id.New()
+	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
 	check(b, err)
-	f.serve(b, dir, keys)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(b, err)
-	web := &http.Server{Handler: f}
-	go func() { _ = web.Serve(l) }()
-	b.Cleanup(func() { _ = web.Close() })
-	return "http://" + l.Addr().String()
-}
-
-// serve answers on NATS as the users service would, with a worker a request.
-func (f *floor) serve(b *testing.B, dir string, keys secret.Keys) {
-	server, err := bus.Embedded{Dir: dir + "/nats", Keys: keys}.Start()
-	check(b, err)
-	b.Cleanup(func() { bus.Stop(server) })
-	connect := func(user string) *nats.Conn {
-		nc, err := nats.Connect("", nats.InProcessServer(server),
-			nats.UserInfo(user, bus.Password(keys, user).Reveal()), nats.CustomInboxPrefix("_INBOX_"+user))
-		check(b, err)
-		b.Cleanup(nc.Close)
-		return nc
-	}
-	f.calls = connect(bus.Gateway)
-	_, err = connect("users").Subscribe(subject, func(m *nats.Msg) {
-		go func() {
-			var u struct{ UserID, UserName, Email, Hash string }
-			if json.Unmarshal(m.Data, &u) != nil {
-				return
-			}
-			var position int64
-			if err := f.db.QueryRow(context.Background(), insert, id.New(), u.UserID, f.org, u.UserName, u.Email,
-				u.Hash).Scan(&position); err != nil {
-				b.Error(err)
-			}
-			_ = m.Respond(fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position))
-		}()
+	f := newFloor(b)
+	f.handle("/management/v1/users/human/_import", "ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
+		var u struct{ UserID, UserName, Email, Hash string }
+		if err := json.Unmarshal(data, &u); err != nil {
+			return nil, err
+		}
+		var position int64
+		err := db.QueryRow(context.Background(), insert, id.New(), u.UserID, org, u.UserName, u.Email, u.Hash).Scan(&position)
+		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
 	})
-	check(b, err)
+	return f.url
 }
 
-const subject = "rpc.herald.users.v1.Users.ImportHumanUser"
-
-func (f floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func readImport(r *http.Request) ([]byte, error) {
 	var u struct {
 		UserName string
 		Email    struct{ Email string }
 		Hashed   struct{ Value string } `json:"hashedPassword"`
 	}
-	body, _ := io.ReadAll(r.Body)
-	if err := json.Unmarshal(body, &u); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &u)
 	}
-	data, _ := json.Marshal(map[string]string{
-		"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
-	})
-	m, err := f.calls.RequestWithContext(r.Context(), subject, data)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(m.Data)
+	return json.Marshal(map[string]string{"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value})
 }
 
 func check(b *testing.B, err error) {

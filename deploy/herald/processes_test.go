@@ -24,11 +24,11 @@ import (
 // the containers are.
 type processes struct {
 	*instance
-	env   []string
-	tasks []*exec.Cmd
+	env      []string
+	postgres *local.Server
 }
 
-func newProcesses(t *testing.T, smtp string) *processes {
+func newProcesses(t testing.TB, smtp string) *processes {
 	t.Helper()
 	p := &processes{instance: newInstance(t)}
 	file, err := binary()
@@ -46,6 +46,7 @@ func newProcesses(t *testing.T, smtp string) *processes {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	p.postgres = server
 	databases := exec.Command(file, "databases")
 	databases.Env = append(os.Environ(), "HERALD_MASTER_KEY_FILE="+secrets+"/keys/master.key",
 		"HERALD_DATABASE_URL="+server.TCP())
@@ -118,22 +119,26 @@ func (p *processes) start(service string, env ...string) *exec.Cmd {
 	return nil
 }
 
+// startAll runs every service and returns the process of users.
+func (p *processes) startAll() (users *exec.Cmd) {
+	p.t.Helper()
+	users = p.start("users")
+	for _, service := range []string{"text", "notification", "auth", "projects"} {
+		p.start(service)
+	}
+	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost", "127.0.0.1", 1))
+	p.token = strings.TrimSpace(p.read(p.token))
+	return users
+}
+
 // A process per service does the same as one process; a replica that is stopped for
 // an upgrade fails no request.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})
 	p := newProcesses(t, server.URL())
-	first := p.start("users")
-	p.start("text")
-	p.start("notification")
-	p.start("auth")
-	p.start("projects")
-	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost",
-		"127.0.0.1", 1))
-	p.token = strings.TrimSpace(p.read(p.token))
-	if status, answer := p.call("POST", "/management/v1/users/human/_import",
-		importBody("u0")); status != http.StatusOK {
+	first := p.startAll()
+	if status, answer := p.call("POST", "/management/v1/users/human/_import", importBody("u0")); status != http.StatusOK {
 		t.Fatalf("import: %d %v", status, answer)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,11 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.opentelemetry.io/otel/trace/noop"
 
-	"herald/shared/postgres"
 	"herald/shared/postgres/local"
-	"herald/shared/secret"
 )
 
 // Projects in one organization: as many as the smaller measurement has, and all.
@@ -52,7 +48,9 @@ func BenchmarkProjects(b *testing.B) {
 	a.flat(small, a.fewMatches())
 	for _, q := range questions {
 		for _, clients := range []int{1, 16} {
-			a.compare(q, clients, hops[clients])
+			b.Run(fmt.Sprintf("search/%s/%s/%d", q.method, q.text, clients), func(b *testing.B) {
+				a.compare(b, q, clients, hops[clients])
+			})
 		}
 	}
 	a.changes(startFloor(b))
@@ -65,20 +63,9 @@ func newArchive(b *testing.B) *archive {
 	b.Cleanup(func() { _ = server.Stop(context.Background()) })
 	a := &archive{B: b, instance: newInstance(b, "HERALD_LOG_LEVEL=WARN", "HERALD_DATABASE_URL="+server.URL())}
 	a.start()
-	a.db = a.open(server, "projects")
-	check(b, a.open(server, "users").QueryRow(b.Context(), "select id from organizations").Scan(&a.org))
+	a.db = pool(b, server, "projects")
+	check(b, pool(b, server, "users").QueryRow(b.Context(), "select id from organizations").Scan(&a.org))
 	return a
-}
-
-// open is a pool like a service's own.
-func (a *archive) open(server *local.Server, service string) *pgxpool.Pool {
-	u, err := url.Parse(server.URL())
-	check(a.B, err)
-	u.Path = "/" + postgres.Name(service)
-	db, err := postgres.Open(a.Context(), secret.NewText(u.String()), noop.NewTracerProvider())
-	check(a.B, err)
-	a.Cleanup(db.Close)
-	return db
 }
 
 // names are of a brand, a kind and twelve letters as if by chance; of the first 10,000
@@ -138,7 +125,8 @@ var (
 )
 
 func (q question) body() string {
-	return fmt.Sprintf(`{"query":{"limit":50},"queries":[{"nameQuery":{"name":%q,"method":"TEXT_QUERY_METHOD_%s"}}]}`, q.text, q.method)
+	return fmt.Sprintf(`{"query":{"limit":50},"queries":[{"nameQuery":{"name":%q,"method":"TEXT_QUERY_METHOD_%s"}}]}`,
+		q.text, q.method)
 }
 
 // condition is the question in SQL, with literals: its plan is made once.
@@ -154,7 +142,7 @@ func (q question) condition() string {
 
 // asked is a step that asks the gateway.
 func (a *archive) asked(q question, clients int) func() error {
-	client, body := newCrowd(clients), q.body()
+	client, body := newClient(clients), q.body()
 	return func() error {
 		return client.send(http.MethodPost, a.url+"/management/v1/projects/_search", a.token, body)
 	}
@@ -206,22 +194,22 @@ func best(b *testing.B, clients int, steps ...func() error) []times {
 
 // hop is the time of the cheapest call through the gateway.
 func (a *archive) hop(clients int) times {
-	client := newCrowd(clients)
+	client := newClient(clients)
 	return best(a.B, clients, func() error {
 		return client.send(http.MethodGet, a.url+"/admin/v1/languages", a.token, "")
 	})[0]
 }
 
-func (a *archive) compare(q question, clients int, hop times) {
-	t := best(a.B, clients, a.asked(q, clients), a.bare(q))
+func (a *archive) compare(b *testing.B, q question, clients int, hop times) {
+	t := best(b, clients, a.asked(q, clients), a.bare(q))
 	limit := 2*t[1].p99 + hop.p99
 	fmt.Printf("projects, %2d clients, %-23s %-25q %7s matches: p50 %8s p99 %8s, SQL p50 %8s p99 %8s, ratio %.2f, "+
 		"p99 is %3.0f %% of its limit\n", clients, q.method, q.text, a.total(q),
 		short(t[0].p50), short(t[0].p99), short(t[1].p50), short(t[1].p99), float64(t[0].p50)/float64(t[1].p50),
 		100*float64(t[0].p99)/float64(limit))
 	if q.few && t[0].p99 > limit {
-		a.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop", q.method, q.text,
-			clients, t[0].p99, limit)
+		b.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop",
+			q.method, q.text, clients, t[0].p99, limit)
 	}
 }
 
@@ -244,8 +232,8 @@ func (a *archive) flat(small, large []time.Duration) {
 
 // changes measures changes of projects that nobody else changes, beside the floor.
 func (a *archive) changes(floorURL string) {
-	const clients, rounds, each = 16, 3, 2 * time.Second
-	client, floored := newCrowd(clients), imports(floorURL, "", clients)
+	const clients = 16
+	client, floored := newClient(clients), imports(floorURL, "", clients)
 	do := func(method, path, body string) error {
 		return client.send(method, a.url+"/management/v1/projects"+path, a.token, body)
 	}
@@ -267,19 +255,6 @@ func (a *archive) changes(floorURL string) {
 		}},
 		{"create", func() error { return do(http.MethodPost, "", name(a.taken.Add(1))) }},
 	} {
-		load(a.B, clients, time.Second, c.step) // warm
-		var herald, bare float64
-		var p50, p99 time.Duration
-		for range rounds {
-			rate, _, _ := load(a.B, clients, each, floored)
-			bare += rate / rounds
-			rate, p50, p99 = load(a.B, clients, each, c.step)
-			herald += rate / rounds
-		}
-		fmt.Printf("projects, %d clients, %s: %.0f/s, floor %.0f/s, ratio %.0f %%, p50 %s p99 %s\n", clients, c.change,
-			herald, bare, 100*herald/bare, short(p50), short(p99))
-		if herald < 0.45*bare {
-			a.Errorf("%s reaches %.0f %% of the floor, want 45 %%", c.change, 100*herald/bare)
-		}
+		figure{"project " + c.change, clients, 0.6, c.step, floored}.measure(a.B)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/deploy/herald/internal/reference"
+	reference "herald/deploy/herald/internal/contract"
 )
 
 const root = "../.."
