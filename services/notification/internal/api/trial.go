@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/send"
+	"herald/shared/address"
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -54,7 +54,7 @@ func (n Notifications) try(ctx context.Context, test domain.Notification) error 
 // recipient is the address that was asked for, or else the caller's own.
 func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
 	if asked != "" {
-		if send.CheckAddress(asked) != nil {
+		if _, err := address.Parse(asked); err != nil {
 			return "", domain.ErrRecipient
 		}
 		return asked, nil

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"herald/shared/address"
 )
 
 // Mail is one mail to one recipient. Equal mails are equal byte for byte when they are sent.
@@ -46,7 +48,7 @@ func (m Mail) build() (envelope, error) {
 	if err != nil {
 		return envelope{}, fmt.Errorf("sender: %w", err)
 	}
-	to, err := parseAddress(m.To)
+	to, err := address.Parse(m.To)
 	if err != nil {
 		return envelope{}, fmt.Errorf("recipient: %w", err)
 	}

@@ -40,12 +40,6 @@ func CheckMailbox(text string) error {
 	return err
 }
 
-// CheckAddress refuses what cannot be a Mail's To.
-func CheckAddress(text string) error {
-	_, err := parseAddress(text)
-	return err
-}
-
 // Send delivers m and calls commit, at most once, just before the final dot; if commit fails, the
 // relay is left without the dot and forgets the mail. The end of ctx ends an attempt before the dot,
 // but not the wait for the reply to it, which is what tells Sent from Uncertain.

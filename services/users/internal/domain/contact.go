@@ -2,11 +2,11 @@ package domain
 
 import (
 	"errors"
-	"net/mail"
 	"strings"
 
 	"golang.org/x/text/language"
 
+	"herald/shared/address"
 	"herald/shared/fault"
 )
 
@@ -18,17 +18,12 @@ var (
 		"such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
 )
 
-// maxEmail is what fits into the path of an SMTP command (RFC 5321, 4.5.3.1.3).
-const maxEmail = 254
-
-// CheckEmail tells whether a text is one address and nothing else: no display name,
-// no comment, no second recipient (RFC 5322, addr-spec). Field is the path of the
-// field it came in.
+// CheckEmail refuses what is not one address to which a mail can be sent. Field is the
+// path of the field it came in.
 func CheckEmail(field, s string) error {
-	parsed, err := mail.ParseAddress(s)
-	if err != nil || parsed.Address != s || len(s) > maxEmail || strings.ContainsAny(s, "\",;:<>[]()\\ \t\r\n") {
-		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).On(field,
-			"is not an e-mail address")
+	if _, err := address.Parse(s); err != nil {
+		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).
+			On(field, "is not an e-mail address")
 	}
 	return nil
 }

@@ -73,10 +73,9 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 		ID: id.New(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host, State: domain.OrgActive,
 	}
 	admin := domain.User{
-		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName, FirstName: "Herald",
-		LastName: "Administrator",
-		Email:    userName + "@" + settings.Host, EmailVerified: true, PasswordHash: domain.Hidden(hash),
-		PasswordChangeRequired: true,
+		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName,
+		FirstName: "Herald", LastName: "Administrator", Email: email(settings.Host), EmailVerified: true,
+		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
 	}
 	admin.Settle()
 	pat := domain.PAT{
@@ -91,6 +90,14 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 			Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true},
 			PAT:    &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
 		}
+}
+
+// email is the administrator's address; a host such as ::1 is no domain to send to.
+func email(host string) string {
+	if at := userName + "@" + host; domain.CheckEmail("email", at) == nil {
+		return at
+	}
+	return userName + "@localhost"
 }
 
 func unfinished(file string) string { return file + ".new" }

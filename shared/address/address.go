@@ -1,0 +1,57 @@
+// Package address holds the one rule of what an e-mail address is: what one service takes
+// from a person, another can send a mail to.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// Limits of RFC 5321, sections 4.5.3.1.1 to 4.5.3.1.3; a path of 256 octets includes its brackets.
+const (
+	maxLocal   = 64
+	maxAddress = 254
+)
+
+var errTooLong = errors.New("the address is too long")
+
+// Parse takes exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a
+// domain name, without white space around it, and returns it with the domain in ASCII.
+//
+// A domain outside ASCII (RFC 5890) reaches every mail relay in its ASCII form. A local part outside
+// ASCII is taken as well (RFC 6531): whether it can be delivered is up to the relay, which has to
+// offer SMTPUTF8.
+func Parse(text string) (string, error) {
+	if len(text) > maxAddress {
+		return "", errTooLong
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, invisible) {
+		return "", errors.New("the address has spaces or control characters")
+	}
+	local, domain, _ := strings.Cut(text, "@")
+	if local == "" || domain == "" || strings.ContainsAny(local, `"(),:;<>[\]`) {
+		return "", errors.New("the address is not of the form name@example.com")
+	}
+	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
+		return "", errors.New("the address has a dot in the wrong place")
+	}
+	profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.VerifyDNSLength(true), idna.BidiRule())
+	domain, err := profile.ToASCII(domain)
+	if err != nil {
+		return "", fmt.Errorf("the domain of the address cannot exist: %w", err)
+	}
+	if strings.HasSuffix(domain, ".") {
+		return "", errors.New("the domain of the address ends in a dot")
+	}
+	if len(local) > maxLocal || len(local)+1+len(domain) > maxAddress {
+		return "", errTooLong
+	}
+	return local + "@" + domain, nil
+}
+
+func invisible(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }
