@@ -435,7 +435,7 @@ func (p *project) crash(services []string) {
 	ids := p.ids(services...)
 	started, pids := p.each(ids, "{{.State.StartedAt}}"), p.each(ids, "{{.State.Pid}}")
 	p.run("docker", append([]string{"run", "--rm", "--pid", "host", "--user", "0", "--entrypoint", "kill",
-		"nats:2.12-alpine", "-9"}, pids...)...)
+		"nats:2.15-alpine", "-9"}, pids...)...)
 	p.eventually("all are started again", func() bool {
 		for i, at := range p.each(ids, "{{.State.StartedAt}}") {
 			if at == started[i] {
@@ -505,7 +505,7 @@ func (p *project) upgrade() {
 		"-c", "drop role herald_text")
 	old := `sed -i 's/user: "text", password: "[^"]*"/user: "text", password: "old"/' /users/users.conf`
 	p.run("docker", "run", "--rm", "--user", "0", "--volume", os.Getenv("COMPOSE_PROJECT_NAME")+"_nats-users:/users",
-		"--entrypoint", "sh", "nats:2.12-alpine", "-c", old)
+		"--entrypoint", "sh", "nats:2.15-alpine", "-c", old)
 	p.compose("restart", "nats")
 	if err := p.ask("text"); err == nil {
 		p.t.Fatal("the old version has the new service")

@@ -15,12 +15,7 @@ import (
 // The relay's pace, once thousands wait; its floor is the next benchmark.
 func BenchmarkRelay(b *testing.B) {
 	r := newReplica(b, testkit.Ground(b), kit.Database(b))
-	if _, err := r.db.Exec(b.Context(), `with event as (
-		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select gen_random_uuid()::text, 'org', n::text, 'created', 'org-1', '', '{}', now() from generate_series(1, $1) n returning position
-	) insert into outbox select position from event`, b.N); err != nil {
-		b.Fatal(err)
-	}
+	r.fill(b.N, b.N)
 	b.ResetTimer()
 	start(b, r.relay.Run)
 	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })

@@ -188,12 +188,14 @@ func (r *replica) stream(n int) []jetstream.Msg {
 	if err != nil {
 		r.Fatal(err)
 	}
-	batch, err := c.Fetch(n-len(r.read), jetstream.FetchMaxWait(30*time.Second))
-	if err != nil {
-		r.Fatal(err)
-	}
-	for m := range batch.Messages() {
-		r.read = append(r.read, m)
+	if more := n - len(r.read); more > 0 {
+		batch, err := c.Fetch(more, jetstream.FetchMaxWait(30*time.Second))
+		if err != nil {
+			r.Fatal(err)
+		}
+		for m := range batch.Messages() {
+			r.read = append(r.read, m)
+		}
 	}
 	s, err := js.Stream(r.Context(), event.Stream)
 	if err != nil {

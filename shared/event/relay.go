@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	window  = 512             // events read, published and deleted together
+	window  = 1000            // events read, published and deleted together: the largest batch that NATS takes
 	standby = time.Second     // how often a replica asks whether the lock is free
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
@@ -114,72 +115,63 @@ func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
 	return held, err
 }
 
-// relay publishes and deletes the oldest events, and says how many. A crash between
-// the two publishes them again: within two minutes JetStream drops the repeat, after
-// that consumers do.
+// relay publishes and deletes the oldest events, and returns their number. A crash
+// between the two publishes them again: within two minutes JetStream drops the repeat,
+// after that consumers do.
 func (r Relay) relay(ctx context.Context, conn *pgx.Conn) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()
-	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id, e.actor, e.data, e.time
-		from outbox o join events e using (position) order by o.position limit $1`, window)
+	events, err := waiting(ctx, conn)
 	if err != nil {
-		return 0, fmt.Errorf("read outbox: %w", err)
+		return 0, err
 	}
-	events, err := pgx.CollectRows(rows, pgx.RowToStructByName[Event])
-	if err != nil {
-		return 0, fmt.Errorf("read outbox: %w", err)
-	}
+	inBatches := true
 	for rest := events; len(rest) > 0; {
-		n := distinct(rest)
-		if err := r.publish(ctx, rest[:n]); err != nil {
+		n := len(rest)
+		if inBatches = inBatches && n >= smallBatch; inBatches {
+			err = r.publishBatch(ctx, rest)
+		} else {
+			n = distinct(rest)
+			err = r.publishEach(ctx, rest[:n])
+		}
+		if errors.Is(err, errRefused) {
+			inBatches = false
+			continue
+		}
+		if err != nil {
 			return 0, err
 		}
-		positions := make([]int64, n)
-		for i, e := range rest[:n] {
-			positions[i] = e.Position
-		}
-		if _, err := conn.Exec(ctx, `delete from outbox where position = any($1)`, positions); err != nil {
-			return 0, fmt.Errorf("clear outbox: %w", err)
+		if err := published(ctx, conn, rest[:n]); err != nil {
+			return 0, err
 		}
 		rest = rest[n:]
 	}
 	return len(events), nil
 }
 
-// distinct is the length of the longest prefix in which no aggregate occurs twice:
-// so many may be under way at once without one overtaking its elder.
-func distinct(events []Event) int {
-	seen := make(map[string]bool, len(events))
-	for i, e := range events {
-		if seen[e.AggregateID] {
-			return i
-		}
-		seen[e.AggregateID] = true
+// waiting reads the oldest events of the outbox.
+func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
+	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id, e.actor, e.data, e.time
+		from outbox o join events e using (position) order by o.position limit $1`, window)
+	if err != nil {
+		return nil, fmt.Errorf("read outbox: %w", err)
 	}
-	return len(events)
+	events, err := pgx.CollectRows(rows, pgx.RowToStructByName[Event])
+	if err != nil {
+		return nil, fmt.Errorf("read outbox: %w", err)
+	}
+	return events, nil
 }
 
-func (r Relay) publish(ctx context.Context, events []Event) error {
-	acks := make([]jetstream.PubAckFuture, len(events))
+// published deletes events from the outbox: by their positions, as a transaction that
+// committed late may have put others between them.
+func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
+	positions := make([]int64, len(events))
 	for i, e := range events {
-		ack, err := r.JS.PublishMsgAsync(e.message(r.Service))
-		if err != nil {
-			return fmt.Errorf("publish event %s: %w", e.ID, err)
-		}
-		acks[i] = ack
+		positions[i] = e.Position
 	}
-	late := time.NewTimer(ackWait)
-	defer late.Stop()
-	for i, ack := range acks {
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
-		case <-late.C:
-			return fmt.Errorf("publish event %s: no acknowledgement within %s", events[i].ID, ackWait)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if _, err := conn.Exec(ctx, `delete from outbox where position = any($1)`, positions); err != nil {
+		return fmt.Errorf("clear outbox: %w", err)
 	}
 	return nil
 }

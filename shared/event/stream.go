@@ -28,13 +28,17 @@ const keep = 7 * 24 * time.Hour
 // EnsureStreams creates the streams; every service does so at its start.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
 	streams := []jetstream.StreamConfig{
-		{Name: Stream, Subjects: []string{"events.>"}, MaxAge: keep, MaxBytes: c.MaxBytes, Duplicates: 2 * time.Minute},
+		{Name: Stream, Subjects: []string{"events.>"}, MaxAge: keep, MaxBytes: c.MaxBytes, Duplicates: 2 * time.Minute, AllowAtomicPublish: true},
 		{Name: Dead, Subjects: []string{"dead.>"}, MaxBytes: c.MaxBytes / 10},
 	}
 	for _, s := range streams {
 		s.Storage, s.Discard, s.Replicas, s.AllowDirect = jetstream.FileStorage, jetstream.DiscardNew, c.Replicas, true
-		if _, err := js.CreateOrUpdateStream(ctx, s); err != nil {
+		made, err := js.CreateOrUpdateStream(ctx, s)
+		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+		if s.AllowAtomicPublish && !made.CachedInfo().Config.AllowAtomicPublish {
+			return fmt.Errorf("stream %s: NATS %s knows no atomic batches; Herald needs 2.15", s.Name, js.Conn().ConnectedServerVersion())
 		}
 	}
 	return nil

@@ -1,0 +1,111 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// smallBatch is the number of events from which on an atomic batch, which JetStream
+// syncs once, takes less time than the same events one by one.
+const smallBatch = 32
+
+// Headers of an atomic batch; the last message commits it.
+const (
+	headerBatch  = "Nats-Batch-Id"
+	headerPlace  = "Nats-Batch-Sequence"
+	headerCommit = "Nats-Batch-Commit"
+)
+
+// errRefused says that JetStream took nothing of a batch.
+var errRefused = errors.New("batch refused")
+
+// publishBatch publishes events as one atomic batch, in their order. JetStream refuses it
+// as a whole when it knows one of its events: a relay that crashed had published that.
+// It forgets a batch that nobody committed.
+func (r Relay) publishBatch(ctx context.Context, events []Event) error {
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	batch, last := strconv.FormatUint(rand.Uint64(), 36), len(events)-1
+	for i, e := range events {
+		m := e.message(r.Service)
+		m.Header[headerBatch], m.Header[headerPlace] = []string{batch}, []string{strconv.Itoa(i + 1)}
+		if i < last {
+			if err := r.Conn.PublishMsg(m); err != nil {
+				return fmt.Errorf("publish event %s: %w", e.ID, err)
+			}
+			continue
+		}
+		m.Header[headerCommit] = []string{"1"}
+		answer, err := r.Conn.RequestMsgWithContext(ctx, m)
+		if err != nil {
+			return fmt.Errorf("publish a batch of %d events: %w", len(events), err)
+		}
+		return acknowledged(answer.Data, len(events))
+	}
+	return nil
+}
+
+// acknowledged reads JetStream's answer to a batch of n events.
+func acknowledged(answer []byte, n int) error {
+	var ack struct {
+		Error *jetstream.APIError `json:"error"`
+		Count int                 `json:"count"`
+	}
+	if err := json.Unmarshal(answer, &ack); err != nil {
+		return fmt.Errorf("publish a batch of %d events: answer: %w", n, err)
+	}
+	if ack.Error != nil {
+		return fmt.Errorf("publish a batch of %d events: %w: %w", n, errRefused, ack.Error)
+	}
+	if ack.Count != n {
+		return fmt.Errorf("publish a batch of %d events: JetStream acknowledged %d", n, ack.Count)
+	}
+	return nil
+}
+
+// distinct is the length of the longest prefix in which no aggregate occurs twice:
+// so many may be under way at once without one overtaking its elder.
+func distinct(events []Event) int {
+	seen := make(map[string]bool, len(events))
+	for i, e := range events {
+		if seen[e.AggregateID] {
+			return i
+		}
+		seen[e.AggregateID] = true
+	}
+	return len(events)
+}
+
+// publishEach publishes events of different aggregates one by one, without waiting for
+// one before the next.
+func (r Relay) publishEach(ctx context.Context, events []Event) error {
+	acks := make([]jetstream.PubAckFuture, len(events))
+	for i, e := range events {
+		ack, err := r.JS.PublishMsgAsync(e.message(r.Service))
+		if err != nil {
+			return fmt.Errorf("publish event %s: %w", e.ID, err)
+		}
+		acks[i] = ack
+	}
+	late := time.NewTimer(ackWait)
+	defer late.Stop()
+	for i, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
+		case <-late.C:
+			return fmt.Errorf("publish event %s: no acknowledgement within %s", events[i].ID, ackWait)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
