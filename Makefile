@@ -45,7 +45,7 @@ check: ## Check formatting, contracts, generated code and module files
 generate: ## Generate code and documents from the contracts in shared/proto
 	@$(BUF) format -w
 	@rm -rf shared/gen && $(BUF) generate
-	@$(BUF) build -o - | go run ./deploy/herald/internal/contract/generate docs
+	@$(BUF) build -o - | go run ./deploy/herald/internal/reference/generate docs
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)

@@ -9,5 +9,5 @@ buf=$(GOWORK=off go -C tools tool -n buf)
 sed "s#out: shared/gen#out: $fresh/gen#" buf.gen.yaml > "$fresh/buf.gen.yaml"
 GOWORK=off "$buf" generate --template "$fresh/buf.gen.yaml"
 diff -r "$fresh/gen" shared/gen || { echo 'shared/gen is not what the contracts say: run `make generate`' >&2; exit 1; }
-"$buf" build -o - | go run ./deploy/herald/internal/contract/generate "$fresh/docs"
+"$buf" build -o - | go run ./deploy/herald/internal/reference/generate "$fresh/docs"
 diff -r -x decisions -x viewer -x '*.go' -x go.mod "$fresh/docs" docs || { echo 'docs is not what the contracts say: run `make generate`' >&2; exit 1; }

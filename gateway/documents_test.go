@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 // link finds what a page loads, or leads to.
@@ -211,7 +211,7 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		t.Fatal(err)
 	}

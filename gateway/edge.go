@@ -15,6 +15,7 @@ import (
 	"herald/gateway/authn"
 	"herald/gateway/internal/documents"
 	"herald/shared/boot"
+	"herald/shared/contract"
 	"herald/shared/rpc"
 )
 
@@ -66,7 +67,7 @@ func (e *edge) route(x *exchange, r *http.Request) {
 	case size(r) > maxHeaders:
 		x.fail(r, ErrHeaders)
 	case !clean(r.URL):
-		x.fail(r, nothing(r, rpc.ErrNotFound))
+		x.fail(r, nothing(r, contract.ErrNotFound))
 	case path == "/livez":
 		x.quiet = true
 		e.health.Live(x, r)
@@ -102,7 +103,7 @@ func (e *edge) read(x *exchange, r *http.Request) {
 			x.fail(r, err)
 		}
 	default:
-		x.fail(r, rpc.ErrNotFound.Say("There is nothing at this address"))
+		x.fail(r, contract.ErrNotFound.Say("There is nothing at this address"))
 	}
 }
 

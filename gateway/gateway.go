@@ -21,6 +21,7 @@ import (
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/rpc"
 )
 
@@ -67,7 +68,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
 	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway)
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/grpcreflect"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 // mountMeta adds what tools ask every gRPC server for, without a token: reflection
@@ -27,7 +27,7 @@ func (e *edge) mountMeta(services []string) {
 	check := func(ctx context.Context, r *connect.Request[healthpb.HealthCheckRequest]) (
 		*connect.Response[healthpb.HealthCheckResponse], error) {
 		if r.Msg.Service != "" && !slices.Contains(services, r.Msg.Service) {
-			return nil, rpcError(exchangeOf(ctx).refuse(rpc.ErrNotFound))
+			return nil, rpcError(exchangeOf(ctx).refuse(contract.ErrNotFound))
 		}
 		status := healthpb.HealthCheckResponse_SERVING
 		if len(e.health.Causes(ctx)) > 0 {

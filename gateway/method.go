@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/gateway/authn"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/rpc"
 )
@@ -26,7 +27,7 @@ type method struct {
 }
 
 // mount reads the contracts.
-func (e *edge) mount(methods []rpc.Method) error {
+func (e *edge) mount(methods []contract.Method) error {
 	e.rest, e.procedures = http.NewServeMux(), map[string]handler{}
 	var services []string
 	for _, d := range methods {
@@ -45,7 +46,7 @@ func (e *edge) mount(methods []rpc.Method) error {
 
 // mountMethod leaves a method without a REST path internal on every protocol; one
 // with pages gets browsers' requests.
-func (e *edge) mountMethod(d rpc.Method) error {
+func (e *edge) mountMethod(d contract.Method) error {
 	m, err := newMethod(d)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (e *edge) mountMethod(d rpc.Method) error {
 	return nil
 }
 
-func newMethod(d rpc.Method) (*method, error) {
+func newMethod(d contract.Method) (*method, error) {
 	in, err := protoregistry.GlobalTypes.FindMessageByName(d.Input().FullName())
 	if err != nil {
 		return nil, err
@@ -77,19 +78,19 @@ func newMethod(d rpc.Method) (*method, error) {
 	}
 	m := &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public}
 	if len(d.Rules) > 0 {
-		verb, path, _ := rpc.Route(d.Rules[0])
+		verb, path, _ := contract.Route(d.Rules[0])
 		m.need = authn.Needs(verb, path)
 	}
 	return m, nil
 }
 
 func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
-	verb, path, body := rpc.Route(rule)
+	verb, path, body := contract.Route(rule)
 	if verb == "" || body != "" && body != "*" {
 		return errors.New(`a REST path has GET, POST, PUT or DELETE, and body "*" or none`)
 	}
 	var ids []protoreflect.FieldDescriptor
-	for _, name := range rpc.PathFields(path) {
+	for _, name := range contract.PathFields(path) {
 		f := m.in.Descriptor().Fields().ByTextName(name)
 		if f == nil || f.Kind() != protoreflect.StringKind || f.IsList() {
 			return fmt.Errorf("{%s} is no text field of the request", name)
@@ -118,7 +119,7 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 		x.wrongVerb(r, allowed...)
 		return
 	}
-	x.fail(r, nothing(r, rpc.ErrNotFound.Say("There is nothing at this path")))
+	x.fail(r, nothing(r, contract.ErrNotFound.Say("There is nothing at this path")))
 }
 
 // nothing is what answers where nothing is: to gRPC, whose paths are names of methods,

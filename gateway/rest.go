@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/gateway/transcode"
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 // maxBody is the size of a request's message; answers may be larger.
@@ -94,7 +94,7 @@ func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
 	for _, f := range b.ids {
 		id := r.PathValue(string(f.Name()))
 		if !utf8.ValidString(id) { // what else is impossible the service tells, as on the other protocols
-			return nil, rpc.ErrNotFound
+			return nil, contract.ErrNotFound
 		}
 		in.Set(f, protoreflect.ValueOfString(id))
 	}

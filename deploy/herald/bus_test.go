@@ -50,16 +50,16 @@ var (
 	}
 )
 
-// contract is a method as its proto file says it, read without the code under test.
-type contract struct {
+// rawMethod is a method as its proto file says it, read without the code under test.
+type rawMethod struct {
 	name, owner string
 	access      *heraldv1.Access
 }
 
-func (c contract) subject() string { return "rpc." + c.name }
+func (c rawMethod) subject() string { return "rpc." + c.name }
 
 // contracts are all methods there are, and events the subjects of all events.
-func contracts(t *testing.T) (methods []contract, events map[string]string) {
+func contracts(t *testing.T) (methods []rawMethod, events map[string]string) {
 	t.Helper()
 	events = map[string]string{}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -70,7 +70,7 @@ func contracts(t *testing.T) (methods []contract, events map[string]string) {
 		for i := range f.Services().Len() {
 			for j := range f.Services().Get(i).Methods().Len() {
 				m := f.Services().Get(i).Methods().Get(j)
-				methods = append(methods, contract{
+				methods = append(methods, rawMethod{
 					string(m.FullName()), parts[1],
 					proto.GetExtension(m.Options(), heraldv1.E_Access).(*heraldv1.Access),
 				})
@@ -86,7 +86,7 @@ func contracts(t *testing.T) (methods []contract, events map[string]string) {
 	if len(methods) < 50 || len(events) < 20 {
 		t.Fatalf("only %d methods and %d events", len(methods), len(events))
 	}
-	slices.SortFunc(methods, func(a, b contract) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(methods, func(a, b rawMethod) int { return strings.Compare(a.name, b.name) })
 	return methods, events
 }
 

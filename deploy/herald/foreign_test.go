@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 // unknownOrg is nobody's, but could be somebody's.
@@ -94,7 +94,7 @@ func (w *world) each(all []attempt, do func(int, attempt)) {
 
 // attempt is one call of the matrix.
 type attempt struct {
-	rpc.Method
+	contract.Method
 	visitor
 	header string
 	object object
@@ -215,10 +215,10 @@ func (w *world) once(a attempt, absent object) reply {
 
 // rulesFirst asks about what is not there in a way that is never right: the first fault
 // is the one that is told.
-func (w *world) rulesFirst(methods []rpc.Method, owner visitor) {
-	nowhere := func(m rpc.Method) string {
-		verb, path, _ := rpc.Route(m.Rules[0])
-		for _, name := range rpc.PathFields(path) {
+func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
+	nowhere := func(m contract.Method) string {
+		verb, path, _ := contract.Route(m.Rules[0])
+		for _, name := range contract.PathFields(path) {
 			path = strings.Replace(path, "{"+name+"}", "nowhere", 1)
 		}
 		return verb + " " + path
@@ -286,7 +286,7 @@ func (w *world) allows(_ int, a attempt) {
 }
 
 // everywhere tells that it does not matter where a method's objects are.
-func (w *world) everywhere(m rpc.Method) bool {
+func (w *world) everywhere(m contract.Method) bool {
 	return !slices.ContainsFunc(fieldsOf(m), func(f string) bool {
 		return !anywhere[string(m.Name())+"."+f] && !kinds[kindOf(string(m.Name()), f)].instance
 	})

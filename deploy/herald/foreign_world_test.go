@@ -30,7 +30,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"herald/deploy/herald/internal/allinone"
-	"herald/shared/rpc"
+	"herald/shared/contract"
 	"herald/shared/secret"
 )
 
@@ -201,14 +201,14 @@ func kindOf(method, field string) string {
 	return ""
 }
 
-func kindsOf(m rpc.Method, k string) bool {
+func kindsOf(m contract.Method, k string) bool {
 	return slices.ContainsFunc(fieldsOf(m), func(f string) bool { return kindOf(string(m.Name()), f) == k })
 }
 
 // fieldsOf are the fields of a method that name objects, outermost first.
-func fieldsOf(m rpc.Method) (fields []string) {
-	_, path, _ := rpc.Route(m.Rules[0])
-	for _, name := range rpc.PathFields(path) {
+func fieldsOf(m contract.Method) (fields []string) {
+	_, path, _ := contract.Route(m.Rules[0])
+	for _, name := range contract.PathFields(path) {
 		if kindOf(string(m.Name()), name) != "" {
 			fields = append(fields, name)
 		}
@@ -221,12 +221,12 @@ func fieldsOf(m rpc.Method) (fields []string) {
 	return fields
 }
 
-func verbAndPath(m rpc.Method) string {
-	verb, path, _ := rpc.Route(m.Rules[0])
+func verbAndPath(m contract.Method) string {
+	verb, path, _ := contract.Route(m.Rules[0])
 	return verb + " " + path
 }
 
-func reads(m rpc.Method) bool {
+func reads(m contract.Method) bool {
 	route := verbAndPath(m)
 	return strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/_search") ||
 		strings.HasSuffix(route, "/_preview")
@@ -312,8 +312,8 @@ func (w *world) visit(name, org, role, project string) visitor {
 }
 
 // methods are those of the contracts that strangers reach with a token.
-func (w *world) methods() (all []rpc.Method) {
-	methods, err := rpc.Contracts()
+func (w *world) methods() (all []contract.Method) {
+	methods, err := contract.All()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func (w *world) methods() (all []rpc.Method) {
 }
 
 // objects are what a method is asked about.
-func (w *world) objects(m rpc.Method) (all []object) {
+func (w *world) objects(m contract.Method) (all []object) {
 	fields, ids := fieldsOf(m), w.placed(m)
 	o := object{fields: fields, at: -1, ids: ids[own]}
 	all = append(all, o)
@@ -358,7 +358,7 @@ func (w *world) objects(m rpc.Method) (all []object) {
 
 // placed makes what a method is asked about in every place, once for all methods with
 // the same kinds of objects.
-func (w *world) placed(m rpc.Method) map[place]map[string]string {
+func (w *world) placed(m contract.Method) map[place]map[string]string {
 	fields := fieldsOf(m)
 	name := ""
 	for _, f := range fields {
@@ -389,7 +389,7 @@ func (w *world) placed(m rpc.Method) map[place]map[string]string {
 }
 
 // fresh makes what a method is about.
-func (w *world) fresh(s site, m rpc.Method) map[string]string {
+func (w *world) fresh(s site, m contract.Method) map[string]string {
 	ids := map[string]string{}
 	for _, f := range fieldsOf(m) {
 		ids[f] = w.make(s, kindOf(string(m.Name()), f), ids, f)
@@ -469,7 +469,7 @@ func (w *world) fill(s site, ids map[string]string, template string) string {
 }
 
 // prepare brings fresh objects, and the organization, into the state that a method needs.
-func (w *world) prepare(s site, m rpc.Method, ids map[string]string) {
+func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 	if id := ids["notification_id"]; id != "" {
 		w.mailKnown(id)
 	}
@@ -551,9 +551,9 @@ func (w *world) send(token, org, route, body string) reply {
 
 // message is a valid request of a method about an object. A method for which there is
 // none here fails the test: whoever adds it says what its fields are.
-func (w *world) message(m rpc.Method, o object) *dynamicpb.Message {
-	_, path, _ := rpc.Route(m.Rules[0])
-	bound := rpc.PathFields(path)
+func (w *world) message(m contract.Method, o object) *dynamicpb.Message {
+	_, path, _ := contract.Route(m.Rules[0])
+	bound := contract.PathFields(path)
 	body := map[string]json.RawMessage{}
 	id := w.unique()
 	for i := range m.Input().Fields().Len() {
@@ -578,20 +578,20 @@ func (w *world) message(m rpc.Method, o object) *dynamicpb.Message {
 	if err := protojson.Unmarshal(text, out); err != nil {
 		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
 	}
-	if err := rpc.Validate(out); err != nil {
+	if err := contract.Validate(out); err != nil {
 		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
 	}
 	return out
 }
 
 func (w *world) rest(a attempt, o object) reply {
-	verb, path, _ := rpc.Route(a.Rules[0])
+	verb, path, _ := contract.Route(a.Rules[0])
 	m := w.message(a.Method, o)
 	body, err := protojson.Marshal(m)
 	if err != nil {
 		w.t.Error(err)
 	}
-	for _, name := range rpc.PathFields(path) {
+	for _, name := range contract.PathFields(path) {
 		value := m.Get(a.Input().Fields().ByName(protoreflect.Name(name))).String()
 		path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
 	}

@@ -52,7 +52,7 @@ func newForger(t *testing.T, i *instance) *forger {
 
 // ask sends a request with callers' headers as they are and answers with the fault; nil
 // for an answer that is none.
-func (f *forger) ask(m contract, callers ...string) *fault.Fault {
+func (f *forger) ask(m rawMethod, callers ...string) *fault.Fault {
 	f.Helper()
 	as := bus.Gateway
 	if in := m.access.Internal; len(in) > 0 {
@@ -132,7 +132,7 @@ func (f *forger) forgeries() map[string][]string {
 }
 
 // strangers are authentic callers whom the method does not admit.
-func (f *forger) strangers(m contract) map[string]string {
+func (f *forger) strangers(m rawMethod) map[string]string {
 	all := map[string]string{"nobody": f.now.Sign(caller.Caller{})}
 	for _, s := range append(allinone.Names(), bus.Gateway, bus.Operator, "") {
 		all["service "+s] = f.now.Sign(caller.Caller{Service: s})

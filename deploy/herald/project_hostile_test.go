@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 // What strangers send to the methods of projects is read as it is meant, or refused
@@ -27,7 +27,7 @@ func TestHostileProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	owner := w.visit("the owner", w.own.org, "ORG_OWNER", "")
-	var methods []rpc.Method
+	var methods []contract.Method
 	for _, m := range w.methods() {
 		if m.Owner() == "projects" {
 			w.objects(m) // makes them
@@ -69,14 +69,14 @@ func (w *world) written() (n int) {
 
 // text is a request of a method about own objects: where it goes, and its body without
 // the closing brace.
-func (w *world) text(m rpc.Method, ids map[string]string) (route, body string) {
-	verb, path, _ := rpc.Route(m.Rules[0])
+func (w *world) text(m contract.Method, ids map[string]string) (route, body string) {
+	verb, path, _ := contract.Route(m.Rules[0])
 	fields := map[string]any{}
 	text, err := protojson.Marshal(w.message(m, object{fields: fieldsOf(m), ids: ids, at: -1}))
 	if err := errors.Join(err, json.Unmarshal(text, &fields)); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, name := range rpc.PathFields(path) {
+	for _, name := range contract.PathFields(path) {
 		path = strings.Replace(path, "{"+name+"}", url.PathEscape(ids[name]), 1)
 		delete(fields, m.Input().Fields().ByTextName(name).JSONName())
 	}
@@ -93,7 +93,7 @@ func comma(body string) string {
 }
 
 // unreadable sends what is not JSON, or not what the method reads.
-func (w *world) unreadable(m rpc.Method, owner visitor) {
+func (w *world) unreadable(m contract.Method, owner visitor) {
 	route, body := w.text(m, w.placed(m)[own])
 	if strings.HasPrefix(route, "GET ") || strings.HasPrefix(route, "DELETE ") {
 		return
@@ -129,7 +129,7 @@ func (w *world) unreadable(m rpc.Method, owner visitor) {
 }
 
 // ignores sends what only the service says of an object: it says the same as ever.
-func (w *world) ignores(m rpc.Method, owner visitor) {
+func (w *world) ignores(m contract.Method, owner visitor) {
 	ids := w.fresh(w.own, m)
 	w.prepare(w.own, m, ids)
 	route, body := w.text(m, ids)
@@ -138,8 +138,8 @@ func (w *world) ignores(m rpc.Method, owner visitor) {
 	}
 	body += comma(body)
 	theirs := w.placed(m)[foreign]
-	_, path, _ := rpc.Route(m.Rules[0])
-	for _, name := range rpc.PathFields(path) {
+	_, path, _ := contract.Route(m.Rules[0])
+	for _, name := range contract.PathFields(path) {
 		body += fmt.Sprintf("%q:%q,", m.Input().Fields().ByTextName(name).JSONName(), theirs[name])
 	}
 	body += `"details":{"sequence":"1","resourceOwner":"evil"},"state":2,"resourceOwner":"evil","isDefault":true,"orgId":"` + w.foreign.org +
@@ -159,7 +159,7 @@ func (w *world) ignores(m rpc.Method, owner visitor) {
 }
 
 // forgedPages asks for parts of lists that there cannot be.
-func (w *world) forgedPages(methods []rpc.Method, owner visitor) {
+func (w *world) forgedPages(methods []contract.Method, owner visitor) {
 	for _, m := range methods {
 		route, body := w.text(m, w.placed(m)[own])
 		if !strings.HasSuffix(route, "/_search") {
@@ -185,7 +185,7 @@ func (w *world) forgedPages(methods []rpc.Method, owner visitor) {
 
 // nothings puts a sign that no text in the database can have, and half of one, wherever a
 // request names something.
-func (w *world) nothings(methods []rpc.Method, owner visitor) {
+func (w *world) nothings(methods []contract.Method, owner visitor) {
 	filters := map[string]string{
 		"SearchProjects": `{"nameQuery":{"name":"%s","method":4}} {"nameQuery":{"name":"%s","method":1}} ` +
 			`{"nameQuery":{"name":"%s","method":2}} {"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
@@ -207,7 +207,7 @@ func (w *world) nothings(methods []rpc.Method, owner visitor) {
 			}
 		}
 	}
-	ids := w.placed(methods[slices.IndexFunc(methods, func(m rpc.Method) bool {
+	ids := w.placed(methods[slices.IndexFunc(methods, func(m contract.Method) bool {
 		return m.Name() == "AddUserGrant"
 	})])[own]
 	user, project := ids["user_id"], ids["project_id"]
@@ -295,7 +295,7 @@ func (w *world) literals(owner visitor) {
 }
 
 // oddPaths asks at other spellings of a method's path: there is nothing, on any protocol.
-func (w *world) oddPaths(m rpc.Method, owner visitor) {
+func (w *world) oddPaths(m contract.Method, owner visitor) {
 	route, body := w.text(m, w.placed(m)[own])
 	verb, path, _ := strings.Cut(route, " ")
 	last := strings.LastIndex(path, "/")

@@ -14,8 +14,8 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/rpc"
 )
 
 // documented is a row of the list of all errors.
@@ -151,7 +151,7 @@ func (w *world) asked(method, body, token string) request {
 			w.t.Fatalf("%s: %v", body, err)
 		}
 		route := verbAndPath(m)
-		for _, name := range rpc.PathFields(route) {
+		for _, name := range contract.PathFields(route) {
 			id, _ := fields[m.Input().Fields().ByTextName(name).JSONName()].(string)
 			route = strings.Replace(route, "{"+name+"}", url.PathEscape(id), 1)
 		}

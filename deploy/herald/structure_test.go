@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	reference "herald/deploy/herald/internal/contract"
+	"herald/deploy/herald/internal/reference"
 )
 
 const root = "../.."

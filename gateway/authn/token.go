@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/rpc"
 )
 
 // Faults of a request's credentials.
@@ -66,7 +66,7 @@ func organization(h http.Header) (string, error) {
 		return "", nil
 	case len(given) > 1 || strings.Contains(given[0], ","):
 		return "", ErrOrganization
-	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > rpc.MaxIDLength, strings.ContainsFunc(given[0], unicode.IsControl):
+	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > contract.MaxIDLength, strings.ContainsFunc(given[0], unicode.IsControl):
 		return nowhere, nil
 	}
 	return given[0], nil

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 	"herald/shared/secret"
 )
 
@@ -29,7 +29,7 @@ type User struct {
 // Users reads from the contracts who calls and who answers what. Whoever is not
 // named by an internal method cannot even send to it.
 func Users() ([]User, error) {
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		return nil, err
 	}

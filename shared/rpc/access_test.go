@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"google.golang.org/protobuf/proto"
 
 	"herald/shared/caller"
 	"herald/shared/fault"
@@ -132,29 +131,6 @@ func TestFieldRules(t *testing.T) {
 		t.Error("rules before permission")
 	} else {
 		wants(t, err, "PERMISSION_DENIED")
-	}
-}
-
-func TestValidatePaths(t *testing.T) {
-	t.Parallel()
-	for want, m := range map[string]proto.Message{
-		"queries[1].userNameQuery.method": &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{
-			{UserNameQuery: &usersv1.UserNameQuery{}}, {UserNameQuery: &usersv1.UserNameQuery{Method: 99}},
-		}},
-		"queries[0]":      &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{{}}},
-		"roles":           &usersv1.AddMemberRequest{UserId: "u"},
-		"metadata[0].key": &usersv1.HumanUserData{UserName: "u", Profile: &usersv1.Profile{FirstName: "f", LastName: "l"}, Email: &usersv1.Email{}, Metadata: []*usersv1.Metadata{{}}},
-	} {
-		f := wants(t, rpc.Validate(m), "INVALID_ARGUMENT")
-		if len(f.Fields) != 1 || f.Fields[0].Path != want {
-			t.Errorf("fields %v, want %s", f.Fields, want)
-		}
-	}
-	if err := rpc.Validate(&usersv1.GetUserRequest{}); err != nil {
-		t.Error(err)
-	}
-	if len(fault.ErrInvalid.Fields) != 0 {
-		t.Error("the declared fault was altered")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -14,15 +15,15 @@ import (
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	method := usersv1.File_herald_users_v1_users_proto.Services().Get(0).Methods().Get(0)
-	public := Method{MethodDescriptor: method, Access: &heraldv1.Access{Public: true}}
-	project := Method{MethodDescriptor: method, Access: &heraldv1.Access{Permission: "project.write", Project: "project_id"}}
+	public := contract.Method{MethodDescriptor: method, Access: &heraldv1.Access{Public: true}}
+	project := contract.Method{MethodDescriptor: method, Access: &heraldv1.Access{Permission: "project.write", Project: "project_id"}}
 	owner := caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{
 		{OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 	}}
 	elsewhere := owner
 	elsewhere.OrganizationID = "other"
 	for name, c := range map[string]struct {
-		method  Method
+		method  contract.Method
 		caller  caller.Caller
 		project string
 		want    *fault.Fault

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 )
 
@@ -103,7 +104,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 		ctx, cancel = context.WithTimeout(ctx, MaxDuration)
 		defer cancel()
 	}
-	m := &nats.Msg{Subject: subject(procedure), Data: request, Header: nats.Header{}}
+	m := &nats.Msg{Subject: contract.Subject(procedure), Data: request, Header: nats.Header{}}
 	outgoing(ctx, m.Header)
 	if header := signed(ctx); header != "" {
 		m.Header.Set(headerCaller, header)

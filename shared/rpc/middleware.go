@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 )
 
@@ -33,7 +34,7 @@ func recovered(next endpoint.Endpoint) endpoint.Endpoint {
 }
 
 // logged writes what stays behind at the wire: the cause of internal faults.
-func logged(log *slog.Logger, m Method) endpoint.Middleware {
+func logged(log *slog.Logger, m contract.Method) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			response, err := next(ctx, request)
@@ -66,7 +67,7 @@ func Seconds(metrics prometheus.Registerer, name, help string, labels ...string)
 	return h
 }
 
-func measured(seconds *prometheus.HistogramVec, m Method) endpoint.Middleware {
+func measured(seconds *prometheus.HistogramVec, m contract.Method) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			start := time.Now()
@@ -81,7 +82,7 @@ func measured(seconds *prometheus.HistogramVec, m Method) endpoint.Middleware {
 	}
 }
 
-func traced(tracer trace.Tracer, m Method) endpoint.Middleware {
+func traced(tracer trace.Tracer, m contract.Method) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			ctx, span := tracer.Start(ctx, m.Procedure(), trace.WithSpanKind(trace.SpanKindServer))
@@ -96,7 +97,7 @@ func traced(tracer trace.Tracer, m Method) endpoint.Middleware {
 }
 
 // admitted lets those in whom the contract names, and nobody else.
-func admitted(m Method) endpoint.Middleware {
+func admitted(m contract.Method) endpoint.Middleware {
 	project := m.Input().Fields().ByName(protoreflect.Name(m.Access.Project))
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
@@ -112,7 +113,7 @@ func admitted(m Method) endpoint.Middleware {
 	}
 }
 
-func admit(m Method, c caller.Caller, projectID string) error {
+func admit(m contract.Method, c caller.Caller, projectID string) error {
 	a := m.Access
 	switch {
 	case a.Public:
@@ -138,21 +139,10 @@ func Denied(permission, organizationID string) *fault.Fault {
 }
 
 // checked holds the field rules of the contract.
-func checked(m Method) endpoint.Middleware {
-	var ids []protoreflect.FieldDescriptor
-	for _, rule := range m.Rules {
-		_, path, _ := Route(rule)
-		for _, name := range PathFields(path) {
-			ids = append(ids, m.Input().Fields().ByName(protoreflect.Name(name)))
-		}
-	}
+func checked(m contract.Method) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
-			message := request.(proto.Message)
-			if err := possibleIDs(message.ProtoReflect(), ids); err != nil {
-				return nil, err
-			}
-			if err := Validate(message); err != nil {
+			if err := m.Check(request.(proto.Message)); err != nil {
 				return nil, err
 			}
 			return next(ctx, request)

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 )
 
@@ -85,7 +86,7 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	if err != nil {
 		return fmt.Errorf("register %s: %w", desc.ServiceName, err)
 	}
-	methods, err := Methods(found.(protoreflect.ServiceDescriptor))
+	methods, err := contract.Methods(found.(protoreflect.ServiceDescriptor))
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (s *Server) overloaded(m *nats.Msg) {
 	refuse(context.Background(), fault.ErrOverloaded.After(time.Second), m.Reply, s.Conn)
 }
 
-func (s *Server) serve(m Method, h grpc.MethodDesc, implementation any) func(*nats.Msg) {
+func (s *Server) serve(m contract.Method, h grpc.MethodDesc, implementation any) func(*nats.Msg) {
 	wrap := endpoint.Chain(logged(s.Log, m), measured(s.seconds, m), traced(s.Tracer, m), recovered, s.called, admitted(m), checked(m))
 	answer := func(ctx context.Context, request any) (any, error) {
 		var refused error
@@ -196,7 +197,7 @@ func (s *Server) serve(m Method, h grpc.MethodDesc, implementation any) func(*na
 
 // unsent writes why an answer could not be sent; the faults of requests are logged
 // by the time they get there.
-func unsent(log *slog.Logger, m Method) transport.ErrorHandler {
+func unsent(log *slog.Logger, m contract.Method) transport.ErrorHandler {
 	return transport.ErrorHandlerFunc(func(ctx context.Context, err error) {
 		if _, known := errors.AsType[*fault.Fault](err); !known {
 			log.ErrorContext(ctx, "answer not sent", "method", m.Procedure(), "err", err)

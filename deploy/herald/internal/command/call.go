@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"herald/shared/rpc"
+	"herald/shared/contract"
 )
 
 const callHelp = `Call a method of a running Herald. Without a name, list the methods with their REST
@@ -67,7 +67,7 @@ func call() *cobra.Command {
 	}
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "table"},
 		cobra.ShellCompDirectiveNoFileComp))
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		c.RunE = func(*cobra.Command, []string) error { return err }
 	}
@@ -79,8 +79,8 @@ func call() *cobra.Command {
 	return c
 }
 
-func callMethod(m rpc.Method, f *callFlags) *cobra.Command {
-	verb, path, _ := rpc.Route(m.Rules[0])
+func callMethod(m contract.Method, f *callFlags) *cobra.Command {
+	verb, path, _ := contract.Route(m.Rules[0])
 	access := cmp.Or(m.Access.Permission, "any valid token")
 	if m.Access.Public {
 		access = "anybody"
@@ -108,7 +108,7 @@ func knownMethod(c *cobra.Command, args []string) error {
 	return errors.New(mistake)
 }
 
-func (f *callFlags) run(c *cobra.Command, m rpc.Method) error {
+func (f *callFlags) run(c *cobra.Command, m contract.Method) error {
 	show, known := map[string]printer{"json": printJSON, "table": printTable}[f.output]
 	switch {
 	case f.describe:

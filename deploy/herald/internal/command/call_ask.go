@@ -18,6 +18,7 @@ import (
 
 	"herald/deploy/herald/internal/allinone"
 	"herald/shared/boot"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/rpc"
 	"herald/shared/secret"
@@ -28,7 +29,7 @@ const maxAnswer = 64 << 20
 
 // ask sends a request by Connect with JSON, which has one address for each method and
 // carries faults whole.
-func (f *callFlags) ask(ctx context.Context, m rpc.Method, request json.RawMessage) (json.RawMessage, error) {
+func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.RawMessage) (json.RawMessage, error) {
 	url, token, err := f.instance(os.Environ())
 	switch {
 	case err != nil:

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/deploy/herald/internal/command"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/rpc"
 )
 
 // asked is what an instance was sent.
@@ -306,7 +306,7 @@ func TestCallGetsNoAnswer(t *testing.T) {
 // completed by a shell.
 func TestCallMethods(t *testing.T) {
 	t.Parallel()
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
-	"herald/shared/rpc"
 )
 
 // ImportHumanUser imports a user. The same id with the same content is the same
@@ -99,7 +99,7 @@ func importData(r *usersv1.ImportHumanUserRequest) (*usersv1.HumanUserData, erro
 	if r.User != nil {
 		return r.User, nil
 	}
-	return data, rpc.Validate(data)
+	return data, contract.Validate(data)
 }
 
 func copyField(to protoreflect.Message, field protoreflect.FieldDescriptor, v protoreflect.Value) {

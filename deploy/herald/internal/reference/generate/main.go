@@ -1,7 +1,7 @@
 // Command generate writes the documents below docs from the contracts, which it reads as
 // buf's image from its input, and from the Go files below the current folder:
 //
-//	buf build -o - | go run ./deploy/herald/internal/contract/generate docs
+//	buf build -o - | go run ./deploy/herald/internal/reference/generate docs
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"herald/deploy/herald/internal/command"
-	"herald/deploy/herald/internal/contract"
+	"herald/deploy/herald/internal/reference"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	documents, err := contract.Documents(image, ".", settings)
+	documents, err := reference.Documents(image, ".", settings)
 	if err != nil {
 		return err
 	}

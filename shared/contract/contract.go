@@ -1,4 +1,7 @@
-package rpc
+// Package contract reads what the protos say about methods: who may call them, where
+// they are and which rules their fields have. Everybody who serves, carries, calls or
+// documents methods asks it, so that a method is described in one place only.
+package contract
 
 import (
 	"errors"
@@ -23,6 +26,9 @@ type Method struct {
 	Rules []*annotations.HttpRule
 	// Pages are path prefixes whose requests the method answers unread.
 	Pages []string
+
+	// ids are the request's fields that the REST paths hold.
+	ids []protoreflect.FieldDescriptor
 }
 
 // Procedure is the method's path over gRPC: /herald.users.v1.Users/GetUser.
@@ -31,14 +37,15 @@ func (m Method) Procedure() string {
 }
 
 // Subject is where the method listens on NATS: rpc.herald.users.v1.Users.GetUser.
-func (m Method) Subject() string { return subject(m.Procedure()) }
+func (m Method) Subject() string { return Subject(m.Procedure()) }
 
 // Owner is the name of the service that answers: users.
 func (m Method) Owner() string {
 	return strings.Split(string(m.Parent().FullName()), ".")[1]
 }
 
-func subject(procedure string) string {
+// Subject is where the method with that procedure listens on NATS.
+func Subject(procedure string) string {
 	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", ".")
 }
 
@@ -55,8 +62,8 @@ func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	return methods, nil
 }
 
-// Contracts reads every herald contract that is linked into the program, by name.
-func Contracts() ([]Method, error) {
+// All reads every herald contract that is linked into the program, by name.
+func All() ([]Method, error) {
 	var methods []Method
 	var err error
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -85,6 +92,12 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	if rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule); rule != nil {
 		m.Rules = append([]*annotations.HttpRule{rule}, rule.AdditionalBindings...)
 	}
+	for _, rule := range m.Rules {
+		_, path, _ := Route(rule)
+		for _, name := range PathFields(path) {
+			m.ids = append(m.ids, d.Input().Fields().ByName(protoreflect.Name(name)))
+		}
+	}
 	return m, m.check()
 }
 
@@ -98,7 +111,7 @@ func (m Method) check() error {
 	}
 	switch {
 	case m.IsStreamingClient() || m.IsStreamingServer():
-		return errStream
+		return errors.New("streams are not carried over NATS")
 	case set != 1:
 		return fmt.Errorf("herald.v1.access must say exactly one of permission, authenticated, public, internal")
 	case a.Permission != "" && !permission.Known(a.Permission):

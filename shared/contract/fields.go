@@ -1,4 +1,4 @@
-package rpc
+package contract
 
 import (
 	"errors"
@@ -47,15 +47,16 @@ func Validate(m proto.Message) error {
 	return f.Say("%s", strings.Join(said, "; "))
 }
 
-// possibleIDs refuses ids from a path that cannot exist, before a database sees them.
-func possibleIDs(m protoreflect.Message, fields []protoreflect.FieldDescriptor) error {
-	for _, f := range fields {
-		v := m.Get(f).String()
+// Check holds a request against the contract: Validate, and before it the ids from the
+// path, so that no database sees one that cannot exist.
+func (m Method) Check(request proto.Message) error {
+	for _, f := range m.ids {
+		v := request.ProtoReflect().Get(f).String()
 		if utf8.RuneCountInString(v) > MaxIDLength || strings.ContainsRune(v, 0) {
 			return ErrNotFound
 		}
 	}
-	return nil
+	return Validate(request)
 }
 
 // trim drops the white space around every populated field that has the option,

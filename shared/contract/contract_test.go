@@ -1,4 +1,4 @@
-package rpc_test
+package contract_test
 
 import (
 	"cmp"
@@ -7,33 +7,32 @@ import (
 	"testing"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/contract"
+	_ "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/rpc"
 )
 
 func TestContracts(t *testing.T) {
 	t.Parallel()
-	methods, err := rpc.Contracts()
+	methods, err := contract.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.IsSortedFunc(methods, func(a, b rpc.Method) int { return cmp.Compare(a.Procedure(), b.Procedure()) }) {
+	if !slices.IsSortedFunc(methods, func(a, b contract.Method) int { return cmp.Compare(a.Procedure(), b.Procedure()) }) {
 		t.Error("not sorted")
 	}
-	i := slices.IndexFunc(methods, func(m rpc.Method) bool { return m.Procedure() == "/herald.users.v1.Users/GetUser" })
+	i := slices.IndexFunc(methods, func(m contract.Method) bool { return m.Procedure() == "/herald.users.v1.Users/GetUser" })
 	if i < 0 || methods[i].Subject() != "rpc.herald.users.v1.Users.GetUser" || methods[i].Owner() != "users" || len(methods[i].Rules) != 1 {
 		t.Fatalf("GetUser is method %d", i)
 	}
-	verb, path, body := rpc.Route(methods[i].Rules[0])
-	if verb != "GET" || path != "/management/v1/users/{user_id}" || body != "" || !slices.Equal(rpc.PathFields(path), []string{"user_id"}) {
+	verb, path, body := contract.Route(methods[i].Rules[0])
+	if verb != "GET" || path != "/management/v1/users/{user_id}" || body != "" || !slices.Equal(contract.PathFields(path), []string{"user_id"}) {
 		t.Errorf("route %s %s %q", verb, path, body)
 	}
 }
@@ -64,7 +63,7 @@ func TestContractFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := rpc.Methods(contract(t, c.access, c.rule, c.stream))
+			_, err := contract.Methods(with(t, c.access, c.rule, c.stream))
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
@@ -75,8 +74,8 @@ func TestContractFaults(t *testing.T) {
 	}
 }
 
-// contract is one with a single method.
-func contract(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool) protoreflect.ServiceDescriptor {
+// with is a contract with a single method.
+func with(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool) protoreflect.ServiceDescriptor {
 	t.Helper()
 	options := &descriptorpb.MethodOptions{}
 	if access != nil {
@@ -97,15 +96,4 @@ func contract(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule,
 		t.Fatal(err)
 	}
 	return file.Services().Get(0)
-}
-
-func TestRegisterRefusesUnknownServices(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, users{})
-	if err := w.server.Register(&grpc.ServiceDesc{ServiceName: "herald.users.v1.Nothing"}, nil); err == nil {
-		t.Error("registered")
-	}
-	if err := w.server.Register(&usersv1.Users_ServiceDesc, users{}); err != nil {
-		t.Error(err)
-	}
 }

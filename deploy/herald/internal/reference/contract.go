@@ -1,8 +1,8 @@
-// Package contract writes down what the running system offers, for people and programs
+// Package reference writes down what the running system offers, for people and programs
 // that use it: the API (OpenAPI), the events (AsyncAPI), the ids of errors and the
 // settings. Everything is read from where the system itself reads it, so that the
 // documents cannot say anything else.
-package contract
+package reference
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"herald/shared/contract"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/rpc"
 )
 
 // Contract is what the protos say, with their comments.
@@ -39,7 +39,7 @@ type Contract struct {
 
 // Operation is one REST path of a method.
 type Operation struct {
-	rpc.Method
+	contract.Method
 	Verb string
 	// Path is the template with JSON names: /management/v1/users/{userId}.
 	Path string
@@ -102,7 +102,7 @@ func (c *Contract) add(f protoreflect.FileDescriptor) error {
 		}
 	}
 	for i := range f.Services().Len() {
-		methods, err := rpc.Methods(f.Services().Get(i))
+		methods, err := contract.Methods(f.Services().Get(i))
 		if err != nil {
 			return err
 		}
@@ -119,9 +119,9 @@ func (c *Contract) add(f protoreflect.FileDescriptor) error {
 	return nil
 }
 
-func operation(m rpc.Method, n int, rule *annotations.HttpRule) Operation {
-	verb, path, body := rpc.Route(rule)
-	o := Operation{Method: m, Verb: verb, Path: path, Body: body == "*", Bound: rpc.PathFields(path)}
+func operation(m contract.Method, n int, rule *annotations.HttpRule) Operation {
+	verb, path, body := contract.Route(rule)
+	o := Operation{Method: m, Verb: verb, Path: path, Body: body == "*", Bound: contract.PathFields(path)}
 	for _, name := range o.Bound {
 		f := m.Input().Fields().ByName(protoreflect.Name(name))
 		o.Path = strings.Replace(o.Path, "{"+name+"}", "{"+f.JSONName()+"}", 1)
@@ -134,7 +134,7 @@ func operation(m rpc.Method, n int, rule *annotations.HttpRule) Operation {
 }
 
 // Comments of the protos name sections of a text that readers do not have.
-var reference = regexp.MustCompile(` \(specification [0-9.]+\)`)
+var citation = regexp.MustCompile(` \(specification [0-9.]+\)`)
 
 // comment is what our contracts say about d, in one line.
 func comment(d protoreflect.Descriptor) string {
@@ -142,7 +142,7 @@ func comment(d protoreflect.Descriptor) string {
 		return ""
 	}
 	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
-	return reference.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+	return citation.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
 // summary is a comment's first sentence without its full stop, and the rest.

@@ -1,4 +1,4 @@
-package contract
+package reference
 
 import (
 	_ "embed"
@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/gateway/authn"
+	"herald/shared/contract"
 	"herald/shared/permission"
-	"herald/shared/rpc"
 )
 
 //go:embed text/openapi.md
@@ -130,7 +130,7 @@ func security(o Operation) []object {
 	if o.Access.Public {
 		return []object{}
 	}
-	verb, path, _ := rpc.Route(o.Rules[0])
+	verb, path, _ := contract.Route(o.Rules[0])
 	return []object{{{"bearer", authn.Needs(verb, path).Scopes}}}
 }
 
