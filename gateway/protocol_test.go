@@ -367,7 +367,9 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 		return got
 	}
 	var names []string
-	list := ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}})
+	list := ask(&reflectionpb.ServerReflectionRequest{
+		MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{},
+	})
 	for _, s := range list.GetListServicesResponse().Service {
 		names = append(names, s.Name)
 	}
@@ -375,7 +377,11 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 		"herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
-	file := ask(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "herald.users.v1.Users"}})
+	file := ask(&reflectionpb.ServerReflectionRequest{
+		MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{
+			FileContainingSymbol: "herald.users.v1.Users",
+		},
+	})
 	if !bytes.Contains(file.GetFileDescriptorResponse().GetFileDescriptorProto()[0], []byte("GetUser")) {
 		t.Error("the file does not describe GetUser")
 	}

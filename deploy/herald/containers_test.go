@@ -8,6 +8,9 @@ import (
 	"herald/deploy/herald/internal/allinone"
 )
 
+// root is the repository.
+const root = "../.."
+
 // A service that is added has a container, and the gateway waits for it.
 func TestEveryServiceHasAContainer(t *testing.T) {
 	t.Parallel()

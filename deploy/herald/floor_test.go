@@ -101,13 +101,16 @@ func (f *floor) row(db *pgxpool.Pool, path, method, sql string) {
 // insert is what an import writes: the user, the event, and its place in the outbox.
 const insert = `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	values ($1, 'human', $2, 'imported', $3, 'bench', '{"state":"USER_STATE_ACTIVE","initMail":"INIT_MAIL_NOT_NEEDED"}', now()) returning position, time
+	values ($1, 'human', $2, 'imported', $3, 'bench',
+		'{"state":"USER_STATE_ACTIVE","initMail":"INIT_MAIL_NOT_NEEDED"}', now()) returning position, time
 ), outboxed as (
 	insert into outbox select position from event
 ), created as (
-	insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
-		display_name, display_name_folded, email, email_folded, email_verified, password_hash, sequence, created_at, changed_at)
-	select $2, $3, 1, 1, $4, $4, 'Mini', 'mini', 'Mouse', 'mouse', 'Mini Mouse', 'mini mouse', $5, $5, true, $6, position, time, time from event
+	insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name,
+		last_name_folded, display_name, display_name_folded, email, email_folded, email_verified, password_hash,
+		sequence, created_at, changed_at)
+	select $2, $3, 1, 1, $4, $4, 'Mini', 'mini', 'Mouse', 'mouse', 'Mini Mouse', 'mini mouse', $5, $5, true, $6,
+		position, time, time from event
 ) select position from event`
 
 // startFloor answers imports, on a Postgres that is set up as in `herald run`.

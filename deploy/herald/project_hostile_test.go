@@ -53,7 +53,8 @@ func TestHostileProjects(t *testing.T) {
 	}
 	var evil int
 	if err := w.db["projects"].QueryRow(t.Context(),
-		`select (select count(*) from projects t where t::text like '%evil%') + (select count(*) from applications t where t::text like '%evil%')
+		`select (select count(*) from projects t where t::text like '%evil%') +
+		(select count(*) from applications t where t::text like '%evil%')
 		+ (select count(*) from events t where t::text like '%evil%')`).Scan(&evil); err != nil || evil > 0 {
 		t.Errorf("%d rows say what only the service says: %v", evil, err)
 	}

@@ -70,8 +70,10 @@ func newArchive(b *testing.B) *archive {
 
 // names are of a brand, a kind and twelve letters as if by chance; of the first 10,000
 // projects 20 have letters that others lack.
-const names = `(array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i % 5] || ' ' || (array['Shop', 'Portal', 'Billing', 'Mobile'])[1 + i / 5 % 4] || ' ' ||
-	case when i <= 10000 and i % 500 = 2 then 'hnodek' || chr(97 + i / 500) || 'kpfadm' else translate(substr(md5(i::text), 1, 12), '0123456789', 'ghijklmnop') end`
+const names = `(array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i % 5] || ' ' ||
+	(array['Shop', 'Portal', 'Billing', 'Mobile'])[1 + i / 5 % 4] || ' ' ||
+	case when i <= 10000 and i % 500 = 2 then 'hnodek' || chr(97 + i / 500) || 'kpfadm'
+		else translate(substr(md5(i::text), 1, 12), '0123456789', 'ghijklmnop') end`
 
 // fill makes the projects of these numbers, and their applications. The indexes of
 // parts of names are made again afterwards: row by row they would take most of the time.
@@ -87,11 +89,14 @@ func (a *archive) fill(from, to int) {
 		"set statement_timeout = 0", "set maintenance_work_mem = '512MB'",
 		"drop index projects_by_part_of_name", "drop index projects_by_part_of_name_folded",
 		"drop index projects_by_end_of_name", "drop index projects_by_end_of_name_folded",
-		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
+		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion,
+			project_role_check, has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
-			select 'p' || i, '%s', name, lower(name), 1, false, false, false, 0, 0, '2026-01-01Z'::timestamptz + i * interval '1 s', now()
+			select 'p' || i, '%s', name, lower(name), 1, false, false, false, 0, 0,
+			'2026-01-01Z'::timestamptz + i * interval '1 s', now()
 			from (select i, %s as name from generate_series(%d, %d) i) made`, a.org, names, from, to),
-		fmt.Sprintf(`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
+		fmt.Sprintf(`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence,
+			created_at, changed_at)
 			select 'a' || i, 'p' || i, '%s', 'App', 'app', 1, '{}', 0, now(), now() from generate_series(%d, %d) i`,
 			a.org, from, min(to, applications)),
 	}, append(indexes, "vacuum analyze projects", "vacuum analyze applications", "reset all")...) {

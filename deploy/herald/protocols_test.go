@@ -88,7 +88,9 @@ func (r reflection) service(name string) protoreflect.ServiceDescriptor {
 	r.t.Helper()
 	files := map[string]*descriptorpb.FileDescriptorProto{}
 	r.collect(files,
-		&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
+		&reflectionpb.ServerReflectionRequest{
+			MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name},
+		})
 	all := &descriptorpb.FileDescriptorSet{}
 	for _, f := range files {
 		all.File = append(all.File, f)
@@ -120,7 +122,9 @@ func (r reflection) collect(
 	for _, name := range needed {
 		if files[name] == nil {
 			r.collect(files,
-				&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: name}})
+				&reflectionpb.ServerReflectionRequest{
+					MessageRequest: &reflectionpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
+				})
 		}
 	}
 }

@@ -63,25 +63,33 @@ var unusual = sync.OnceValue(func() protoreflect.FileDescriptor {
 		name: "unusual.proto" package: "unusual" dependency: "google/protobuf/struct.proto"
 		message_type: {
 			name: "Unusual"
-			field: { name: "null" number: 1 type: TYPE_ENUM label: LABEL_OPTIONAL type_name: ".google.protobuf.NullValue" }
-			field: { name: "nulls" number: 2 type: TYPE_ENUM label: LABEL_REPEATED type_name: ".google.protobuf.NullValue" }
-			field: { name: "alias" number: 3 type: TYPE_ENUM label: LABEL_OPTIONAL type_name: ".unusual.Alias" json_name: "a \"b\" \n" }
+			field: { name: "null" number: 1 type: TYPE_ENUM label: LABEL_OPTIONAL
+				type_name: ".google.protobuf.NullValue" }
+			field: { name: "nulls" number: 2 type: TYPE_ENUM label: LABEL_REPEATED
+				type_name: ".google.protobuf.NullValue" }
+			field: { name: "alias" number: 3 type: TYPE_ENUM label: LABEL_OPTIONAL type_name: ".unusual.Alias"
+				json_name: "a \"b\" \n" }
 			field: { name: "float" number: 6 type: TYPE_FLOAT label: LABEL_REPEATED }
 			field: { name: "double" number: 7 type: TYPE_DOUBLE label: LABEL_REPEATED }
-			field: { name: "group" number: 4 type: TYPE_GROUP label: LABEL_REPEATED type_name: ".unusual.Unusual.Group" }
-			nested_type: { name: "Group" field: { name: "fixed" number: 1 type: TYPE_SFIXED64 label: LABEL_OPTIONAL } extension_range: { start: 5 end: 9 } }
-			field: { name: "counts" number: 5 type: TYPE_MESSAGE label: LABEL_REPEATED type_name: ".unusual.Unusual.CountsEntry" }
+			field: { name: "group" number: 4 type: TYPE_GROUP label: LABEL_REPEATED
+				type_name: ".unusual.Unusual.Group" }
+			nested_type: { name: "Group" field: { name: "fixed" number: 1 type: TYPE_SFIXED64 label: LABEL_OPTIONAL }
+				extension_range: { start: 5 end: 9 } }
+			field: { name: "counts" number: 5 type: TYPE_MESSAGE label: LABEL_REPEATED
+				type_name: ".unusual.Unusual.CountsEntry" }
 			nested_type: {
 				name: "CountsEntry" options: { map_entry: true }
 				field: { name: "key" number: 1 type: TYPE_SINT64 label: LABEL_OPTIONAL }
-				field: { name: "value" number: 2 type: TYPE_MESSAGE label: LABEL_OPTIONAL type_name: ".unusual.Unusual.Group" }
+				field: { name: "value" number: 2 type: TYPE_MESSAGE label: LABEL_OPTIONAL
+					type_name: ".unusual.Unusual.Group" }
 			}
 		}
 		enum_type: {
 			name: "Alias" options: { allow_alias: true }
 			value: { name: "ONE" number: 1 } value: { name: "FIRST" number: 1 } value: { name: "MINUS" number: -7 }
 		}
-		extension: { name: "more" number: 5 type: TYPE_STRING label: LABEL_OPTIONAL extendee: ".unusual.Unusual.Group" }`), &file)
+		extension: { name: "more" number: 5 type: TYPE_STRING label: LABEL_OPTIONAL
+			extendee: ".unusual.Unusual.Group" }`), &file)
 	if err != nil {
 		panic(err)
 	}

@@ -128,7 +128,8 @@ func (w *world) died(id string, rendered []byte) {
 }
 
 // kept is a mail as an earlier release may have kept it.
-const kept = `{"from": "Old <old@example.com>", "to": "ada@example.com", "messageId": "1@old.example.com", "language": "en",
+const kept = `{"from": "Old <old@example.com>", "to": "ada@example.com", "messageId": "1@old.example.com",
+"language": "en",
 	"subject": "Hello", "text": "The code is \u001a.\n", "html": "<p>The code is \u001a.</p>"}`
 
 func TestNotifierDied(t *testing.T) {

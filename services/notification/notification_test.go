@@ -111,7 +111,8 @@ func (w *world) watch() {
 	w.Helper()
 	if _, err := w.db.Exec(w.Context(),
 		`create function changed() returns trigger language plpgsql as $$ begin notify changed; return null; end $$;
-		create trigger changed after insert or update on notifications for each statement execute function changed()`); err != nil {
+		create trigger changed after insert or update on notifications for each statement
+			execute function changed()`); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -85,11 +85,15 @@ func (w *world) fill(n int) {
 	for _, sql := range slices.Concat([]string{
 		"set statement_timeout = 0", "drop index projects_by_part_of_name",
 		"drop index projects_by_part_of_name_folded",
-		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
+		fmt.Sprintf(`insert into projects (id, org_id, name, name_folded, state, project_role_assertion,
+			project_role_check, has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
-			select 'p' || lpad(i::text, 8, '0'), 'org-a', name, lower(name), 1, false, false, false, 0, i, '2026-01-01Z'::timestamptz + i * interval '1 s', now()
-			from (select i, (array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i %% 5] || ' ' || (array['Shop', 'Portal', 'Billing', 'Mobile'])[1 + i / 5 %% 4]
-				|| ' ' || lpad((i / 1000)::text, 5, '0') || ' ' || i %% 1000 as name from generate_series(1, %d) i) made`, n),
+			select 'p' || lpad(i::text, 8, '0'), 'org-a', name, lower(name), 1, false, false, false, 0, i,
+			'2026-01-01Z'::timestamptz + i * interval '1 s', now()
+			from (select i, (array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i %% 5] || ' ' ||
+				(array['Shop', 'Portal', 'Billing', 'Mobile'])[1 + i / 5 %% 4]
+				|| ' ' || lpad((i / 1000)::text, 5, '0') || ' ' || i %% 1000 as name
+				from generate_series(1, %d) i) made`, n),
 	}, indexes, []string{"analyze projects"}) {
 		if _, err := w.service.DB.Exec(w.Context(), sql); err != nil {
 			w.Fatal(err)

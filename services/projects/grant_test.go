@@ -83,7 +83,9 @@ func TestProjectGrants(t *testing.T) {
 	}
 	same(t, list.Result[0], want)
 	list, err = w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{
-		ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{{GrantedOrgQuery: &projectsv1.GrantedOrgQuery{GrantedOrgId: "org-c"}}},
+		ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{
+			{GrantedOrgQuery: &projectsv1.GrantedOrgQuery{GrantedOrgId: "org-c"}},
+		},
 	})
 	if err != nil || list.Details.TotalResult != 1 || list.Result[0].GrantedOrgId != "org-c" {
 		t.Errorf("%v, %v", list, err)
@@ -225,7 +227,9 @@ func TestUserGrants(t *testing.T) {
 		"role": {w.inA, &projectsv1.UserGrantFilter{RoleKeyQuery: &projectsv1.UserGrantRoleQuery{RoleKey: "admin"}},
 			2},
 		"by grant": {
-			w.inB, &projectsv1.UserGrantFilter{ProjectGrantIdQuery: &projectsv1.UserGrantGrantQuery{ProjectGrantId: grantID}}, 1,
+			w.inB, &projectsv1.UserGrantFilter{
+				ProjectGrantIdQuery: &projectsv1.UserGrantGrantQuery{ProjectGrantId: grantID},
+			}, 1,
 		},
 	} {
 		r := &projectsv1.SearchUserGrantsRequest{}

@@ -109,7 +109,8 @@ func TestRemovedApplications(t *testing.T) {
 	id, other := w.project(w.inA, "Shop"), w.project(w.inA, "Other")
 	for app, project := range map[string]string{"app-2": id, "app-1": id, "app-3": other} {
 		if _, err := w.service.DB.Exec(t.Context(),
-			`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at, changed_at)
+			`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence,
+				created_at, changed_at)
 			values ($1, $2, 'org-a', $1, $1, 1, '{}', 1, now(), now())`, app, project); err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +213,9 @@ func TestSearchProjects(t *testing.T) {
 		return &projectsv1.ProjectFilter{NameQuery: &projectsv1.ProjectNameQuery{Name: text, Method: method}}
 	}
 	owner := func(id string) *projectsv1.ProjectFilter {
-		return &projectsv1.ProjectFilter{ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: id}}
+		return &projectsv1.ProjectFilter{
+			ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: id},
+		}
 	}
 	type filters = []*projectsv1.ProjectFilter
 	for label, c := range map[string]struct {

@@ -119,7 +119,8 @@ func TestAskedMailsAreBounded(t *testing.T) {
 	}
 	if _, err := w.service.DB.Exec(t.Context(),
 		`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select 'many' || i, 'human', $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3 from generate_series(1, 300) i`, id, w.orgID, g.Now()); err != nil {
+		select 'many' || i, 'human', $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3
+		from generate_series(1, 300) i`, id, w.orgID, g.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, ids := w.asked(w.orgID, id); len(ids) != 100 || ids[0] != "many300" || ids[99] != fmt.Sprint("many", 201) {

@@ -18,7 +18,8 @@ func (w *world) mail(userID string) *usersv1.PrepareMailResponse {
 	w.Helper()
 	var id string
 	if err := w.service.DB.QueryRow(w.Context(), `select id from events
-		where aggregate_id = $1 and (data->>'initMail' = 'INIT_MAIL_QUEUED' or data->>'mail' <> '') order by position desc limit 1`, userID).Scan(&id); err != nil {
+		where aggregate_id = $1 and (data->>'initMail' = 'INIT_MAIL_QUEUED' or data->>'mail' <> '') 
+		order by position desc limit 1`, userID).Scan(&id); err != nil {
 		w.Fatal(err)
 	}
 	m, err := w.notify.PrepareMail(w.Context(), &usersv1.PrepareMailRequest{NotificationId: id, UserId: userID})
@@ -63,7 +64,8 @@ func (w *world) unwritten(run func()) {
 		w.Helper()
 		if err := w.service.DB.QueryRow(w.Context(),
 			`select md5(concat((select string_agg(u::text, '|' order by id) from users u),
-			(select string_agg(c::text, '|' order by user_id, purpose) from codes c), (select max(position) from events)))`).Scan(&text); err != nil {
+			(select string_agg(c::text, '|' order by user_id, purpose) from codes c),
+			(select max(position) from events)))`).Scan(&text); err != nil {
 			w.Fatal(err)
 		}
 		return text

@@ -230,7 +230,8 @@ func TestImportKeepsEverything(t *testing.T) {
 	if !proto.Equal(h, want) || got.User.UserName != "Mini" || got.User.PreferredLoginName != "Mini" {
 		t.Errorf("got %v, want %v", got.User, want)
 	}
-	if n := w.rows("user_metadata where user_id = 'mini-1' and (key, value) in (('shoe', '\\x00ff'), ('hat', ''))"); n != 2 {
+	metadata := "user_metadata where user_id = 'mini-1' and (key, value) in (('shoe', '\\x00ff'), ('hat', ''))"
+	if n := w.rows(metadata); n != 2 {
 		t.Errorf("%d metadata", n)
 	}
 	var sealed []byte

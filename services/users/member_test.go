@@ -57,7 +57,9 @@ func TestMembers(t *testing.T) {
 		t.Errorf("an update that changes nothing answered %v, %v; want %v", second, err, first)
 	}
 	list, err := w.gateway.SearchOrgMembers(w.login(w.admin, id, ""),
-		&usersv1.SearchMembersRequest{Queries: []*usersv1.MemberFilter{{UserIdQuery: &usersv1.MemberUserIdQuery{UserId: id}}}})
+		&usersv1.SearchMembersRequest{Queries: []*usersv1.MemberFilter{
+			{UserIdQuery: &usersv1.MemberUserIdQuery{UserId: id}},
+		}})
 	if err != nil || list.Details.TotalResult != 1 || list.Result[0].UserName != "mini" ||
 		list.Result[0].Details.Sequence != first.Details.Sequence {
 		t.Errorf("members %v, %v", list, err)

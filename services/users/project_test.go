@@ -56,7 +56,8 @@ func (w *world) until(condition string, args ...any) {
 	defer c.Release()
 	if _, err := c.Exec(ctx,
 		`create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
-		create or replace trigger tell after insert or delete on members execute function tell(); listen changed`); err != nil {
+		create or replace trigger tell after insert or delete on members execute function tell();
+		listen changed`); err != nil {
 		w.Fatal(err)
 	}
 	for met := false; !met; {

@@ -20,6 +20,7 @@ type Error struct {
 	Piece string
 }
 
+// Error returns a sentence that quotes the piece.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%q is not a placeholder", e.Piece)
 }

@@ -230,7 +230,8 @@ func TestListsAreOfOneMoment(t *testing.T) {
 	writer.Go(func() {
 		for i := range changes {
 			_, err := w.db.Exec(w.Context(), `with event as (
-				insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', '', '', '', '', '', '{}', now())
+				insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) 
+					values ('', '', '', '', '', '', '{}', now())
 			) insert into texts (id, body, body_folded) values ($1, '', '')`, fmt.Sprint(i))
 			if err != nil {
 				w.Error(err)
@@ -292,7 +293,8 @@ func TestManyMatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`insert into texts (id, body, body_folded, created_at)
-		select lpad(n::text, 4, '0'), 'a' || n % 7, 'a' || n % 7, '2026-01-01Z'::timestamptz + n % 100 * interval '1 s' from generate_series(0, 5999) n`)
+		select lpad(n::text, 4, '0'), 'a' || n % 7, 'a' || n % 7, '2026-01-01Z'::timestamptz + n % 100 * interval '1 s'
+		from generate_series(0, 5999) n`)
 	for _, c := range []struct {
 		contains string
 		total    uint64

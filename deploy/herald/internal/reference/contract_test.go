@@ -92,55 +92,61 @@ const (
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	made := documents(t)
-	for path, want := range map[string]string{
-		imported + "operationId":       `"Users_ImportHumanUser"`,
-		imported + "x-permission":      `"user.import"`,
-		imported + "security":          `[{"bearer":["openid","urn:service:iam:org:project:id:service:aud"]}]`,
-		imported + "tags":              `["Users"]`,
-		imported + "responses 409":     `{"$ref":"#/components/responses/Exists"}`,
-		imported + "responses default": `{"$ref":"#/components/responses/Failed"}`,
-		imported + "requestBody content application/grpc-web+proto schema": `{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`,
-		imported + "requestBody content application/grpc schema":           `{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`,
-		imported + "parameters":                                                                      `[{"$ref":"#/components/parameters/Organization"}]`,
-		listed + "parameters 0":                                                                      `{"in":"path","name":"userId","required":true,"schema":{"type":"string"}}`,
-		listed + "parameters 2":                                                                      `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string","integer"]}}`,
-		listed + "requestBody":                                                                       "",
-		listed + "responses 409":                                                                     "",
-		text + "requestBody content application/json schema":                                         `{"$ref":"#/components/schemas/text.SetMessageTextBody"}`,
-		schema + "text.SetMessageTextBody properties kind":                                           "",
-		schema + "text.SetMessageTextBody properties title":                                          `{"description":"At most 2000 bytes.","type":"string"}`,
-		"api paths /management/v1/users/_is_unique get parameters 0 required":                        "true",
-		"api paths /auth/v1/users/me get security":                                                   `[{"bearer":["openid"]}]`,
-		"api paths /auth/v1/users/me/pats/_search post security":                                     `[{"bearer":["openid"]}]`,
-		"api paths /management/v1/users/human post requestBody required":                             "true",
-		"api paths /management/v1/orgs/me/_deactivate post requestBody required":                     "false",
-		schema + "users.Profile required":                                                            `["firstName","lastName"]`,
-		schema + "users.Profile properties firstName":                                                `{"description":"White space around it is dropped.","maxLength":200,"minLength":1,"pattern":"^\\P{Cc}*$","type":"string"}`,
-		schema + "users.CreateHumanUserRequest required":                                             `["userName","profile","email"]`,
-		schema + "users.Phone required":                                                              `["phone"]`,
-		schema + "users.Metadata properties value":                                                   `{"contentEncoding":"base64","description":"At most 65536 bytes.","type":"string"}`,
-		schema + "users.HashedPassword properties value format":                                      `"password"`,
-		schema + "users.HashedPassword properties value writeOnly":                                   "true",
-		schema + "users.AddPersonalAccessTokenResponse properties token":                             `{"type":"string"}`,
-		schema + "users.UserState enum 4":                                                            `"USER_STATE_INITIAL"`,
-		schema + "users.UserStateQuery":                                                              `{"properties":{"state":{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`,
-		schema + "users.AddMemberRequest properties roles":                                           `{"items":{"type":"string"},"maxItems":20,"minItems":1,"type":"array","uniqueItems":true}`,
-		schema + "users.User required":                                                               `["id","state","userName","loginNames","preferredLoginName"]`,
-		schema + "ObjectDetails properties sequence":                                                 `{"format":"uint64","type":"string"}`,
-		schema + "ObjectDetails properties creationDate":                                             `{"format":"date-time","type":"string"}`,
-		schema + "users.ImportHumanUserRequest properties dataOrgs":                                  `{}`,
-		schema + "users.ResolveTokenRequest":                                                         "",
-		schema + "ErrorDetail allOf 0 properties @type":                                              `{"const":"type.googleapis.com/herald.v1.ErrorDetail"}`,
-		"api paths /herald.users.v1.Users/ResolveToken":                                              "",
-		"events channels users.human.imported address":                                               `"events.users.human.imported.{orgId}"`,
-		"events components messages users.human.imported name":                                       `"herald.users.human.imported.v1"`,
-		"events components messages users.human.imported payload":                                    `{"$ref":"#/components/schemas/users.HumanImported"}`,
-		"events components messages users.human.imported headers allOf 1 properties ce-source const": `"/herald/users"`,
-		"events components schemas users.HumanImported required":                                     "",
-		"events operations publish.users.human.imported action":                                      `"send"`,
+	for _, c := range []struct{ path, want string }{
+		{imported + "operationId", `"Users_ImportHumanUser"`},
+		{imported + "x-permission", `"user.import"`},
+		{imported + "security", `[{"bearer":["openid","urn:service:iam:org:project:id:service:aud"]}]`},
+		{imported + "tags", `["Users"]`},
+		{imported + "responses 409", `{"$ref":"#/components/responses/Exists"}`},
+		{imported + "responses default", `{"$ref":"#/components/responses/Failed"}`},
+		{imported + "requestBody content application/grpc-web+proto schema",
+			`{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`},
+		{imported + "requestBody content application/grpc schema",
+			`{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`},
+		{imported + "parameters", `[{"$ref":"#/components/parameters/Organization"}]`},
+		{listed + "parameters 0", `{"in":"path","name":"userId","required":true,"schema":{"type":"string"}}`},
+		{listed + "parameters 2", `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string","integer"]}}`},
+		{listed + "requestBody", ""},
+		{listed + "responses 409", ""},
+		{text + "requestBody content application/json schema",
+			`{"$ref":"#/components/schemas/text.SetMessageTextBody"}`},
+		{schema + "text.SetMessageTextBody properties kind", ""},
+		{schema + "text.SetMessageTextBody properties title", `{"description":"At most 2000 bytes.","type":"string"}`},
+		{"api paths /management/v1/users/_is_unique get parameters 0 required", "true"},
+		{"api paths /auth/v1/users/me get security", `[{"bearer":["openid"]}]`},
+		{"api paths /auth/v1/users/me/pats/_search post security", `[{"bearer":["openid"]}]`},
+		{"api paths /management/v1/users/human post requestBody required", "true"},
+		{"api paths /management/v1/orgs/me/_deactivate post requestBody required", "false"},
+		{schema + "users.Profile required", `["firstName","lastName"]`},
+		{schema + "users.Profile properties firstName", `{"description":"White space around it is dropped.","maxLength":200,"minLength":1,"pattern":"^\\P{Cc}*$","type":"string"}`},
+		{schema + "users.CreateHumanUserRequest required", `["userName","profile","email"]`},
+		{schema + "users.Phone required", `["phone"]`},
+		{schema + "users.Metadata properties value", `{"contentEncoding":"base64","description":"At most 65536 ` +
+			`bytes.","type":"string"}`},
+		{schema + "users.HashedPassword properties value format", `"password"`},
+		{schema + "users.HashedPassword properties value writeOnly", "true"},
+		{schema + "users.AddPersonalAccessTokenResponse properties token", `{"type":"string"}`},
+		{schema + "users.UserState enum 4", `"USER_STATE_INITIAL"`},
+		{schema + "users.UserStateQuery", `{"properties":{"state":{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`},
+		{schema + "users.AddMemberRequest properties roles", `{"items":{"type":"string"},"maxItems":20,"minItems":1,"type":"array","uniqueItems":true}`},
+		{schema + "users.User required", `["id","state","userName","loginNames","preferredLoginName"]`},
+		{schema + "ObjectDetails properties sequence", `{"format":"uint64","type":"string"}`},
+		{schema + "ObjectDetails properties creationDate", `{"format":"date-time","type":"string"}`},
+		{schema + "users.ImportHumanUserRequest properties dataOrgs", `{}`},
+		{schema + "users.ResolveTokenRequest", ""},
+		{schema + "ErrorDetail allOf 0 properties @type", `{"const":"type.googleapis.com/herald.v1.ErrorDetail"}`},
+		{"api paths /herald.users.v1.Users/ResolveToken", ""},
+		{"events channels users.human.imported address", `"events.users.human.imported.{orgId}"`},
+		{"events components messages users.human.imported name", `"herald.users.human.imported.v1"`},
+		{"events components messages users.human.imported payload",
+			`{"$ref":"#/components/schemas/users.HumanImported"}`},
+		{"events components messages users.human.imported headers allOf 1 properties ce-source const",
+			`"/herald/users"`},
+		{"events components schemas users.HumanImported required", ""},
+		{"events operations publish.users.human.imported action", `"send"`},
 	} {
-		if got := at(made, path); got != want {
-			t.Errorf("%s is %s, want %s", path, got, want)
+		if got := at(made, c.path); got != c.want {
+			t.Errorf("%s is %s, want %s", c.path, got, c.want)
 		}
 	}
 }
@@ -198,23 +204,25 @@ func TestSummary(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const head = "package users\n\nimport (\n\t\"net/http\"\n\n\t\"herald/services/users/internal/other\"\n\t\"herald/shared/fault\"\n)\n\n"
-	for declared, want := range map[string]string{
-		`var ErrA = fault.New(fault.NotFound, "A_ONE", "Gone")`:                                              "404 A_ONE Gone users",
-		`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").On("x", "y").Say("z")`:                        "400 BIG Too big users",
-		`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").WithStatus(http.StatusRequestEntityTooLarge)`: "413 BIG Too big users",
-		`var ErrA = fault.New(fault.Invalid, string(other.Short), "Short")`:                                  "400 TOO_SHORT Short users",
-		"const id = \"HERE\"\nvar ErrA = fault.New(fault.Exists, id, `Raw`)":                                 "409 HERE Raw users",
-		`func f(c fault.Code) error { return fault.New(c, "FROM_ELSEWHERE", "x") }`:                          "",
-		`var ErrA = fault.New(fault.NotFound, "a_one", "Gone")`:                                              "not upper snake",
-		`var ErrA, ErrB = fault.New(fault.NotFound, "A", "Gone"), fault.New(fault.NotFound, "A", "Gone")`:    "declared twice",
-		`var ErrA = fault.New(fault.NotFound, other.Long, "Gone")`:                                           "not written in constants",
-		`var ErrA = fault.New(fault.Unheard, "A", "Gone")`:                                                   "not written in constants",
-		`var ErrA = fault.New(fault.NotFound, "A", http.MethodGet)`:                                          "not written in constants",
-		`var ErrA = fault.New(fault.NotFound, "A", "Gone").WithStatus(http.StatusGone2)`:                     "not one of net/http's",
+	for _, c := range []struct{ declared, want string }{
+		{`var ErrA = fault.New(fault.NotFound, "A_ONE", "Gone")`, "404 A_ONE Gone users"},
+		{`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").On("x", "y").Say("z")`, "400 BIG Too big users"},
+		{`var ErrA = fault.New(fault.Invalid, "BIG", "Too big").WithStatus(http.StatusRequestEntityTooLarge)`,
+			"413 BIG Too big users"},
+		{`var ErrA = fault.New(fault.Invalid, string(other.Short), "Short")`, "400 TOO_SHORT Short users"},
+		{"const id = \"HERE\"\nvar ErrA = fault.New(fault.Exists, id, `Raw`)", "409 HERE Raw users"},
+		{`func f(c fault.Code) error { return fault.New(c, "FROM_ELSEWHERE", "x") }`, ""},
+		{`var ErrA = fault.New(fault.NotFound, "a_one", "Gone")`, "not upper snake"},
+		{`var ErrA, ErrB = fault.New(fault.NotFound, "A", "Gone"), fault.New(fault.NotFound, "A", "Gone")`,
+			"declared twice"},
+		{`var ErrA = fault.New(fault.NotFound, other.Long, "Gone")`, "not written in constants"},
+		{`var ErrA = fault.New(fault.Unheard, "A", "Gone")`, "not written in constants"},
+		{`var ErrA = fault.New(fault.NotFound, "A", http.MethodGet)`, "not written in constants"},
+		{`var ErrA = fault.New(fault.NotFound, "A", "Gone").WithStatus(http.StatusGone2)`, "not one of net/http's"},
 	} {
 		root := t.TempDir()
 		for name, source := range map[string]string{
-			"services/users/users.go": head + declared,
+			"services/users/users.go": head + c.declared,
 			"services/users/internal/other/other.go": "package other\n\ntype kind string\n\nconst Short kind = " +
 				"\"TOO_SHORT\"\n",
 			"services/users/users_test.go": head + `var ErrTest = fault.New(fault.NotFound, "IN_A_TEST", "x")`,
@@ -235,8 +243,30 @@ func TestFaults(t *testing.T) {
 			b, _ := json.Marshal(found[0].HTTPStatus())
 			got = strings.Join([]string{string(b), found[0].ID, found[0].Message, found[0].Owner}, " ")
 		}
-		if got != want && (err == nil || want == "" || !strings.Contains(got, want)) {
-			t.Errorf("%s\ngives %q, want %q", declared, got, want)
+		if got != c.want && (err == nil || c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%s\ngives %q, want %q", c.declared, got, c.want)
 		}
+	}
+}
+
+// Every fault of the program has an id of its own and stands in the list that is published.
+func TestListOfFaults(t *testing.T) {
+	t.Parallel()
+	const root = "../../../.."
+	faults, err := Faults(root)
+	if err != nil {
+		t.Error(err)
+	}
+	list, err := os.ReadFile(root + "/docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		if !strings.Contains(string(list), "`"+f.ID+"`") {
+			t.Errorf("docs/errors.md lacks %s: run `make generate`", f.ID)
+		}
+	}
+	if len(faults) < 40 {
+		t.Errorf("only %d ids were seen", len(faults))
 	}
 }

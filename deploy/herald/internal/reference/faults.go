@@ -24,17 +24,17 @@ type Fault struct {
 	Owner string
 }
 
-// Source is a Go file of the program itself.
-type Source struct {
+// source is a Go file of the program itself.
+type source struct {
 	*ast.File
 	// Dir is its folder below the root: services/users/internal/domain.
 	Dir string
 }
 
-// Sources parses the program's own Go files below a folder, generated ones and tests
+// sourcesOf parses the program's own Go files below a folder, generated ones and tests
 // aside, in the order of their names.
-func Sources(root string) ([]Source, error) {
-	var all []Source
+func sourcesOf(root string) ([]source, error) {
+	var all []source
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -50,7 +50,7 @@ func Sources(root string) ([]Source, error) {
 			return err
 		}
 		dir, err := filepath.Rel(root, filepath.Dir(path))
-		all = append(all, Source{file, filepath.ToSlash(dir)})
+		all = append(all, source{file, filepath.ToSlash(dir)})
 		return err
 	})
 	return all, err
@@ -61,7 +61,7 @@ var upperSnake = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 // Faults lists what is declared by fault.New below a folder, by id. Ids are unique, and
 // in upper snake.
 func Faults(root string) ([]Fault, error) {
-	sources, err := Sources(root)
+	sources, err := sourcesOf(root)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func Faults(root string) ([]Fault, error) {
 
 // eachNew visits the fault.New of the file's own variables, which are those that callers
 // get, with the name of the status that they are given.
-func (s Source) eachNew(visit func(call *ast.CallExpr, status string)) {
+func (s source) eachNew(visit func(call *ast.CallExpr, status string)) {
 	for _, d := range s.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.VAR {
@@ -122,7 +122,7 @@ var codes = map[string]fault.Code{
 }
 
 // fault reads the arguments of one fault.New.
-func (s Source) fault(call *ast.CallExpr, constants map[string]string, status string) (Fault, error) {
+func (s source) fault(call *ast.CallExpr, constants map[string]string, status string) (Fault, error) {
 	id, known := s.text(call.Args[1], constants)
 	message, said := s.text(call.Args[2], constants)
 	name := call.Args[0]
@@ -148,7 +148,7 @@ func (s Source) fault(call *ast.CallExpr, constants map[string]string, status st
 	return f, nil
 }
 
-func (s Source) owner() string {
+func (s source) owner() string {
 	parts := strings.Split(s.Dir, "/")
 	if parts[0] == "services" && len(parts) > 1 {
 		return parts[1]
@@ -157,7 +157,7 @@ func (s Source) owner() string {
 }
 
 // text is the value of a literal or of a constant of ours, converted or not.
-func (s Source) text(e ast.Expr, constants map[string]string) (string, bool) {
+func (s source) text(e ast.Expr, constants map[string]string) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)
@@ -183,7 +183,7 @@ func (s Source) text(e ast.Expr, constants map[string]string) (string, bool) {
 }
 
 // constantsOf are the texts of constants, by folder and name.
-func constantsOf(sources []Source) map[string]string {
+func constantsOf(sources []source) map[string]string {
 	all := map[string]string{}
 	for _, s := range sources {
 		for _, d := range s.Decls {

@@ -30,6 +30,7 @@ const (
 	Aborted
 )
 
+// String returns the outcome in one word.
 func (o Outcome) String() string {
 	return [...]string{"deferred", "sent", "rejected", "uncertain", "aborted"}[o]
 }

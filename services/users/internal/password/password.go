@@ -39,6 +39,7 @@ type FormatError struct {
 	Reason string // what is wrong, like "rounds must be a number from 1 to 2000000"
 }
 
+// Error returns the format and what is wrong.
 func (e *FormatError) Error() string { return e.Format + ": " + e.Reason }
 
 // Parse reads a hash in one of the accepted formats: $pbkdf2$ and

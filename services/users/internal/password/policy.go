@@ -36,6 +36,7 @@ const (
 	TooCommon Refusal = "PASSWORD_TOO_COMMON"
 )
 
+// Error returns a sentence for whoever chose the password.
 func (r Refusal) Error() string {
 	switch r {
 	case NotText:

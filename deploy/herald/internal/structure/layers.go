@@ -1,0 +1,47 @@
+package structure
+
+import (
+	"regexp"
+)
+
+// layers says which imports are refused where.
+var layers = []struct {
+	in, refused *regexp.Regexp
+	why         string
+}{
+	{rx(`^shared`), rx(`^herald/(services|gateway|deploy)`), "shared imports no service"},
+	{rx(`^gateway`), rx(`^herald/(services|deploy)`), "the gateway knows no service"},
+	{rx(`^(docs|examples)`), rx(`^herald/`), "documents and examples stand alone"},
+	{rx(`^services`), rx(`^herald/(gateway|deploy)`), "services stand below the gateway"},
+	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|search|boot)|` +
+		`github.com/(jackc|nats-io)|google.golang.org)`), "a domain knows no database, bus or message"},
+	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|` +
+		`shared/(gen/herald/(users|text|auth|notification|projects)|rpc|boot))`),
+		"a store is below the api and knows no message of a contract"},
+	{rx(`/internal/domain$`), rx(`^herald/services/\w+/internal/(store|api)`), "a domain is below its store and api"},
+}
+
+func rx(s string) *regexp.Regexp { return regexp.MustCompile(s) }
+
+var service = rx(`^(?:herald/)?services/(\w+)`)
+
+// imports judges what the file imports: the rooms of a service know only those below
+// them, and services do not know each other. Tests may import what they like.
+func imports(s source) []string {
+	if s.test() {
+		return nil
+	}
+	var wrong []string
+	for _, path := range s.imported() {
+		for _, l := range layers {
+			if l.in.MatchString(s.dir()) && l.refused.MatchString(path) {
+				wrong = append(wrong, s.at(s.Package, "imports %s: %s", path, l.why))
+			}
+		}
+		from, to := service.FindStringSubmatch(s.dir()), service.FindStringSubmatch(path)
+		if from != nil && to != nil && from[1] != to[1] {
+			wrong = append(wrong, s.at(s.Package, "imports %s: services do not know each other, they call", path))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,158 @@
+package structure
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// packaged is the files of one package of one folder, without those of its tests.
+type packaged struct {
+	dir   string
+	files []source
+}
+
+func packagesOf(sources []source) []packaged {
+	made := map[string]*packaged{}
+	for _, s := range sources {
+		if s.test() {
+			continue
+		}
+		if made[s.dir()] == nil {
+			made[s.dir()] = &packaged{dir: s.dir()}
+		}
+		made[s.dir()].files = append(made[s.dir()].files, s)
+	}
+	var all []packaged
+	for _, dir := range slices.Sorted(maps.Keys(made)) {
+		all = append(all, *made[dir])
+	}
+	return all
+}
+
+// introduced finds packages without a comment.
+func (p packaged) introduced() []string {
+	if slices.ContainsFunc(p.files, func(s source) bool { return s.Doc.Text() != "" }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: the package has no comment: say what it promises", p.dir)}
+}
+
+// Doors put a program or a service together, so they know more packages than others.
+var doors = regexp.MustCompile(`^(services/\w+|gateway|deploy/herald|deploy/herald/internal/(allinone|command))$`)
+
+// width counts the packages of this repository that a package imports, without generated ones.
+func (p packaged) width() []string {
+	own := map[string]bool{}
+	for _, s := range p.files {
+		for _, path := range s.imported() {
+			if strings.HasPrefix(path, "herald/") && !strings.HasPrefix(path, "herald/shared/gen/") {
+				own[path] = true
+			}
+		}
+	}
+	limit := maxImports
+	if doors.MatchString(p.dir) {
+		limit = maxDoor
+	}
+	if len(own) <= limit {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: imports %d packages of this repository, more than %d: it does too much; move a "+
+		"part of it out, or below: %s", p.dir, len(own), limit, strings.Join(slices.Sorted(maps.Keys(own)), ", "))}
+}
+
+// constant finds variables of the package that change while it runs.
+func (p packaged) constant() []string {
+	variables := map[string]*ast.ValueSpec{}
+	for _, s := range p.files {
+		for _, d := range s.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				for _, spec := range g.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						variables[name.Name] = spec.(*ast.ValueSpec)
+					}
+				}
+			}
+		}
+	}
+	var wrong []string
+	for _, s := range p.files {
+		changed := func(e ast.Expr) {
+			name := root(e)
+			if name == nil || name.Name == "_" || variables[name.Name] == nil {
+				return
+			}
+			// Without an object the name is declared in another file of the package.
+			if name.Obj == nil || name.Obj.Decl == variables[name.Name] {
+				wrong = append(wrong, s.at(e.Pos(),
+					"%s of the whole package is changed: keep what changes in a value that is passed", name.Name))
+			}
+		}
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, e := range n.Lhs {
+					changed(e)
+				}
+			case *ast.IncDecStmt:
+				changed(n.X)
+			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") && len(n.Args) > 0 {
+					changed(n.Args[0])
+				}
+			}
+			return true
+		})
+	}
+	return append(wrong, p.state()...)
+}
+
+// Types whose values exist to be changed.
+var state = regexp.MustCompile(`^(sync|atomic)$`)
+
+// state finds variables of the package that are of types which exist to be changed.
+func (p packaged) state() []string {
+	var wrong []string
+	for _, s := range p.files {
+		for _, d := range s.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range g.Specs {
+				v := spec.(*ast.ValueSpec)
+				if t, ok := v.Type.(*ast.SelectorExpr); ok && state.MatchString(fmt.Sprint(t.X)) {
+					wrong = append(wrong,
+						s.at(v.Pos(), "%s of the whole package changes: keep it in a value that is passed",
+							v.Names[0]))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// root is the name that an expression such as a.b[c] begins with.
+func root(e ast.Expr) *ast.Ident {
+	for {
+		switch of := e.(type) {
+		case *ast.Ident:
+			return of
+		case *ast.SelectorExpr:
+			e = of.X
+		case *ast.IndexExpr:
+			e = of.X
+		case *ast.StarExpr:
+			e = of.X
+		case *ast.ParenExpr:
+			e = of.X
+		default:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package structure
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const head = "// Package a is a package.\npackage a\n\n"
+
+// rule is a source that just keeps to a rule, and one that does not.
+type rule struct {
+	name string
+	// path is services/users/internal/domain/a.go where it is not given.
+	path      string
+	good, bad string
+	// want is a part of the sentence about bad.
+	want string
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	judge(t, []rule{
+		{"file", "", head + strings.Repeat("\n", 447), head + strings.Repeat("\n", 448),
+			"a.go:2: the file has 451 lines, more than 450: split it by what its parts are about"},
+		{"test file", "shared/a/a_test.go", head + strings.Repeat("\n", 697), head + strings.Repeat("\n", 698),
+			"the file has 701 lines, more than 700"},
+		{"function", "", head + "func f() {" + strings.Repeat("\n", 79) + "}", head + "func f() {" +
+			strings.Repeat("\n", 80) +
+			"}", "a.go:4: f has 81 lines, more than 80: give a part of it a name of its own"},
+		{"parameters", "", head + "func f(a, b, c int, d, e, g string) {}", head + "func f(a, b, c, d, e, g, h int) {}",
+			"a.go:4: 7 parameters, more than 6: pass a struct"},
+		{"parameters of a literal", "", head + "var f = func(a int) {}",
+			head + "var f = func(a, b, c, d, e, g, h int) {}",
+			"7 parameters"},
+		{"interface", "", head + "type i interface { A(); B(); C(); D(); E(); F(); G() }",
+			head + "type i interface { A(); B(); C(); D(); E(); F(); G(); H() }",
+			"an interface of 8 methods, more than 7"},
+		{"anonymous interface", "", head + "func f(interface{ A() }) {}",
+			head + "func f(interface { A(); B(); C(); D(); E(); F(); G(); H() }) {}", "an interface of 8 methods"},
+		{"columns", "", head + "//" + strings.Repeat(" é", 59), head + "//" + strings.Repeat(" é", 60) + ".",
+			"a.go:4: 123 columns, more than 120: wrap the line"},
+		{"columns of tabs", "", head + "func f() {\n\t//" + strings.Repeat(" x", 57) + "\n}",
+			head + "func f() {\n\t\t//" +
+				strings.Repeat(" x", 57) + "\n}", "124 columns"},
+		{"a word that is long", "", head + "//" + strings.Repeat(" é", 50) + strings.Repeat("x", 81),
+			head + "//" + strings.Repeat(" é", 50) + strings.Repeat("x", 79), "wrap the line"},
+		{"a tag that is long", "", head + "type t struct {\n\ta int `help:\"" + strings.Repeat("x ", 60) + "\"`\n}",
+			head + "var a = `" + strings.Repeat("x ", 60) + "`", "wrap the line"},
+	})
+}
+
+func TestNamesAndComments(t *testing.T) {
+	t.Parallel()
+	judge(t, []rule{
+		{"name of a package", "", head, strings.Replace(head, "package a", "package helper", 1),
+			"the name helper says nothing"},
+		{"init", "", head + "func (t) init() {}", head + "func init() {}", "init runs unasked"},
+		{"package comment", "", head, "package a\n", "services/users/internal/domain: the package has no comment"},
+		{"comment of a function", "", head + "// F is.\nfunc F() {}\nfunc f() {}\nfunc (t) F() {}",
+			head + "func F() {}",
+			"a.go:4: F has no comment: say more about it than its name does"},
+		{"comment of a method", "", head + "func (t) F() {}", head + "func (*T[P]) F() {}", "F has no comment"},
+		{"comment of a type", "", head + "// T is.\ntype T int", head + "type (\n// T is.\nT int\nU int\n)",
+			"U has no"},
+		{"comment of a constant", "", head + "// All are.\nconst (\nA = 1\nB = 2\n)",
+			head + "const (\nA = 1 // is one\nB = 2\n)",
+			"B has no comment"},
+		{"comment that only directs", "", head + "// F is.\n//go:noinline\nfunc F() {}",
+			head + "//go:noinline\nfunc F() {}",
+			"F has no comment"},
+	})
+	for path, want := range map[string]int{
+		"shared/util/a.go": 1, "shared/pkg/a/a_test.go": 1, "shared/helper/helper.go": 1, "shared/utility/a.go": 0,
+	} {
+		if wrong := checked(t, path, head); len(wrong) != want {
+			t.Errorf("%s: %q", path, wrong)
+		}
+	}
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	judge(t, []rule{
+		{"layer", "", head + `import _ "herald/shared/fault"`, head + `import _ "herald/shared/event"`,
+			"imports herald/shared/event: a domain knows no database, bus or message"},
+		{"shared", "shared/a/a.go", head + `import _ "herald/shared/fault"`, head + `import _ "herald/services/users"`,
+			"shared imports no service"},
+		{"services", "services/text/a.go", head + `import _ "herald/services/text/internal/api"`,
+			head + `import _ "herald/services/users"`, "services do not know each other, they call"},
+		{"own imports", "shared/a/a.go", head + importing(10), head + importing(11),
+			"imports 11 packages of this repository, more than 10"},
+		{"imports of a door", "gateway/a.go", head + importing(20), head + importing(21),
+			"more than 20: it does too much"},
+	})
+}
+
+func TestVariablesAndTests(t *testing.T) {
+	t.Parallel()
+	judge(t, []rule{
+		{"assigned", "", head + "var v = 1\nfunc f() { v := 2; v = 3; _ = v }", head + "var v = 1\nfunc f() { v = 2 }",
+			"a.go:5: v of the whole package is changed: keep what changes in a value that is passed"},
+		{"an element assigned", "", head + "var m = map[int]int{}\nfunc f() { _ = m[1] }",
+			head + "var m = map[int]int{}\nfunc f() { m[1] = 2 }", "m of the whole package is changed"},
+		{"a field counted", "", head + "var s struct{ n int }\nfunc f(s *struct{ n int }) { s.n++ }",
+			head + "var s struct{ n int }\nfunc f() { s.n++ }", "s of the whole package is changed"},
+		{"deleted from", "", head + "var m map[int]int\nfunc f(m map[int]int) { delete(m, 1) }",
+			head + "var m map[int]int\nfunc f() { delete(m, 1) }", "m of the whole package is changed"},
+		{"state", "", head + "type t struct{ m sync.Mutex }", head + "var m sync.Mutex",
+			"m of the whole package changes"},
+		{"sleep", "shared/a/a_test.go", head + "func f() { time.Now() }", head + "func f() { time.Sleep(1) }",
+			"a_test.go:4: a test that sleeps: wait for a signal"},
+		{"skip", "shared/a/a_test.go", head + "func f() { c.Skipped() }", head + "func f() { t.Skipf() }",
+			"a test that may be skipped: let it fail where something is missing"},
+		{"short", "shared/a/a_test.go", head, head + "func f() bool { return testing.Short() }",
+			"a test that may be skipped"},
+	})
+}
+
+// judge finds one mistake in what is bad, and none in what is good.
+func judge(t *testing.T, rules []rule) {
+	t.Helper()
+	for _, c := range rules {
+		path := cmp.Or(c.path, "services/users/internal/domain/a.go")
+		if wrong := checked(t, path, c.good); len(wrong) > 0 {
+			t.Errorf("%s: what is good is wrong: %q", c.name, wrong)
+		}
+		if wrong := checked(t, path, c.bad); len(wrong) != 1 || !strings.Contains(wrong[0], c.want) {
+			t.Errorf("%s: %q, want %q", c.name, wrong, c.want)
+		}
+	}
+}
+
+// checked returns what is wrong with a tree of one file.
+func checked(t *testing.T, path, text string) []string {
+	t.Helper()
+	sources, err := read(fstest.MapFS{
+		path: {Data: []byte(text)}, "shared/gen/a/a.go": {Data: []byte("package util")},
+		"shared/a.txt": {Data: []byte("x")},
+	})
+	if err != nil || len(sources) != 1 {
+		t.Fatalf("%s: %d files, %v", path, len(sources), err)
+	}
+	return check(sources)
+}
+
+// importing imports n packages of this repository, and some that do not count.
+func importing(n int) string {
+	text := "import (\n\"fmt\"\n_ \"herald/shared/gen/herald/v1\"\n"
+	for i := range n {
+		text += "_ \"herald/shared/a" + strings.Repeat("a", i) + "\"\n"
+	}
+	return text + ")"
+}
+
+// A variable that another file of the package declares is found as well.
+func TestTwoFiles(t *testing.T) {
+	t.Parallel()
+	sources, err := read(fstest.MapFS{
+		"shared/a/a.go":      {Data: []byte(head + "var v = 1")},
+		"shared/a/b.go":      {Data: []byte("package a\n\nfunc f() { v++ }")},
+		"shared/a/a_test.go": {Data: []byte("package a\n\nvar v = 1\nfunc g() { v++ }")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := check(sources); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "shared/a/b.go:3: v of") {
+		t.Errorf("%q", wrong)
+	}
+}
