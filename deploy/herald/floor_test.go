@@ -129,7 +129,8 @@ func startFloor(b *testing.B) string {
 	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
 	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
 	org := id.New()
-	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
+	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+
+		` created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
 	check(b, err)
 	f := newFloor(b)
 	f.handle("/management/v1/users/human/_import", "ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
@@ -138,7 +139,8 @@ func startFloor(b *testing.B) string {
 			return nil, err
 		}
 		var position int64
-		err := db.QueryRow(context.Background(), insert, id.New(), u.UserID, org, u.UserName, u.Email, u.Hash).Scan(&position)
+		err := db.QueryRow(context.Background(), insert, id.New(), u.UserID, org, u.UserName, u.Email, u.Hash).
+			Scan(&position)
 		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
 	})
 	return f.url
@@ -157,7 +159,9 @@ func readImport(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]string{"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value})
+	return json.Marshal(map[string]string{
+		"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
+	})
 }
 
 func check(b *testing.B, err error) {

@@ -126,7 +126,8 @@ func (p *processes) startAll() (users *exec.Cmd) {
 	for _, service := range []string{"text", "notification", "auth", "projects"} {
 		p.start(service)
 	}
-	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost", "127.0.0.1", 1))
+	p.start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.url, "http://"), "localhost",
+		"127.0.0.1", 1))
 	p.token = strings.TrimSpace(p.read(p.token))
 	return users
 }
@@ -138,7 +139,8 @@ func TestProcesses(t *testing.T) {
 	server := smtpd.Start(t, smtpd.Config{})
 	p := newProcesses(t, server.URL())
 	first := p.startAll()
-	if status, answer := p.call("POST", "/management/v1/users/human/_import", importBody("u0")); status != http.StatusOK {
+	if status, answer := p.call("POST", "/management/v1/users/human/_import",
+		importBody("u0")); status != http.StatusOK {
 		t.Fatalf("import: %d %v", status, answer)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

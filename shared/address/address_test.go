@@ -44,7 +44,8 @@ func TestParseRefusesWhatCannotBeDelivered(t *testing.T) {
 		"a dot at the end, as another script's is": {"a@example.com。"},
 		"two directions of writing in one label":   {"a@אa.com"},
 		"a character that cannot be seen": {
-			"a\u0085@example.com", "a\u2028@example.com", "a\u202e@example.com", "a\u200b@example.com", "a\u00a0@example.com",
+			"a\u0085@example.com", "a\u2028@example.com", "a\u202e@example.com", "a\u200b@example.com",
+			"a\u00a0@example.com",
 		},
 	} {
 		for _, text := range texts {
