@@ -104,7 +104,9 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 func (m Method) check() error {
 	a := m.Access
 	set, queries := 0, m.Input().Fields().ByName("queries")
-	for _, given := range []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0} {
+	for _, given := range []bool{
+		a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0,
+	} {
 		if given {
 			set++
 		}

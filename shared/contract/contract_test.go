@@ -24,15 +24,21 @@ func TestContracts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.IsSortedFunc(methods, func(a, b contract.Method) int { return cmp.Compare(a.Procedure(), b.Procedure()) }) {
+	if !slices.IsSortedFunc(methods, func(a, b contract.Method) int {
+		return cmp.Compare(a.Procedure(), b.Procedure())
+	}) {
 		t.Error("not sorted")
 	}
-	i := slices.IndexFunc(methods, func(m contract.Method) bool { return m.Procedure() == "/herald.users.v1.Users/GetUser" })
-	if i < 0 || methods[i].Subject() != "rpc.herald.users.v1.Users.GetUser" || methods[i].Owner() != "users" || len(methods[i].Rules) != 1 {
+	i := slices.IndexFunc(methods, func(m contract.Method) bool {
+		return m.Procedure() == "/herald.users.v1.Users/GetUser"
+	})
+	if i < 0 || methods[i].Subject() != "rpc.herald.users.v1.Users.GetUser" || methods[i].Owner() != "users" ||
+		len(methods[i].Rules) != 1 {
 		t.Fatalf("GetUser is method %d", i)
 	}
 	verb, path, body := contract.Route(methods[i].Rules[0])
-	if verb != "GET" || path != "/management/v1/users/{user_id}" || body != "" || !slices.Equal(contract.PathFields(path), []string{"user_id"}) {
+	if verb != "GET" || path != "/management/v1/users/{user_id}" || body != "" ||
+		!slices.Equal(contract.PathFields(path), []string{"user_id"}) {
 		t.Errorf("route %s %s %q", verb, path, body)
 	}
 }
@@ -47,16 +53,18 @@ func TestContractFaults(t *testing.T) {
 		stream bool
 		want   string
 	}{
-		"good":               {access: &heraldv1.Access{Permission: "user.read"}, rule: get},
-		"good project":       {access: &heraldv1.Access{Permission: "project.read", Project: "user_id"}, rule: get},
-		"good internal":      {access: &heraldv1.Access{Internal: []string{"auth"}}},
-		"good public":        {access: &heraldv1.Access{Public: true}, rule: get},
-		"none":               {rule: get, want: "exactly one"},
-		"empty":              {access: &heraldv1.Access{}, rule: get, want: "exactly one"},
-		"two":                {access: &heraldv1.Access{Permission: "user.read", Authenticated: true}, rule: get, want: "exactly one"},
+		"good":          {access: &heraldv1.Access{Permission: "user.read"}, rule: get},
+		"good project":  {access: &heraldv1.Access{Permission: "project.read", Project: "user_id"}, rule: get},
+		"good internal": {access: &heraldv1.Access{Internal: []string{"auth"}}},
+		"good public":   {access: &heraldv1.Access{Public: true}, rule: get},
+		"none":          {rule: get, want: "exactly one"},
+		"empty":         {access: &heraldv1.Access{}, rule: get, want: "exactly one"},
+		"two": {access: &heraldv1.Access{Permission: "user.read", Authenticated: true},
+			rule: get, want: "exactly one"},
 		"public and more":    {access: &heraldv1.Access{Public: true, Internal: []string{"auth"}}, want: "exactly one"},
 		"unknown permission": {access: &heraldv1.Access{Permission: "user.raed"}, rule: get, want: `"user.raed"`},
-		"unknown project":    {access: &heraldv1.Access{Permission: "project.read", Project: "project_id"}, rule: get, want: `"project_id"`},
+		"unknown project": {access: &heraldv1.Access{Permission: "project.read", Project: "project_id"},
+			rule: get, want: `"project_id"`},
 		"internal with path": {access: &heraldv1.Access{Internal: []string{"auth"}}, rule: get, want: "no REST path"},
 		"no path":            {access: &heraldv1.Access{Authenticated: true}, want: "needs a REST path"},
 		"stream":             {access: &heraldv1.Access{Authenticated: true}, rule: get, stream: true, want: "streams"},
@@ -75,7 +83,9 @@ func TestContractFaults(t *testing.T) {
 }
 
 // with is a contract with a single method.
-func with(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool) protoreflect.ServiceDescriptor {
+func with(
+	t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool,
+) protoreflect.ServiceDescriptor {
 	t.Helper()
 	options := &descriptorpb.MethodOptions{}
 	if access != nil {
@@ -87,10 +97,12 @@ func with(t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, str
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: new("test.proto"), Package: new("herald.test.v1"), Syntax: new("proto3"),
 		Dependency: []string{"herald/users/v1/user.proto"},
-		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"), Method: []*descriptorpb.MethodDescriptorProto{{
-			Name: new("Do"), InputType: new(".herald.users.v1.GetUserRequest"), OutputType: new(".herald.users.v1.GetUserResponse"),
-			Options: options, ServerStreaming: &stream,
-		}}}},
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"),
+			Method: []*descriptorpb.MethodDescriptorProto{{
+				Name: new("Do"), InputType: new(".herald.users.v1.GetUserRequest"),
+				OutputType: new(".herald.users.v1.GetUserResponse"),
+				Options:    options, ServerStreaming: &stream,
+			}}}},
 	}, protoregistry.GlobalFiles)
 	if err != nil {
 		t.Fatal(err)

@@ -17,9 +17,12 @@ func TestValidatePaths(t *testing.T) {
 		"queries[1].userNameQuery.method": &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{
 			{UserNameQuery: &usersv1.UserNameQuery{}}, {UserNameQuery: &usersv1.UserNameQuery{Method: 99}},
 		}},
-		"queries[0]":      &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{{}}},
-		"roles":           &usersv1.AddMemberRequest{UserId: "u"},
-		"metadata[0].key": &usersv1.HumanUserData{UserName: "u", Profile: &usersv1.Profile{FirstName: "f", LastName: "l"}, Email: &usersv1.Email{}, Metadata: []*usersv1.Metadata{{}}},
+		"queries[0]": &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{{}}},
+		"roles":      &usersv1.AddMemberRequest{UserId: "u"},
+		"metadata[0].key": &usersv1.HumanUserData{
+			UserName: "u", Profile: &usersv1.Profile{FirstName: "f", LastName: "l"}, Email: &usersv1.Email{},
+			Metadata: []*usersv1.Metadata{{}},
+		},
 	} {
 		f, ok := errors.AsType[*fault.Fault](contract.Validate(m))
 		if !ok || f.ID != "INVALID_ARGUMENT" {

@@ -211,6 +211,7 @@ func TestFaults(t *testing.T) {
 			"413 BIG Too big users"},
 		{`var ErrA = fault.New(fault.Invalid, string(other.Short), "Short")`, "400 TOO_SHORT Short users"},
 		{"const id = \"HERE\"\nvar ErrA = fault.New(fault.Exists, id, `Raw`)", "409 HERE Raw users"},
+		{`var ErrA = fault.New(fault.NotFound, "LONG", "Gone " + "for good")`, "404 LONG Gone for good users"},
 		{`func f(c fault.Code) error { return fault.New(c, "FROM_ELSEWHERE", "x") }`, ""},
 		{`var ErrA = fault.New(fault.NotFound, "a_one", "Gone")`, "not upper snake"},
 		{`var ErrA, ErrB = fault.New(fault.NotFound, "A", "Gone"), fault.New(fault.NotFound, "A", "Gone")`,

@@ -156,9 +156,13 @@ func (s source) owner() string {
 	return parts[0]
 }
 
-// text is the value of a literal or of a constant of ours, converted or not.
+// text is the value of literals and constants of ours, converted, joined or as they are.
 func (s source) text(e ast.Expr, constants map[string]string) (string, bool) {
 	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		first, ok := s.text(e.X, constants)
+		rest, both := s.text(e.Y, constants)
+		return first + rest, ok && both
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)
 		return text, err == nil
