@@ -60,7 +60,7 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 .PHONY: bench
 bench: ## Measure the whole system beside its floor, in the same run
 	@deploy/setup.sh run
-	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald
+	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald/test/bench
 
 .PHONY: images
 images: ## Build the image of all services, IMAGE (default herald:local)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs deploy/herald/compose_test.go, which starts docker-compose.yml, as it is, under
+# Runs deploy/herald/test/containers/compose_test.go, which starts docker-compose.yml, as it is, under
 # a project name of its own. Uses the engine that runs, or starts one and stops it
 # afterwards (as root); base images that cannot be pulled are replaced by stand-ins
 # from what is on this machine. Leaves nothing behind.
@@ -75,4 +75,4 @@ find_engine
 find_compose
 find_images
 make --no-print-directory images >/dev/null 2>&1
-COMPOSE_PROJECT_NAME=$project go test -tags compose -count 1 -timeout 20m -run '^TestCompose$' -v ./deploy/herald
+COMPOSE_PROJECT_NAME=$project go test -tags compose -count 1 -timeout 20m -run '^TestCompose$' -v ./deploy/herald/test/containers

@@ -1,52 +1,26 @@
 package main_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
-)
 
-// herald runs a command of the binary where the instance runs, and answers with its
-// exit code.
-func (i *instance) herald(stdin string, args ...string) (stdout, stderr string, code int) {
-	i.t.Helper()
-	file, err := binary()
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	var out, complaints bytes.Buffer
-	c := exec.CommandContext(ctx, file, args...)
-	c.Env, c.Stdin, c.Stdout, c.Stderr = i.env, strings.NewReader(stdin), &out, &complaints
-	err = c.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		code = exit.ExitCode()
-	} else if err != nil {
-		i.t.Fatal(err)
-	}
-	return out.String(), complaints.String(), code
-}
+	"herald/deploy/herald/test/whole"
+)
 
 // An operator calls methods from the command line: where the instance runs, its address
 // and the administrator's token are found without being named.
 func TestCall(t *testing.T) {
 	t.Parallel()
-	i := newInstance(t)
-	i.start()
-	nobody := i.dir + "/nobody"
+	i := whole.Start(t)
+	nobody := i.Dir + "/nobody"
 	if err := os.WriteFile(nobody, []byte("hrld_nobody\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
 	var imported struct{ UserID string }
-	out, complaints, code := i.herald(person, "call", "Users.ImportHumanUser", "--json", "-")
+	out, complaints, code := i.Herald(person, "call", "Users.ImportHumanUser", "--json", "-")
 	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" ||
 		complaints != "" {
 		t.Fatalf("import: exit code %d, %v\n%s%s", code, err, out, complaints)
@@ -58,7 +32,7 @@ func TestCall(t *testing.T) {
 	}{
 		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"},
 			0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "1 of 1\n"}},
-		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.url, "--token-file", i.dir +
+		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.URL, "--token-file", i.Dir +
 			"/data/admin.pat"}, 0,
 			[]string{"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"details\": {\n      \"sequence\": \""}},
 		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "-o", "table"}, 0, []string{
@@ -72,12 +46,12 @@ func TestCall(t *testing.T) {
 		{[]string{"Users.CreateOrg", "--json", `{"name":""}`}, 13, []string{"INVALID_ARGUMENT: ", "name"}},
 		{[]string{"Users.GetMyOrg", "--org", "nowhere"}, 15, []string{"request id: "}},
 		{[]string{"Users.GetMyUser", "--token-file", nobody}, 26, []string{"UNAUTHENTICATED: "}},
-		{[]string{"Users.GetMyUser", "--url", i.mails, "--token-file", nobody}, 1, []string{i.mails}},
-		{[]string{"Users.GetMyUser", "--url", "http://" + freeAddress(t), "--token-file", nobody}, 1,
+		{[]string{"Users.GetMyUser", "--url", i.Mails, "--token-file", nobody}, 1, []string{i.Mails}},
+		{[]string{"Users.GetMyUser", "--url", "http://" + whole.FreeAddress(t), "--token-file", nobody}, 1,
 			[]string{"connection refused"}},
 		{[]string{"Users.GetMyUsr"}, 1, []string{"did you mean ", " Users.GetMyUser"}},
 	} {
-		out, complaints, code := i.herald("", append([]string{"call"}, c.args...)...)
+		out, complaints, code := i.Herald("", append([]string{"call"}, c.args...)...)
 		said := out
 		if code != 0 {
 			said = complaints
@@ -91,11 +65,11 @@ func TestCall(t *testing.T) {
 			}
 		}
 	}
-	if out, _, code := i.herald("", "settings"); code != 0 ||
+	if out, _, code := i.Herald("", "settings"); code != 0 ||
 		!strings.Contains(out, "HERALD_TOKEN\n    or HERALD_TOKEN_FILE:") {
 		t.Errorf("settings: exit code %d\n%s", code, out)
 	}
-	if out, _, code := i.herald("", "completion", "bash"); code != 0 || !strings.Contains(out, "__start_herald") {
+	if out, _, code := i.Herald("", "completion", "bash"); code != 0 || !strings.Contains(out, "__start_herald") {
 		t.Errorf("completion: exit code %d\n%s", code, out)
 	}
 }

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,55 +10,51 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"herald/deploy/herald/test/whole"
 )
 
 // Two instances run side by side; each stops cleanly at a signal and goes on where
 // it was.
 func TestSideBySideAndAgain(t *testing.T) {
 	t.Parallel()
-	a, b := newInstance(t), newInstance(t)
-	a.start()
-	b.start()
-	if a.token == b.token {
+	a, b := whole.New(t), whole.New(t)
+	a.Start()
+	b.Start()
+	if a.Token == b.Token {
 		t.Error("two instances share a token")
 	}
-	first := a.out
+	first := a.Out
 	if !strings.Contains(strings.Join(first, "\n"), "one-time password") {
 		t.Errorf("the first start says %q", first)
 	}
-	if status, answer := a.call("POST", "/management/v1/users/human/_import",
-		importBody("u1")); status != http.StatusOK {
-		t.Errorf("import: %d %v", status, answer)
-	}
-	a.mail("u1@example.com")
-	for instance, signal := range map[*instance]syscall.Signal{a: syscall.SIGTERM, b: syscall.SIGINT} {
-		if err := instance.stop(signal); err != nil {
+	a.Import("u1")
+	a.Mail("u1@example.com")
+	for instance, signal := range map[*whole.Instance]syscall.Signal{a: syscall.SIGTERM, b: syscall.SIGINT} {
+		if err := instance.Stop(signal); err != nil {
 			t.Errorf("after %s: %v", signal, err)
 		}
-		if logs := instance.logs.String(); strings.Contains(logs, `"level":"ERROR"`) {
+		if logs := instance.Logs.String(); strings.Contains(logs, `"level":"ERROR"`) {
 			t.Errorf("the stop was not clean: %s", logs)
 		}
 	}
-	token := a.token
-	a.start()
-	if a.token != token || strings.Contains(strings.Join(a.out, "\n"), "one-time password") {
-		t.Errorf("the second start says %q", a.out)
+	token := a.Token
+	a.Start()
+	if a.Token != token || strings.Contains(strings.Join(a.Out, "\n"), "one-time password") {
+		t.Errorf("the second start says %q", a.Out)
 	}
-	if a.state("u1") != "USER_STATE_INITIAL" {
+	if a.State("u1") != "USER_STATE_INITIAL" {
 		t.Error("the user is gone")
 	}
-	a.mail("u1@example.com") // the inbox keeps its mails
-	t.Logf("cold %s, warm %s", b.ready, a.ready)
+	a.Mail("u1@example.com") // the inbox keeps its mails
+	t.Logf("cold %s, warm %s", b.Ready, a.Ready)
 }
 
 // What an operator mistypes is said in a line that names the setting.
 func TestMistakenSettings(t *testing.T) {
 	t.Parallel()
-	file, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken := freeAddress(t)
+	file := whole.Binary(t)
+	taken := whole.FreeAddress(t)
 	for setting, says := range map[string]string{
 		"HERALD_LISTN=:8080":                   "HERALD_LISTN is not a setting",
 		"HERALD_LISTEN=8080":                   "HERALD_LISTEN",
@@ -76,7 +71,7 @@ func TestMistakenSettings(t *testing.T) {
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
-			dir := dataDir(t)
+			dir := whole.Dir(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			c := exec.CommandContext(ctx, file, "run")
@@ -93,9 +88,8 @@ func TestMistakenSettings(t *testing.T) {
 // The credentials of subscribers let a program watch, and do nothing else.
 func TestSubscriber(t *testing.T) {
 	t.Parallel()
-	i := newInstance(t)
-	i.start()
-	url, err := os.ReadFile(i.dir + "/data/subscriber.url")
+	i := whole.Start(t)
+	url, err := os.ReadFile(i.Dir + "/data/subscriber.url")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +107,7 @@ func TestSubscriber(t *testing.T) {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	i.call("POST", "/management/v1/users/human/_import", importBody("u1"))
+	i.Import("u1")
 	for {
 		m, err := sub.NextMsg(10 * time.Second)
 		if err != nil {

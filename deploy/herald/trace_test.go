@@ -11,6 +11,8 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"herald/deploy/herald/test/whole"
 )
 
 // One trace crosses the gateway, NATS, the service and its SQL; it begins where the
@@ -40,14 +42,13 @@ func TestTraces(t *testing.T) {
 		}
 	}))
 	t.Cleanup(sink.Close)
-	i := newInstance(t, "HERALD_OTLP_URL="+sink.URL)
-	i.start()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.url+"/management/v1/users/human/_import",
-		strings.NewReader(strings.ReplaceAll(importBody("u1"), "Mini", "canary")))
+	i := whole.Start(t, "HERALD_OTLP_URL="+sink.URL)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.URL+"/management/v1/users/human/_import",
+		strings.NewReader(strings.ReplaceAll(whole.Person("u1"), "Mini", "canary")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+i.token)
+	r.Header.Set("Authorization", "Bearer "+i.Token)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("traceparent", "00-"+trace+"-b7ad6b7169203331-01")
 	w, err := http.DefaultClient.Do(r)
@@ -55,7 +56,7 @@ func TestTraces(t *testing.T) {
 		t.Fatalf("%v, %v", w, err)
 	}
 	defer w.Body.Close()
-	if err := i.stop(syscall.SIGTERM); err != nil { // flushes the traces
+	if err := i.Stop(syscall.SIGTERM); err != nil { // flushes the traces
 		t.Fatal(err)
 	}
 	close(names)

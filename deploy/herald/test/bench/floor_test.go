@@ -1,0 +1,181 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/deploy/herald/test/whole"
+	"herald/services/users"
+	"herald/shared/bus"
+	"herald/shared/event"
+	"herald/shared/id"
+	"herald/shared/postgres"
+	"herald/shared/postgres/local"
+	"herald/shared/secret"
+)
+
+// floor is what the whole system is measured beside: HTTP → NATS → one statement of
+// Postgres. No checks, no callers, no relay. NATS is set up as in `herald run`.
+type floor struct {
+	b     *testing.B
+	serve *nats.Conn
+	calls *nats.Conn
+	mux   *http.ServeMux
+	url   string
+}
+
+func newFloor(b *testing.B) *floor {
+	b.Helper()
+	keys, err := secret.ParseKeys(secret.NewKeyText())
+	check(b, err)
+	server, err := bus.Embedded{Dir: whole.Dir(b) + "/nats", Keys: keys}.Start()
+	check(b, err)
+	b.Cleanup(func() { bus.Stop(server) })
+	connect := func(user string) *nats.Conn {
+		nc, err := nats.Connect("", nats.InProcessServer(server),
+			nats.UserInfo(user, bus.Password(keys, user).Reveal()), nats.CustomInboxPrefix("_INBOX_"+user))
+		check(b, err)
+		b.Cleanup(nc.Close)
+		return nc
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(b, err)
+	f := &floor{b: b, serve: connect("users"), calls: connect(bus.Gateway), mux: http.NewServeMux(),
+		url: "http://" + l.Addr().String()}
+	web := &http.Server{Handler: f.mux}
+	go func() { _ = web.Serve(l) }()
+	b.Cleanup(func() { _ = web.Close() })
+	return f
+}
+
+// handle carries what read makes of a request at a path over NATS to answer, which has a
+// worker a request.
+func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, error),
+	answer func([]byte) ([]byte, error)) {
+	subject := "rpc.herald.users.v1.Users." + method
+	_, err := f.serve.Subscribe(subject, func(m *nats.Msg) {
+		go func() {
+			data, err := answer(m.Data)
+			if err != nil {
+				f.b.Error(err)
+			}
+			_ = m.Respond(data)
+		}()
+	})
+	check(f.b, err)
+	f.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		data, err := read(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		m, err := f.calls.RequestWithContext(r.Context(), subject, data)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(m.Data)
+	})
+}
+
+// row answers at a path with a row that is found by the id in the path.
+func (f *floor) row(db *pgxpool.Pool, path, method, sql string) {
+	id := func(r *http.Request) ([]byte, error) { return []byte(r.PathValue("id")), nil }
+	f.handle(path, method, id, func(id []byte) (row []byte, err error) {
+		err = db.QueryRow(context.Background(), sql, string(id)).Scan(&row)
+		return row, err
+	})
+}
+
+// insert is what an import writes: the user, the event, and its place in the outbox.
+const insert = `with event as (
+	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+	values ($1, 'human', $2, 'imported', $3, 'bench',
+		'{"state":"USER_STATE_ACTIVE","initMail":"INIT_MAIL_NOT_NEEDED"}', now()) returning position, time
+), outboxed as (
+	insert into outbox select position from event
+), created as (
+	insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name,
+		last_name_folded, display_name, display_name_folded, email, email_folded, email_verified, password_hash,
+		sequence, created_at, changed_at)
+	select $2, $3, 1, 1, $4, $4, 'Mini', 'mini', 'Mouse', 'mouse', 'Mini Mouse', 'mini mouse', $5, $5, true, $6,
+		position, time, time from event
+) select position from event`
+
+// startFloor answers imports, on a Postgres that is set up as in `herald run`.
+func startFloor(b *testing.B) string {
+	b.Helper()
+	server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})
+	check(b, err)
+	b.Cleanup(func() { _ = server.Stop(context.Background()) })
+	keys, err := secret.ParseKeys(secret.NewKeyText())
+	check(b, err)
+	url, err := postgres.Provision(b.Context(), secret.NewText(server.URL()), keys, "users")
+	check(b, err)
+	db, err := postgres.Open(b.Context(), url, noop.NewTracerProvider())
+	check(b, err)
+	b.Cleanup(db.Close)
+	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
+	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
+	org := id.New()
+	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+
+		` created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
+	check(b, err)
+	f := newFloor(b)
+	f.handle("/management/v1/users/human/_import", "ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
+		var u struct{ UserID, UserName, Email, Hash string }
+		if err := json.Unmarshal(data, &u); err != nil {
+			return nil, err
+		}
+		var position int64
+		err := db.QueryRow(context.Background(), insert, id.New(), u.UserID, org, u.UserName, u.Email, u.Hash).
+			Scan(&position)
+		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
+	})
+	return f.url
+}
+
+func readImport(r *http.Request) ([]byte, error) {
+	var u struct {
+		UserName string
+		Email    struct{ Email string }
+		Hashed   struct{ Value string } `json:"hashedPassword"`
+	}
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &u)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]string{
+		"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
+	})
+}
+
+func check(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+var serial atomic.Int64
+
+// person is an import of somebody new who needs no mail.
+func person(verified bool) (name, body string) {
+	name = fmt.Sprintf("user-%d-%d", time.Now().UnixNano(), serial.Add(1))
+	return name, fmt.Sprintf(`{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"%s@example.com","isEmailVerified":%t},"hashedPassword":{"value":"$whole.Hash-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"}}`, name, name, verified)
+}

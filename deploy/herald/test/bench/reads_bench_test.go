@@ -1,0 +1,76 @@
+package bench_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/postgres"
+	"herald/shared/postgres/local"
+	"herald/shared/secret"
+)
+
+// BenchmarkReads compares reads of one user and one project with a floor that reads the
+// same rows of the same databases.
+func BenchmarkReads(b *testing.B) {
+	b.Run("one process", func(b *testing.B) {
+		server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})
+		check(b, err)
+		b.Cleanup(func() { _ = server.Stop(context.Background()) })
+		i := whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_DATABASE_URL="+server.URL())
+		readFigures(b, i, server, 0.8)
+	})
+	b.Run("a process per service", func(b *testing.B) {
+		p := whole.NewProcesses(b, "smtp://127.0.0.1:1")
+		p.Env = append(p.Env, "HERALD_LOG_LEVEL=WARN")
+		p.StartAll()
+		readFigures(b, p.Instance, p.Postgres, 0.65)
+	})
+}
+
+// readFigures measures an instance whose databases are on a server.
+func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want float64) {
+	const clients = 16
+	user := made(i, "/management/v1/users/human/_import", whole.Active("reader"), "userId")
+	project := made(i, "/management/v1/projects", `{"name":"Read"}`, "id")
+	f := newFloor(b)
+	f.row(pool(b, server, "users"), "/user/{id}", "GetUser",
+		`select row_to_json(u) from users u where id = $1`)
+	f.row(pool(b, server, "projects"), "/project/{id}", "GetMyUser",
+		`select row_to_json(p) from projects p where id = $1`)
+	get := func(url, token string) func() error {
+		client := newClient(clients)
+		return func() error { return client.send(http.MethodGet, url, token, "") }
+	}
+	step, bare := get(i.URL+"/management/v1/users/"+user, i.Token), get(f.url+"/user/"+user, "")
+	figure{"get user", clients, want, step, bare}.measure(b)
+	step, bare = get(i.URL+"/management/v1/projects/"+project, i.Token), get(f.url+"/project/"+project, "")
+	figure{"get project", clients, want, step, bare}.measure(b)
+}
+
+// made makes something and returns its id.
+func made(i *whole.Instance, path, body, field string) string {
+	status, answer := i.Call(http.MethodPost, path, body)
+	id, _ := answer[field].(string)
+	if id == "" {
+		i.T.Fatalf("%s: %d %v", path, status, answer)
+	}
+	return id
+}
+
+// pool opens a pool like a service's own, as the server's administrator.
+func pool(b *testing.B, server *local.Server, service string) *pgxpool.Pool {
+	b.Helper()
+	u, err := url.Parse(server.URL())
+	check(b, err)
+	u.Path = "/" + postgres.Name(service)
+	db, err := postgres.Open(b.Context(), secret.NewText(u.String()), noop.NewTracerProvider())
+	check(b, err)
+	b.Cleanup(db.Close)
+	return db
+}

@@ -1,0 +1,176 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/smtpd"
+)
+
+const kills = 50
+
+// Killed again and again under imports, the system keeps every import that it
+// answered, sends exactly one mail for each, and leaves nothing half-written.
+func TestKilledUnderImports(t *testing.T) {
+	t.Parallel()
+	server := smtpd.Start(t, smtpd.Config{})
+	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
+	answered := map[string]bool{}
+	tried := 0
+	for range kills {
+		i.Start()
+		dead := make(chan struct{})
+		var mu sync.Mutex
+		var importers sync.WaitGroup
+		for range 4 {
+			importers.Go(func() {
+				for {
+					select {
+					case <-dead:
+						return
+					default:
+					}
+					mu.Lock()
+					tried++
+					id := fmt.Sprintf("u%05d", tried)
+					mu.Unlock()
+					if status, _, err := i.Try("POST", "/management/v1/users/human/_import",
+						whole.Person(id)); err == nil && status == http.StatusOK {
+						mu.Lock()
+						answered[id] = true
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		<-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond) // the moment of death is the test's subject
+		i.Stop(syscall.SIGKILL)
+		close(dead)
+		importers.Wait()
+	}
+	i.Start()
+	ids := imported(i)
+	t.Logf("%d kills, %d imports tried, %d answered, %d written", kills, tried, len(answered), len(ids))
+	for id := range answered {
+		if !ids[id] {
+			t.Errorf("the import of %s was answered and is lost", id)
+		}
+	}
+	if len(answered) < kills {
+		t.Errorf("only %d imports were answered: the test proves little", len(answered))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	repeats, uncertain := allMailed(ctx, i, server, ids)
+	t.Logf("%d repeated deliveries, %d mails at whose final dot the process died twice", repeats, uncertain)
+	if repeats > kills || uncertain > kills {
+		t.Errorf("%d mails were delivered again, %d given up, in %d kills", repeats, uncertain, kills)
+	}
+}
+
+// imported lists the ids of all users that were imported.
+func imported(i *whole.Instance) map[string]bool {
+	i.T.Helper()
+	ids := map[string]bool{}
+	for offset := 0; ; offset += 1000 {
+		status, page := i.Call("POST", "/management/v1/users/_search", fmt.Sprintf(`{"query":{"offset":%d,"asc":true},"queries":[{"stateQuery":{"state":"USER_STATE_INITIAL"}}]}`, offset))
+		if status != http.StatusOK {
+			i.T.Fatalf("search: %d %v", status, page)
+		}
+		for _, u := range page["result"].([]any) {
+			ids[u.(map[string]any)["id"].(string)] = true
+		}
+		if len(page["result"].([]any)) < 1000 {
+			return ids
+		}
+	}
+}
+
+// allMailed waits until every user's mail is sent, holds that each has one Message-ID,
+// and answers with the number of repeated deliveries. A mail that the relay never
+// answered twice is given up, and says so: those are counted too. The relay is asked
+// first, since a list of mails brings what an event that was lost would not.
+func allMailed(
+	ctx context.Context, i *whole.Instance, server *smtpd.Server, ids map[string]bool,
+) (repeats, uncertain int) {
+	i.T.Helper()
+	unsent := unsent(ctx, server, ids)
+	for id := range ids {
+		switch {
+		case mailed(ctx, i, id) == "NOTIFICATION_STATE_UNCERTAIN":
+			uncertain++
+		case unsent[id]:
+			i.T.Errorf("the mail to %s was not sent before somebody looked for it", id)
+		}
+	}
+	mails, err := server.Wait(ctx, 0)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	messageIDs := map[string]string{}
+	for _, m := range mails {
+		if m.Repeat > 0 {
+			repeats++
+		}
+		if first, ok := messageIDs[m.To[0]]; ok && first != m.MessageID {
+			i.T.Errorf("%s got two different mails", m.To[0])
+		}
+		messageIDs[m.To[0]] = m.MessageID
+	}
+	if len(messageIDs) < len(ids)-uncertain {
+		i.T.Errorf("%d of %d users have a mail, %d are uncertain", len(messageIDs), len(ids), uncertain)
+	}
+	return repeats, uncertain
+}
+
+// unsent are the users to whom no mail has come within two minutes.
+func unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[string]bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	left := maps.Clone(ids)
+	for n := 1; len(left) > 0 && ctx.Err() == nil; {
+		mails, err := server.Wait(ctx, n)
+		if err != nil {
+			continue
+		}
+		for _, m := range mails {
+			delete(left, strings.TrimSuffix(m.To[0], "@example.com"))
+		}
+		n = len(mails) + 1
+	}
+	return left
+}
+
+// mailed waits until the one mail to a user has ended, and answers with its state.
+func mailed(ctx context.Context, i *whole.Instance, id string) string {
+	i.T.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status, answer := i.Call("GET", "/management/v1/users/"+id+"/notifications", "")
+		found, _ := answer["result"].([]any)
+		if status != http.StatusOK || len(found) > 1 {
+			i.T.Fatalf("notifications of %s: %d %v", id, status, answer)
+		}
+		if len(found) == 1 {
+			if state := found[0].(map[string]any)["state"].(string); state == "NOTIFICATION_STATE_SENT" ||
+				state == "NOTIFICATION_STATE_UNCERTAIN" {
+				return state
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			i.T.Fatalf("the mail to %s: %v", id, answer)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/smtpd"
+)
+
+// replicas is three processes of each service behind two gateways.
+type replicas struct {
+	*whole.Processes
+	gateways []string
+	client   *http.Client
+}
+
+func newReplicas(t *testing.T) *replicas {
+	t.Helper()
+	r := &replicas{Processes: whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+	t.Cleanup(r.client.CloseIdleConnections)
+	r.Env = append(r.Env, "HERALD_LOG_LEVEL=WARN")
+	r.Start("users") // makes the administrator
+	var starting sync.WaitGroup
+	for _, service := range slices.Repeat(allinone.Names(), 3)[1:] {
+		starting.Go(func() { r.Start(service) })
+	}
+	for range 2 {
+		address := whole.FreeAddress(t)
+		r.gateways = append(r.gateways, "http://"+address)
+		starting.Go(func() { r.Start("gateway", "HERALD_LISTEN="+address) })
+	}
+	starting.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	r.ReadToken()
+	return r
+}
+
+// answer is what a gateway said, and when it was asked and answered.
+type answer struct {
+	status      int
+	body        map[string]any
+	asked, came time.Time
+}
+
+// at reads a value of the body: "user.details.sequence"; nil where there is none.
+func (a answer) at(path string) any {
+	var v any = a.body
+	for name := range strings.SplitSeq(path, ".") {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+// ask asks one of the gateways; organization may be empty.
+func (r *replicas) ask(gateway int, token, organization, method, path, body string) (answer, error) {
+	ctx, cancel := context.WithTimeout(r.T.Context(), time.Minute)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, method, r.gateways[gateway%len(r.gateways)]+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	q.Header.Set("Content-Type", "application/json")
+	if organization != "" {
+		q.Header.Set("x-service-orgid", organization)
+	}
+	a := answer{asked: time.Now()}
+	w, err := r.client.Do(q)
+	if err != nil {
+		return a, err
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	a.came, a.status = time.Now(), w.StatusCode
+	if err == nil {
+		err = json.Unmarshal(text, &a.body)
+	}
+	return a, err
+}
+
+// admin asks as the administrator and fails unless the answer is 200.
+func (r *replicas) admin(gateway int, organization, method, path, body string) answer {
+	r.T.Helper()
+	a, err := r.ask(gateway, r.Token, organization, method, path, body)
+	if err != nil || a.status != http.StatusOK {
+		r.T.Errorf("%s %s %s: %d %v, %v", method, path, body, a.status, a.body, err)
+	}
+	return a
+}
+
+// change is a write, and the read and the search that must show it.
+type change struct {
+	organization               string
+	method, path, body         string
+	read, found                string // GET, and where in its answer the object stands
+	search, query, field, want string // POST, its filter, and the field that tells the object
+}
+
+// changes are one after the other what a worker does in its own organization.
+func (r *replicas) changes(organization, name string, n int) change {
+	switch n % 3 {
+	case 0:
+		return change{
+			method: "POST", path: "/management/v1/users/human/_import", body: whole.Active(name),
+			read: "/management/v1/users/" + name, found: "user",
+			search: "/management/v1/users/_search", query: fmt.Sprintf(`{"userNameQuery":{"userName":%q}}`, name),
+			field: "userName", want: name,
+		}
+	case 1:
+		return change{
+			organization: organization,
+			method:       "PUT", path: "/management/v1/orgs/me", body: fmt.Sprintf(`{"name":%q}`, name),
+			read: "/management/v1/orgs/me", found: "org",
+			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name",
+			want: name,
+		}
+	default:
+		return change{
+			method: "POST", path: "/management/v1/orgs", body: fmt.Sprintf(`{"name":%q}`, name),
+			read: "/admin/v1/orgs/ID", found: "org",
+			search: "/admin/v1/orgs/_search", query: fmt.Sprintf(`{"nameQuery":{"name":%q}}`, name), field: "name",
+			want: name,
+		}
+	}
+}
+
+// loop writes, reads and searches through gateways that take turns; true where the read
+// and the search show what was written.
+func (r *replicas) loop(n int, c change) bool {
+	r.T.Helper()
+	written := r.admin(n, c.organization, c.method, c.path, c.body)
+	id, _ := written.at("id").(string)
+	read := r.admin(n+1, c.organization, "GET", strings.Replace(c.read, "ID", id, 1), "")
+	found := r.admin(n/2, c.organization, "POST", c.search, `{"queries":[`+c.query+`]}`)
+	result, _ := found.at("result").([]any)
+	sequence := written.at("details.sequence")
+	if sequence == nil || read.at(c.found+".details.sequence") != sequence || read.at(c.found+"."+c.field) != c.want ||
+		len(result) != 1 || result[0].(map[string]any)[c.field] != c.want {
+		r.T.Errorf("%s %s %s\nanswered %v\nread %v\nfound %v", c.method, c.path, c.body, written.body, read.body,
+			found.body)
+		return false
+	}
+	return true
+}
+
+const (
+	loops, workers = 10_000, 8
+	rounds         = 100 // of giving and taking
+)
+
+// With three replicas of each service and two gateways, what a 200 said is in every
+// later read, list and search, a role that was given can be used at once, and one that was
+// taken, or a token, is refused within 100 ms. It measures times, so that it runs
+// beside no other test of the package.
+func TestThreeReplicas(t *testing.T) {
+	r := newReplicas(t)
+	began := time.Now()
+	var next, hits atomic.Int64
+	var working sync.WaitGroup
+	for w := range workers {
+		working.Go(func() {
+			org, _ := r.admin(w, "", "POST", "/management/v1/orgs", fmt.Sprintf(`{"name":"worker %d"}`, w)).
+				at("id").(string)
+			for n := int(next.Add(1)); n <= loops && !t.Failed(); n = int(next.Add(1)) {
+				if r.loop(n/3+w, r.changes(org, fmt.Sprintf("w%d-n%d", w, n), n)) {
+					hits.Add(1)
+				}
+			}
+		})
+	}
+	working.Wait()
+	t.Logf("%d of %d loops of write, read and search saw what was written, in %s", hits.Load(), loops,
+		time.Since(began).Round(time.Millisecond))
+	if hits.Load() != loops {
+		t.FailNow()
+	}
+	r.mails(t)
+	r.roles(t)
+	r.tokens(t)
+}
+
+// mails asks for a mail again and again: whichever replica answered with its id, and
+// whichever is asked for the list, it is there, also before its event has come.
+func (r *replicas) mails(t *testing.T) {
+	t.Helper()
+	user, _ := r.member("reader")
+	path := "/management/v1/users/" + user
+	for n := range 2 * rounds {
+		asked := r.admin(n, "", "POST", path+"/password/_reset", "{}").at("notificationId")
+		listed := r.admin(n/2, "", "GET", path+"/notifications", "")
+		result, _ := listed.at("result").([]any)
+		if asked == nil || !slices.ContainsFunc(result, func(m any) bool { return m.(map[string]any)["id"] == asked }) {
+			t.Fatalf("round %d: mail %v is not among %v", n, asked, listed.body)
+		}
+	}
+}
+
+// member makes a person with a token, and answers with both.
+func (r *replicas) member(name string) (id, token string) {
+	r.T.Helper()
+	r.admin(0, "", "POST", "/management/v1/users/human/_import", whole.Active(name))
+	token, _ = r.newToken(0, name)
+	return name, token
+}
+
+func (r *replicas) newToken(gateway int, user string) (token, id string) {
+	r.T.Helper()
+	a := r.admin(gateway, "", "POST", "/management/v1/users/"+user+"/pats", "{}")
+	token, _ = a.at("token").(string)
+	id, _ = a.at("tokenId").(string)
+	return token, id
+}
+
+// roles gives and takes a role again and again.
+func (r *replicas) roles(t *testing.T) {
+	t.Helper()
+	user, token := r.member("member")
+	prompt(t, "a role that was taken", func(n int) []time.Duration {
+		r.admin(n, "", "POST", "/management/v1/orgs/me/members",
+			fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
+		r.atOnce(t, token)
+		taken := r.admin(n/2, "", "DELETE", "/management/v1/orgs/me/members/"+user, "")
+		return r.refusedAfter(t, token, http.StatusForbidden, taken.came)
+	})
+}
+
+// tokens makes and ends a token again and again.
+func (r *replicas) tokens(t *testing.T) {
+	t.Helper()
+	user, _ := r.member("bearer")
+	r.admin(0, "", "POST", "/management/v1/orgs/me/members",
+		fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER_VIEWER"]}`, user))
+	prompt(t, "a token that was ended", func(n int) []time.Duration {
+		token, id := r.newToken(n, user)
+		r.atOnce(t, token)
+		ended := r.admin(n/2, "", "DELETE", "/management/v1/users/"+user+"/pats/"+id, "")
+		return r.refusedAfter(t, token, http.StatusUnauthorized, ended.came)
+	})
+}
+
+const guarded = "/management/v1/orgs/me"
+
+// atOnce holds that both gateways let the bearer in.
+func (r *replicas) atOnce(t *testing.T, token string) {
+	t.Helper()
+	for g := range r.gateways {
+		if a, err := r.ask(g, token, "", "GET", guarded, ""); err != nil || a.status != http.StatusOK {
+			t.Fatalf("gateway %d refuses what was granted: %d %v, %v", g, a.status, a.body, err)
+		}
+	}
+}
+
+// refusedAfter asks each gateway until it refuses, and answers with how long after the
+// end each still let in. What counts is when a request was sent: one that was sent in
+// time may be answered late. Once a gateway refuses it goes on refusing. Between the
+// questions is time for those who spread the news.
+func (r *replicas) refusedAfter(t *testing.T, token string, want int, end time.Time) []time.Duration {
+	t.Helper()
+	late := make([]time.Duration, len(r.gateways))
+	var asking sync.WaitGroup
+	for g := range r.gateways {
+		asking.Go(func() {
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for refusals := 0; refusals < 3; <-tick.C {
+				a, err := r.ask(g, token, "", "GET", guarded, "")
+				switch {
+				case err != nil || a.status != http.StatusOK && a.status != want:
+					t.Errorf("gateway %d: %d %v, %v", g, a.status, a.body, err)
+					return
+				case a.status == want:
+					refusals++
+				case refusals > 0:
+					t.Errorf("gateway %d refused and lets in again", g)
+					return
+				default:
+					if late[g] = a.asked.Sub(end); late[g] > believed {
+						t.Errorf("gateway %d let in %s after the end", g, late[g])
+						return
+					}
+				}
+			}
+		})
+	}
+	asking.Wait()
+	return late
+}
+
+// believed is how long a gateway believes an answer that no event takes back.
+const believed = 2 * time.Second
+
+// prompt holds that 99 of 100 refusals come within 100 ms.
+func prompt(t *testing.T, what string, round func(n int) []time.Duration) {
+	t.Helper()
+	var late []time.Duration
+	for n := 0; n < rounds && !t.Failed(); n++ {
+		late = append(late, round(n)...)
+	}
+	if t.Failed() {
+		return
+	}
+	slices.Sort(late)
+	p99 := late[len(late)*99/100]
+	t.Logf("%s was accepted, of %d times, for at most %s (p50 %s, p99 %s)", what, len(late), late[len(late)-1],
+		late[len(late)/2], p99)
+	if p99 > 100*time.Millisecond {
+		t.Errorf("%s is not refused within 100 ms", what)
+	}
+}

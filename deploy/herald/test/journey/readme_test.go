@@ -1,0 +1,124 @@
+package journey_test
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// Every command of the README does what the README says, on a fresh instance that
+// `make run` started; `make test` is what runs this.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	steps, _ := whole.README(t)
+	if !strings.Contains(steps[0].Command, "make run") || !strings.Contains(steps[0].Command, "make test") {
+		t.Fatalf("the first block is not the two commands: %s", steps[0].Command)
+	}
+	i := whole.New(t)
+	file := makeRun(i)
+	shell := ""
+	var events *watcher
+	for _, s := range steps[1:] {
+		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.URL, "http://"),
+			".data/", i.Dir+"/data/", ".build/herald", file).Replace(s.Command)
+		if strings.Contains(s.Answer, "USER_STATE_ACTIVE") {
+			i.ChoosePassword("mini@example.com")
+		}
+		if strings.Contains(command, "examples/subscriber") { // does not end
+			events = watch(t, "bash", "-euo", "pipefail", "-c", shell+command)
+			continue
+		}
+		for line := range strings.Lines(command) { // variables live on
+			if name, _, ok := strings.Cut(line, "="); ok && variable.MatchString(name) {
+				shell += name + "='" + typed(i, shell+line+"printf %s \"$"+name+"\"") + "'\n"
+				command = strings.Replace(command, line, "", 1)
+			}
+		}
+		out := typed(i, shell+command)
+		if s.Answer != "" {
+			alike(t, command, s.Answer, out)
+		} else if strings.HasPrefix(out, `{"code":`) {
+			t.Errorf("%s\nwas refused: %s", command, out)
+		}
+	}
+	if events == nil {
+		t.Fatal("the README does not show the events")
+	}
+	events.until("herald.users.pat.added.v1")
+}
+
+var variable = regexp.MustCompile(`^[A-Z]+$`)
+
+// typed is what commands print, which they must.
+func typed(i *whole.Instance, commands string) string {
+	i.T.Helper()
+	ctx, cancel := context.WithTimeout(i.T.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
+	c.Dir, c.Env = whole.Root(i.T), i.Env
+	out, err := c.Output()
+	if err != nil || len(out) == 0 {
+		i.T.Errorf("%s\nended with %v and printed %q", commands, err, out)
+	}
+	return string(out)
+}
+
+// makeRun starts the instance by the README's own command, and returns the binary that it
+// built.
+func makeRun(i *whole.Instance) (file string) {
+	i.T.Helper()
+	file = i.Dir + "/herald"
+	i.StartCommand("make", "--no-print-directory", "-C", whole.Root(i.T), "run", "BINARY="+file)
+	return file
+}
+
+// alike holds that an answer has the fields of the pasted one, and its values but for
+// what differs from run to run.
+func alike(t *testing.T, command, pasted, got string) {
+	t.Helper()
+	var want, have any
+	if err := json.Unmarshal([]byte(pasted), &want); err != nil {
+		t.Fatalf("the pasted answer of %s: %v", command, err)
+	}
+	if err := json.Unmarshal([]byte(got), &have); err != nil {
+		t.Fatalf("%s printed %q: %v", command, got, err)
+	}
+	a, _ := json.Marshal(masked("", want))
+	b, _ := json.Marshal(masked("", have))
+	if string(a) != string(b) {
+		t.Errorf("%s\npasted  %s\nprinted %s", command, a, b)
+	}
+}
+
+var varying = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT.*Z|[0-9a-f]{8}-[0-9a-f-]{27})$`)
+
+// masked replaces times, ids and sequences; a text that the README shortens with …
+// is compared by its beginning.
+func masked(name string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = masked(k, v[k])
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = masked(name, v[i])
+		}
+		return v
+	case string:
+		if varying.MatchString(v) || name == "sequence" {
+			return "*"
+		}
+		if name == "text" || name == "footerText" {
+			return string([]rune(v)[:5])
+		}
+	}
+	return v
+}

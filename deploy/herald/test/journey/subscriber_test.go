@@ -1,0 +1,145 @@
+package journey_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// watcher is a running examples/subscriber.
+type watcher struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines chan string
+}
+
+// watch starts a command that runs the subscriber, and returns when it hears events.
+func watch(t *testing.T, name string, args ...string) *watcher {
+	t.Helper()
+	w := &watcher{t, exec.Command(name, args...), make(chan string, 1000)}
+	w.cmd.Dir = whole.Root(t)
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := w.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL) })
+	connected := make(chan string, 1)
+	go func() {
+		var said strings.Builder
+		for l := bufio.NewScanner(notes); l.Scan(); {
+			if said.WriteString(l.Text() + "\n"); strings.HasPrefix(l.Text(), "connected") {
+				break
+			}
+		}
+		connected <- said.String()
+		_, _ = io.Copy(io.Discard, notes)
+	}()
+	go func() {
+		defer close(w.lines)
+		for l := bufio.NewScanner(stdout); l.Scan(); {
+			w.lines <- l.Text()
+		}
+	}()
+	select {
+	case said := <-connected:
+		if !strings.Contains(said, "connected") {
+			t.Fatalf("the subscriber ended: %s", said)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the subscriber is not connected after a minute")
+	}
+	return w
+}
+
+// until reads lines up to the one with a text.
+func (w *watcher) until(text string) string {
+	w.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case line, ok := <-w.lines:
+			if !ok {
+				w.t.Fatalf("the subscriber ended before %s", text)
+			}
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-deadline:
+			w.t.Fatalf("no line has %s", text)
+		}
+	}
+}
+
+// The example prints a person's life as it happens, ends at ^C, and says what is wrong
+// with an address.
+func TestSubscriberExample(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "subscriber")
+	build := exec.Command("go", "build", "-o", file, whole.Root(t)+"/examples/subscriber")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	i := whole.Start(t)
+	text, err := os.ReadFile(i.Dir + "/data/subscriber.url")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimSpace(string(text))
+	one, all := watch(t, file, url, "mini-mouse"), watch(t, file, url)
+	body := whole.File(t, "examples/user.json")
+	i.Import("somebody-else")
+	i.Call("POST", "/management/v1/users/human/_import", body)
+	i.ChoosePassword("mini@example.com")
+	i.Call("POST", "/management/v1/users/mini-mouse/pats", "{}")
+	all.until("somebody-else")
+	first := one.until("")
+	for _, part := range []string{
+		"herald.users.human.imported.v1", "  events.users.human.imported.", "  mini-mouse  by  ", `"initMail":`,
+	} {
+		if !strings.Contains(strings.ReplaceAll(first, `": "`, `":"`), part) {
+			t.Errorf("the first line lacks %s: %s", part, first)
+		}
+	}
+	one.until("herald.users.human.initialized.v1")
+	one.until("herald.users.pat.added.v1") // of another object, which names the user
+	for _, w := range []*watcher{one, all} {
+		if err := w.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		for range w.lines { // to the end, before waiting
+		}
+		if err := w.cmd.Wait(); err != nil {
+			t.Errorf("after ^C: %v", err)
+		}
+	}
+	for address, says := range map[string]string{
+		strings.Replace(url, "subscriber:", "subscriber:x", 1): "refuses these credentials",
+		"nats://subscriber:x@127.0.0.1:1":                      "nobody listens",
+		"http://127.0.0.1:1/%zz":                               "usage:",
+		"":                                                     "usage:",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		out, err := exec.CommandContext(ctx, file, address).CombinedOutput()
+		cancel()
+		if err == nil || !strings.Contains(string(out), says) || strings.Contains(string(out), "goroutine") {
+			t.Errorf("%q: %v %s", address, err, out)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package setup_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// machine is an imaginary one: setup.sh finds only the programs in its bin directory
+// and looks for files below its root.
+type machine struct {
+	t         *testing.T
+	bin, root string
+	env       []string
+}
+
+const configuration = "etc/postgresql-common/createcluster.conf"
+
+// newMachine has Go, the programs that any system has, and root's rights.
+func newMachine(t *testing.T) machine {
+	t.Parallel()
+	m := machine{t: t, bin: t.TempDir(), root: t.TempDir()}
+	m.env = []string{"PATH=" + m.bin, "SETUP_ROOT=" + m.root, "CALLS=" + m.calls()}
+	for _, name := range []string{"cat", "chmod", "env", "grep", "mkdir", "sed", "tee", "uname"} {
+		real, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(real, filepath.Join(m.bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.program("go", `echo go version go1.26.8 linux/amd64`)
+	m.program("id", `echo 0`)
+	return m
+}
+
+func (m machine) calls() string { return filepath.Join(m.root, "calls") }
+
+func (m machine) file(path, text string, mode fs.FileMode) {
+	m.t.Helper()
+	path = filepath.Join(m.root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m machine) program(name, script string) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(m.bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m machine) postgres(dir, version string) {
+	script := "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n"
+	m.file(filepath.Join(dir, "initdb"), script, 0o755)
+	m.file(filepath.Join(dir, "postgres"), script, 0o755)
+}
+
+// debian adds an apt-get that records its calls and installs what it is told, and
+// says what candidates apt-cache shall answer with.
+func (m machine) debian(candidates map[string]string) {
+	var policy strings.Builder
+	policy.WriteString("case $2 in\n")
+	for _, name := range slices.Sorted(maps.Keys(candidates)) {
+		policy.WriteString(name + ") echo '  Candidate: " + candidates[name] + "' ;;\n")
+	}
+	m.program("apt-cache", policy.String()+"esac")
+	m.program("apt-get", `
+echo "apt-get $*" >>"$CALLS"
+conf=$SETUP_ROOT/`+configuration+`
+for last; do :; done
+case $last in
+postgresql-common)
+	mkdir -p "${conf%/*}"
+	[ -e "$conf" ] || echo '#create_main_cluster = true' >"$conf" ;;
+postgresql)
+	! grep -q '^create_main_cluster = false' "$conf" || echo 'without a cluster' >>"$CALLS"
+	bin=$SETUP_ROOT/usr/lib/postgresql/15/bin
+	mkdir -p "$bin"
+	for name in initdb postgres; do
+		printf '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n' >"$bin/$name"
+		chmod +x "$bin/$name"
+	done ;;
+chromium) printf '#!/bin/sh\n' >"${0%/*}/chromium"; chmod +x "${0%/*}/chromium" ;;
+nodejs) printf '#!/bin/sh\necho v22.1.0\n' >"${0%/*}/node"; chmod +x "${0%/*}/node" ;;
+esac`)
+}
+
+// setup runs the script and answers with what it printed and whether it was content.
+func (m machine) setup(what string) (printed string, content bool) {
+	m.t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command("/bin/sh", filepath.Join("..", "..", "..", "setup.sh"), what)
+	cmd.Env, cmd.Stdout, cmd.Stderr = m.env, &out, &out
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 1) {
+		m.t.Fatalf("%v: %s", err, out.String())
+	}
+	return out.String(), err == nil
+}
+
+// called lists what apt-get and sudo were told.
+func (m machine) called() []string {
+	m.t.Helper()
+	text, err := os.ReadFile(m.calls())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	short := strings.NewReplacer("install -qq --no-install-recommends", "install", "update -qq", "update",
+		"env DEBIAN_FRONTEND=noninteractive ", "").Replace(string(text))
+	return strings.Split(strings.TrimSpace(short), "\n")
+}
+
+func (m machine) wantCalls(want ...string) {
+	m.t.Helper()
+	if got := m.called(); !slices.Equal(got, want) {
+		m.t.Errorf("called %q, want %q", got, want)
+	}
+}
+
+func TestSetupIsSilentWhenNothingIsMissing(t *testing.T) {
+	for name, dir := range map[string]string{
+		"Debian": "usr/lib/postgresql/17/bin", "Fedora": "usr/pgsql-17/bin",
+		"macOS": "opt/homebrew/opt/postgresql@17/bin",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.debian(nil)
+			m.postgres(dir, "17.2")
+			m.program("google-chrome", "")
+			m.program("node", "echo v20.20.2")
+			for _, what := range []string{"run", "test"} {
+				if printed, content := m.setup(what); printed != "" || !content {
+					t.Errorf("%s: content %v, printed %q", what, content, printed)
+				}
+			}
+			m.wantCalls("")
+		})
+	}
+}
+
+func TestSetupInstallsPostgresWithoutCluster(t *testing.T) {
+	m := newMachine(t)
+	m.debian(map[string]string{"postgresql": "15+248+deb12u1"})
+	if printed, content := m.setup("run"); !content ||
+		printed != "setup: missing: postgresql. Installing with apt-get\n" {
+		t.Errorf("content %v, printed %q", content, printed)
+	}
+	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql",
+		"without a cluster")
+	if printed, content := m.setup("run"); !content || printed != "" {
+		t.Errorf("again: content %v, printed %q", content, printed)
+	}
+}
+
+func TestSetupInstallsAllForTests(t *testing.T) {
+	m := newMachine(t)
+	m.program("node", "echo v18.20.4")
+	m.debian(map[string]string{"postgresql": "15+248", "chromium": "150.0-1", "nodejs": "22.1.0-1"})
+	if printed, content := m.setup("test"); !content {
+		t.Errorf("not content: %s", printed)
+	}
+	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql",
+		"without a cluster", "apt-get install chromium", "apt-get install nodejs")
+}
+
+func TestSetupKeepsAnAdministratorsChoice(t *testing.T) {
+	const chosen = "create_main_cluster = true\n"
+	for name, prepare := range map[string]func(machine){
+		"setting": func(m machine) { m.file(configuration, chosen, 0o644) },
+		"servers": func(m machine) {
+			m.file(configuration, chosen, 0o644)
+			m.postgres("usr/lib/postgresql/13/bin", "13.4")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.debian(map[string]string{"postgresql": "15+248"})
+			prepare(m)
+			if printed, content := m.setup("run"); !content {
+				t.Errorf("not content: %s", printed)
+			}
+			text, err := os.ReadFile(filepath.Join(m.root, configuration))
+			if err != nil || string(text) != chosen {
+				t.Errorf("the file is now %q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestSetupUsesSudo(t *testing.T) {
+	m := newMachine(t)
+	m.debian(map[string]string{"postgresql": "15+248"})
+	m.program("id", "echo 1000")
+	if printed, content := m.setup("run"); content ||
+		!strings.Contains(printed, "As root, type: apt-get install postgresql") {
+		t.Errorf("content %v, printed %q", content, printed)
+	}
+	m.wantCalls("")
+	m.program("sudo", `echo "sudo $*" >>"$CALLS"; exec "$@"`)
+	if printed, content := m.setup("run"); !content {
+		t.Errorf("not content: %s", printed)
+	}
+	m.wantCalls("sudo apt-get update", "apt-get update",
+		"sudo apt-get install postgresql-common", "apt-get install postgresql-common",
+		"sudo tee -a "+filepath.Join(m.root, configuration),
+		"sudo apt-get install postgresql", "apt-get install postgresql", "without a cluster")
+}
+
+func TestSetupNamesTheCommand(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(machine)
+		what    string
+		want    string
+	}{
+		"old Go": {func(m machine) { m.program("go", "echo go version go1.25.9 linux/amd64") }, "run",
+			"Go 1.26 or later is missing"},
+		"no Go": {func(m machine) { os.Remove(filepath.Join(m.bin, "go")) }, "run", "https://go.dev/dl/"},
+		"Debian's old Node": {func(m machine) {
+			m.debian(map[string]string{"nodejs": "18.20.4+dfsg-1~deb12u3"})
+			m.postgres("usr/lib/postgresql/15/bin", "15.1")
+			m.program("chromium", "")
+		}, "test", "Type: curl -fsSL https://nodejs.org/dist/v22"},
+		"Ubuntu's Chromium": {func(m machine) {
+			m.debian(map[string]string{"chromium": "(none)"})
+			m.postgres("usr/lib/postgresql/16/bin", "16.1")
+			m.program("node", "echo v24.0.0")
+		}, "test", "Type: snap install chromium"},
+		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run",
+			"missing: postgresql (Postgres 15"},
+		"macOS": {func(m machine) { m.program("brew", "") }, "test",
+			"Type: brew install postgresql@17 google-chrome node"},
+		"Fedora": {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run",
+			"Type: sudo dnf install postgresql-server postgresql-contrib"},
+		"unknown purpose": {func(machine) {}, "walk", "usage"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			test.prepare(m)
+			if printed, content := m.setup(test.what); content || !strings.Contains(printed, test.want) {
+				t.Errorf("content %v, printed %q, want %q", content, printed, test.want)
+			}
+			if slices.ContainsFunc(m.called(), func(call string) bool { return strings.Contains(call, "install") }) {
+				t.Errorf("installed something: %q", m.called())
+			}
+		})
+	}
+}
+
+func TestSetupReadsTheEnvironment(t *testing.T) {
+	m := newMachine(t)
+	m.postgres("usr/lib/postgresql/17/bin", "17.2")
+	plain := m.env
+	m.env = append(plain, "PG_BIN=/nowhere")
+	if printed, content := m.setup("run"); content || !strings.Contains(printed, "PG_BIN=/nowhere") {
+		t.Errorf("wrong PG_BIN: content %v, printed %q", content, printed)
+	}
+	m.env = append(plain, "PG_BIN=/nowhere", "HERALD_DATABASE_URL=postgres://elsewhere")
+	if printed, content := m.setup("run"); !content || printed != "" {
+		t.Errorf("a given server: content %v, printed %q", content, printed)
+	}
+	if _, content := m.setup("test"); content {
+		t.Error("tests need a server of their own")
+	}
+}

@@ -1,0 +1,381 @@
+package tenancy_test
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/provision"
+	"herald/shared/bus"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/secret"
+)
+
+// internals are the methods that nobody outside reaches, with who calls them, and
+// forwards those that a service may pass a user's call on to. They stand here once more
+// so that nobody opens one by the way.
+var (
+	internals = map[string][]string{
+		"herald.auth.v1.Auth.ServePage":              {"gateway"},
+		"herald.projects.v1.Projects.ResolveProject": {"users"},
+		"herald.text.v1.Text.ResolveLanguages":       {"auth"},
+		"herald.text.v1.Text.ResolveMessageText":     {"notification"},
+		"herald.users.v1.Users.CheckCode":            {"auth"},
+		"herald.users.v1.Users.CompleteCode":         {"auth"},
+		"herald.users.v1.Users.ListAskedMails":       {"notification"},
+		"herald.users.v1.Users.MakeProjectOwner":     {"projects"},
+		"herald.users.v1.Users.PrepareMail":          {"notification"},
+		"herald.users.v1.Users.RequestCode":          {"auth"},
+		"herald.users.v1.Users.ResolveOrg":           {"projects"},
+		"herald.users.v1.Users.ResolveToken":         {"gateway"},
+		"herald.users.v1.Users.ResolveUser":          {"projects"},
+	}
+	forwards = map[string][]string{
+		"herald.users.v1.Users.GetMyUser":               {"notification"},
+		"herald.users.v1.Users.RequestPasswordReset":    {"notification"},
+		"herald.users.v1.Users.ResendEmailVerification": {"notification"},
+		"herald.users.v1.Users.ResendInitialization":    {"notification"},
+	}
+)
+
+// rawMethod is a method as its proto file says it, read without the code under test.
+type rawMethod struct {
+	name, owner string
+	access      *heraldv1.Access
+}
+
+func (c rawMethod) subject() string { return "rpc." + c.name }
+
+// contracts are all methods there are, and events the subjects of all events.
+func contracts(t *testing.T) (methods []rawMethod, events map[string]string) {
+	t.Helper()
+	events = map[string]string{}
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		parts := strings.Split(string(f.Package()), ".")
+		if parts[0] != "herald" || len(parts) != 3 {
+			return true
+		}
+		for i := range f.Services().Len() {
+			for j := range f.Services().Get(i).Methods().Len() {
+				m := f.Services().Get(i).Methods().Get(j)
+				methods = append(methods, rawMethod{
+					string(m.FullName()), parts[1],
+					proto.GetExtension(m.Options(), heraldv1.E_Access).(*heraldv1.Access),
+				})
+			}
+		}
+		for i := range f.Messages().Len() {
+			if e := proto.GetExtension(f.Messages().Get(i).Options(), heraldv1.E_Event).(*heraldv1.Event); e != nil {
+				events["events."+parts[1]+"."+e.Aggregate+"."+e.Name+".o"] = parts[1]
+			}
+		}
+		return true
+	})
+	if len(methods) < 50 || len(events) < 20 {
+		t.Fatalf("only %d methods and %d events", len(methods), len(events))
+	}
+	slices.SortFunc(methods, func(a, b rawMethod) int { return strings.Compare(a.name, b.name) })
+	return methods, events
+}
+
+// rights says who may publish on a subject, or subscribe to it; nobody else may.
+type rights map[string][]string
+
+// expected is what each subject of the system allows.
+func expected(t *testing.T) (publish, subscribe rights) {
+	t.Helper()
+	methods, events := contracts(t)
+	publish, subscribe = rights{}, rights{}
+	for _, m := range methods {
+		publish[m.subject()], subscribe[m.subject()] = append([]string{"gateway"}, forwards[m.name]...),
+			[]string{m.owner}
+		if internals[m.name] != nil {
+			publish[m.subject()] = internals[m.name]
+		}
+		publish[m.subject()+"x"] = nil
+	}
+	for subject, service := range events {
+		publish[subject], subscribe[subject] = []string{service, "operator"}, []string{"gateway", "subscriber"}
+	}
+	services := allinone.Names()
+	for _, s := range services {
+		publish["rpc.herald."+s+".v1.Other.Nothing"], subscribe["rpc.herald."+s+".>"] = nil, []string{s}
+		publish["dead."+s+".events.users.org.created.o"], subscribe["dead."+s+".>"] = []string{s}, nil
+		publish["outbox."+s], subscribe["outbox."+s] = []string{s}, []string{s}
+		if s == "users" { // the gateway forgets callers as soon as they have changed
+			subscribe["outbox."+s] = []string{s, "gateway"}
+		}
+		for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
+			own := []string{s}
+			if stream != "EVENTS" {
+				own = nil
+			}
+			consumer := stream + "." + s
+			for _, api := range []string{"CONSUMER.CREATE.", "CONSUMER.INFO.", "CONSUMER.MSG.NEXT."} {
+				publish["$JS.API."+api+consumer] = own
+			}
+			publish["$JS.API.CONSUMER.CREATE."+consumer+".events.any.>"] = own
+			publish["$JS.ACK."+consumer+".1.1.1.1.1"] = own
+			for _, api := range []string{"CONSUMER.DURABLE.CREATE.", "CONSUMER.DELETE.", "CONSUMER.PAUSE.",
+				"CONSUMER.UNPIN.", "CONSUMER.RESET.", "CONSUMER.LEADER.STEPDOWN."} {
+				publish["$JS.API."+api+consumer] = nil
+			}
+		}
+	}
+	for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
+		for _, api := range []string{
+			"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.GET.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.",
+			"STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
+			"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.INFO.", "STREAM.MSG.DELETE.", "DIRECT.GET.",
+			"CONSUMER.CREATE.", "CONSUMER.NAMES.", "CONSUMER.LIST.",
+		} {
+			publish["$JS.API."+api+stream] = nil
+		}
+		publish["$JS.API.DIRECT.GET."+stream+".events.users.org.created.o"] = nil
+		publish["$JS.API.STREAM.INFO."+stream] = services
+	}
+	for _, stream := range []string{"EVENTS", "DEAD"} {
+		publish["$JS.API.STREAM.CREATE."+stream], publish["$JS.API.STREAM.UPDATE."+stream] = services, services
+	}
+	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
+	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
+		[]string{"operator"}
+	publish["$JS.API.INFO"] = services
+	publish["events.gateway.any.thing.o"], publish["events.nobody.any.thing.o"] = []string{"operator"},
+		[]string{"operator"}
+	for _, subject := range []string{
+		"$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.ACCOUNT.PURGE.$G", "$JS.API.META.LEADER.STEPDOWN",
+		"$JS.API.SERVER.REMOVE",
+		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.ACCOUNT.$G.CONNECT", "_INBOX.any", "any",
+		"rpc.herald.gateway.any",
+	} {
+		publish[subject] = nil
+	}
+	for _, subject := range []string{
+		">", "*", "*.>", "rpc.>", "rpc.herald.>", "rpc.herald.*.v1.Users.GetUser", "rpc.*.users.>", "outbox.>",
+		"outbox.*", "dead.>", "_INBOX.>", "_INBOX_*.>",
+		"$JS.>", "$JS.API.>", "$JS.ACK.>", "$JS.EVENT.>", "$SYS.>", "$SRV.>", "$G.>", "events", "EVENTS",
+	} {
+		subscribe[subject] = nil
+	}
+	subscribe["events.>"] = []string{"gateway", "subscriber"}
+	for _, user := range busUsers() {
+		publish["_INBOX_"+user+".any"] = nil // only as the answer to a request
+		subscribe["_INBOX_"+user+".any"] = []string{user}
+		subscribe["_INBOX_"+user+".>"] = []string{user}
+	}
+	subscribe["_INBOX_subscriber.any"], subscribe["_INBOX_subscriber.>"] = nil, nil // asks nothing
+	return publish, subscribe
+}
+
+func busUsers() []string {
+	return slices.Sorted(slices.Values(append(allinone.Names(), "gateway", "subscriber", "operator")))
+}
+
+// The lists above name what the contracts open, all of it and nothing else.
+func TestOpenedMethods(t *testing.T) {
+	t.Parallel()
+	methods, _ := contracts(t)
+	seen := 0
+	for _, m := range methods {
+		if !slices.Equal(m.access.Internal, internals[m.name]) {
+			t.Errorf("%s is internal for %v, expected for %v", m.name, m.access.Internal, internals[m.name])
+		}
+		if !slices.Equal(m.access.Forwarded, forwards[m.name]) {
+			t.Errorf("%s is forwarded by %v, expected by %v", m.name, m.access.Forwarded, forwards[m.name])
+		}
+		if m.access.Public {
+			t.Errorf("%s is open to everybody", m.name)
+		}
+		if internals[m.name] != nil || forwards[m.name] != nil {
+			seen++
+		}
+	}
+	if seen != len(internals)+len(forwards) {
+		t.Error("the lists name methods that are not there")
+	}
+}
+
+// modes are the ways NATS is run. Each answers with a server and how to reach it.
+var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bus.Address){
+	"in the process": func(t *testing.T, keys secret.Keys, _ string) (*server.Server, bus.Address) {
+		s, err := bus.Embedded{Dir: t.TempDir(), Keys: keys}.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, bus.Address{Server: s}
+	},
+	"embedded, over TCP": func(t *testing.T, keys secret.Keys, _ string) (*server.Server, bus.Address) {
+		s, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: keys}.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, bus.Address{URL: s.ClientURL()}
+	},
+	// What the container of NATS reads, but for ports and where streams are kept.
+	"compose": func(t *testing.T, _ secret.Keys, secrets string) (*server.Server, bus.Address) {
+		dir := t.TempDir()
+		for from, to := range map[string]string{
+			"../nats/nats.conf": "nats.conf", secrets + "/nats/users.conf": "users/users.conf",
+		} {
+			text, err := os.ReadFile(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, to), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, err := server.ProcessConfigFile(filepath.Join(dir, "nats.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !o.JetStream || !o.SyncAlways || o.MaxPayload != bus.MaxPayload || o.NoAuthUser != "" ||
+			len(o.Users) != len(busUsers()) {
+			t.Errorf("JetStream %v, each message on the disk %v, payload %d, without a login %q, %d users", o.JetStream,
+				o.SyncAlways, o.MaxPayload, o.NoAuthUser, len(o.Users))
+		}
+		o.Host, o.Port, o.HTTPPort, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT,
+			0, t.TempDir(), true, true
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		if !s.ReadyForConnections(30 * time.Second) {
+			t.Fatal("NATS was not ready")
+		}
+		return s, bus.Address{URL: s.ClientURL()}
+	},
+}
+
+// Each NATS user may do on each subject what the table says, whichever way NATS runs.
+func TestBusPermissions(t *testing.T) {
+	t.Parallel()
+	secrets := t.TempDir()
+	if err := provision.Write(secrets); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(secrets + "/keys/master.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := secret.ParseKeys(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish, subscribe := expected(t)
+	for mode, start := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s, address := start(t, keys, secrets)
+			t.Cleanup(func() { bus.Stop(s) })
+			if nc, err := nats.Connect(address.URL, nats.InProcessServer(s)); err == nil {
+				nc.Close()
+				t.Error("somebody without a name got in")
+			}
+			t.Run("users", func(t *testing.T) { // ends before the server
+				for _, user := range busUsers() {
+					t.Run(user, func(t *testing.T) {
+						t.Parallel()
+						nc := connectAs(t, address, keys, user)
+						for _, subject := range slices.Sorted(maps.Keys(publish)) {
+							if err := nc.Publish(subject, nil); err != nil {
+								t.Fatal(err)
+							}
+							judge(t, nc, "publish", subject, slices.Contains(publish[subject], user))
+						}
+						for _, subject := range slices.Sorted(maps.Keys(subscribe)) {
+							sub, err := nc.SubscribeSync(subject)
+							if err != nil {
+								t.Fatal(err)
+							}
+							judge(t, nc, "subscri", subject, slices.Contains(subscribe[subject], user))
+							_ = sub.Unsubscribe()
+						}
+					})
+				}
+			})
+			answersOnce(t, connectAs(t, address, keys, "users"), connectAs(t, address, keys, "gateway"))
+		})
+	}
+}
+
+func connectAs(t *testing.T, address bus.Address, keys secret.Keys, user string) *nats.Conn {
+	t.Helper()
+	address.User, address.Password = user, bus.Password(keys, user)
+	nc, err := bus.Connect(t.Context(), address, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// judge compares what the server said of the last act with what it should have.
+func judge(t *testing.T, nc *nats.Conn, verb, subject string, allowed bool) {
+	t.Helper()
+	flush(t, nc)
+	said := ""
+	if err := nc.LastError(); err != nil {
+		said = strings.ToLower(err.Error())
+	}
+	refused := strings.Contains(said, verb) && strings.Contains(said, `"`+strings.ToLower(subject)+`"`)
+	if refused == allowed {
+		t.Errorf("%s to %s: refused %v", verb, subject, refused)
+	}
+}
+
+// answersOnce holds that a service answers each request that it received, once.
+func answersOnce(t *testing.T, service, gateway *nats.Conn) {
+	t.Helper()
+	const subject = "rpc.herald.users.v1.Users.GetUser"
+	if _, err := service.Subscribe(subject, func(m *nats.Msg) {
+		_, _ = m.Respond([]byte("one")), m.Respond([]byte("two"))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, service)
+	inbox := gateway.NewInbox()
+	answers, err := gateway.SubscribeSync(inbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gateway.PublishRequest(subject, inbox, nil); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := answers.NextMsg(30 * time.Second); err != nil || string(m.Data) != "one" {
+		t.Fatal(m, err)
+	}
+	flush(t, service)
+	flush(t, gateway)
+	if n, _, _ := answers.Pending(); n != 0 {
+		t.Error("answered twice")
+	}
+	if err := service.LastError(); err == nil || !strings.Contains(strings.ToLower(err.Error()),
+		"permissions violation") {
+		t.Errorf("the second answer: %v", err)
+	}
+}
+
+func flush(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	if err := nc.FlushTimeout(30 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,325 @@
+package tenancy_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/contract"
+)
+
+// unknownOrg is nobody's, but could be somebody's.
+const unknownOrg = "01900000-0000-7000-8000-000000000000"
+
+// attackers is how many calls are under way at a time.
+const attackers = 12
+
+// visitors are the callers of the matrix. Roles are those of their own organization;
+// the owner of one project is asked about all others too.
+func (w *world) visitors() []visitor {
+	return []visitor{
+		{name: "nobody"},
+		w.visit("a user without roles", w.own.org, "", ""),
+		w.visit("a viewer", w.own.org, "ORG_OWNER_VIEWER", ""),
+		w.visit("the owner of another project", w.own.org, "PROJECT_OWNER", w.own.home),
+		w.this,
+		w.visit("the organization's owner", w.own.org, "ORG_OWNER", ""),
+		w.visit("another organization's owner", w.third, "ORG_OWNER", ""),
+		w.visit("the instance's owner", w.home, "IAM_OWNER", ""),
+	}
+}
+
+// Every method, asked by everybody about everything in every organization, answers as
+// its contract says, over every protocol; an object elsewhere looks like none.
+func TestForeignObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var refused, allowed []attempt
+	visitors, methods := w.visitors(), w.methods()
+	for _, m := range methods {
+		objects := w.objects(m)
+		w.message(m, objects[0])
+		for _, o := range objects {
+			for _, v := range visitors {
+				for _, header := range []string{"", w.own.org, w.foreign.org, unknownOrg} {
+					if a := (attempt{m, v, header, o}); w.judge(a) == http.StatusOK {
+						allowed = append(allowed, a)
+					} else {
+						refused = append(refused, a)
+					}
+				}
+			}
+		}
+	}
+	w.settled()
+	before := w.digest()
+	w.each(refused, w.refuses)
+	w.rulesFirst(methods, visitors[5])
+	if after := w.digest(); after != before {
+		t.Errorf("refused calls changed what another organization has: %s", difference(before, after))
+	}
+	w.each(allowed, w.allows)
+	w.ends()
+	if after := w.digest(); after != before {
+		t.Errorf("allowed calls changed what another organization has: %s", difference(before, after))
+	}
+	t.Logf("%d refused and %d allowed calls of %d methods", len(refused), len(allowed), len(methods))
+	if len(methods) < 70 || len(refused) < 5000 {
+		t.Errorf("only %d calls of %d methods", len(refused), len(methods))
+	}
+}
+
+func (w *world) each(all []attempt, do func(int, attempt)) {
+	var busy sync.WaitGroup
+	next := make(chan int)
+	for range attackers {
+		busy.Go(func() {
+			for n := range next {
+				do(n, all[n])
+			}
+		})
+	}
+	for n := range all {
+		next <- n
+	}
+	close(next)
+	busy.Wait()
+}
+
+// attempt is one call of the matrix.
+type attempt struct {
+	contract.Method
+	visitor
+	header string
+	object object
+}
+
+func (a attempt) String() string {
+	return fmt.Sprintf("%s by %s in %q on %s", a.Name(), a.visitor.name, a.header, a.object)
+}
+
+// acted is the organization that a call acts on, or the refusal of its header.
+func (w *world) acted(a attempt) (org string, refusal int) {
+	switch {
+	case a.header == "" || a.header == a.visitor.org:
+		return a.visitor.org, 0
+	case a.role != "IAM_OWNER":
+		return "", http.StatusForbidden
+	case a.header == unknownOrg:
+		return "", http.StatusNotFound
+	case !strings.Contains(verbAndPath(a.Method), " /management/"):
+		return a.visitor.org, 0
+	}
+	return a.header, 0
+}
+
+// judge tells the status that a call must have, by the words of the documentation.
+func (w *world) judge(a attempt) int {
+	org, refusal := w.acted(a)
+	switch {
+	case a.token == "":
+		return http.StatusUnauthorized
+	case refusal != 0:
+		return refusal
+	case a.Access.Permission != "" && !w.holds(a, org):
+		return http.StatusForbidden
+	}
+	for _, name := range a.object.fields {
+		if !w.present(a, org, name) {
+			return cmp.Or(wrong[string(a.Name())+"."+name], http.StatusNotFound)
+		}
+	}
+	if a.object.place == sibling {
+		return http.StatusNotFound
+	}
+	return http.StatusOK
+}
+
+// holds is what decisions say of the roles that take part.
+func (w *world) holds(a attempt, org string) bool {
+	p := a.Access.Permission
+	switch instance := strings.HasPrefix(p, "iam."); a.role {
+	case "IAM_OWNER":
+		return true
+	case "ORG_OWNER":
+		return org == a.visitor.org && !instance && p != "org.create"
+	case "ORG_OWNER_VIEWER":
+		return org == a.visitor.org && !instance && strings.HasSuffix(p, ".read")
+	case "PROJECT_OWNER":
+		its := a.Access.Project != "" && a.visitor.project == "" && a.object.of(a.Access.Project).in(own, sibling)
+		return org == a.visitor.org && its && strings.HasPrefix(p, "project.") && p != "project.create"
+	}
+	return false
+}
+
+// present tells whether an object is where the call looks for it.
+func (w *world) present(a attempt, org, name string) bool {
+	k := kindOf(string(a.Name()), name)
+	switch place := a.object.of(name); {
+	case place.in(nowhere, removed):
+		return false
+	case anywhere[string(a.Name())+"."+name] || kinds[k].instance:
+		return true
+	case k == "myToken":
+		return place == own
+	case place == foreign:
+		return org == w.foreign.org
+	}
+	return org == w.own.org
+}
+
+// refuses makes a call that must be refused, and compares the refusal with that of an
+// object that is not there.
+func (w *world) refuses(n int, a attempt) {
+	got := w.rest(a, a.object)
+	want := w.judge(a)
+	if got.status != want {
+		w.t.Errorf("%s answered %d %s, not %d", a, got.status, got.body, want)
+	}
+	if a.object.place.in(foreign, removed, sibling) && len(a.object.fields) > 0 {
+		absent := a.object
+		if absent.place = nowhere; absent.at < 0 {
+			absent.at = 0
+		}
+		if like := w.once(a, absent); w.judge(attempt{a.Method, a.visitor, a.header, absent}) == want && like != got {
+			w.t.Errorf("%s answered %v, and where there is none %v", a, got, like)
+		}
+	}
+	if _, refusal := w.acted(a); refusal == http.StatusForbidden && a.token != "" {
+		other := a
+		other.header = unknownOrg
+		like := w.rest(other, a.object)
+		if like.body = strings.ReplaceAll(like.body, unknownOrg, a.header); like != got {
+			w.t.Errorf("%s answered %v, and in an unknown organization %v", a, got, like)
+		}
+	}
+	w.alike(n, a, got)
+}
+
+// once makes a call about what is not there, and remembers the answer.
+func (w *world) once(a attempt, absent object) reply {
+	key := fmt.Sprint(a.Name(), a.visitor.name, a.header, absent)
+	if known, ok := w.absent.Load(key); ok {
+		return known.(reply)
+	}
+	got := w.rest(a, absent)
+	w.absent.Store(key, got)
+	return got
+}
+
+// rulesFirst asks about what is not there in a way that is never right: the first fault
+// is the one that is told.
+func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
+	nowhere := func(m contract.Method) string {
+		verb, path, _ := contract.Route(m.Rules[0])
+		for _, name := range contract.PathFields(path) {
+			path = strings.Replace(path, "{"+name+"}", "nowhere", 1)
+		}
+		return verb + " " + path
+	}
+	for _, m := range methods {
+		body := ""
+		switch {
+		case !strings.Contains(verbAndPath(m), " /management/"):
+			continue
+		case m.Name() == "AddProjectMember", m.Name() == "UpdateProjectMember", m.Name() == "UpdateOrgMember":
+			body = `{"userId":"nowhere","roles":["NOBODY"]}`
+		case strings.HasSuffix(verbAndPath(m), "/_search") && m.Input().Fields().ByName("query") != nil:
+			body = `{"query":{"limit":1001}}`
+		default:
+			continue
+		}
+		if got := w.send(owner.token, "", nowhere(m), body); got.status != http.StatusBadRequest {
+			w.t.Errorf("%s with %s answered %d %s", nowhere(m), body, got.status, got.body)
+		}
+	}
+}
+
+// alike compares an answer with those of the other protocols.
+func (w *world) alike(n int, a attempt, got reply) {
+	if got.status == http.StatusOK {
+		return
+	}
+	want := got.fault(w.t)
+	if s := w.grpc(a); !proto.Equal(s, want) {
+		w.t.Errorf("%s: gRPC %v, REST %v", a, s, want)
+	}
+	if n%10 == 0 {
+		if s := w.web(a); !proto.Equal(s, want) {
+			w.t.Errorf("%s: gRPC-Web %v, REST %v", a, s, want)
+		}
+	}
+}
+
+// allows makes a call that must not be refused, on objects that are made for it. What is
+// the victim's is read at most.
+func (w *world) allows(_ int, a attempt) {
+	org, _ := w.acted(a)
+	if slices.Contains(turns, string(a.Name())) || org == w.foreign.org && !reads(a.Method) {
+		return
+	}
+	o, s := a.object, w.own
+	s.caller = a.visitor.id
+	if len(o.fields) == 0 || kindsOf(a.Method, "myToken") {
+		s.org = org
+	}
+	if o.place == own && (s.org == org || w.everywhere(a.Method)) {
+		o.ids = w.fresh(s, a.Method)
+		o.ids["language"] = languages[int(w.texts.Add(1))%len(languages)]
+		w.prepare(s, a.Method, o.ids)
+	} else if !reads(a.Method) {
+		return // it would be done to what the others are about
+	}
+	got := w.rest(a, o)
+	id, other := allowed[string(a.Name())]
+	switch {
+	case !other && got.status != http.StatusOK, other && got.status >= http.StatusInternalServerError,
+		id != "" && !strings.Contains(got.body, `"`+id+`"`):
+		w.t.Errorf("%s answered %d %s %s", a, got.status, got.body, id)
+	}
+}
+
+// everywhere tells that it does not matter where a method's objects are.
+func (w *world) everywhere(m contract.Method) bool {
+	return !slices.ContainsFunc(fieldsOf(m), func(f string) bool {
+		return !anywhere[string(m.Name())+"."+f] && !kinds[kindOf(string(m.Name()), f)].instance
+	})
+}
+
+// turns are the methods that take the ground from under the others; they come last.
+var turns = []string{"DeactivateMyOrg", "ReactivateMyOrg"}
+
+func (w *world) ends() {
+	for _, name := range turns {
+		path := map[string]string{"DeactivateMyOrg": "_deactivate", "ReactivateMyOrg": "_reactivate"}[name]
+		if status, answer := w.post(w.own.org, "POST /management/v1/orgs/me/"+path, `{}`); status != http.StatusOK {
+			w.t.Errorf("%s answered %d %v", name, status, answer)
+		}
+	}
+}
+
+// anywhere are the references to users that may belong to any organization: roles are
+// given to them, and nothing of theirs is read or changed.
+var anywhere = map[string]bool{
+	"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
+	"AddUserGrant.user_id": true,
+}
+
+// wrong are the references in bodies that are not the object of the call: an unknown
+// one is the wrong thing to say, not a wrong place to say it.
+var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
+
+// allowed are what calls come to that nothing but the state of things refuses: the users
+// here are active and verified, and their tokens no login.
+var allowed = map[string]string{
+	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
+	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED",
+	// What becomes of these depends on what the caller did before.
+	"ResendMyEmailVerification": "", "VerifyMyEmail": "",
+}

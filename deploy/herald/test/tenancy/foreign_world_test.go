@@ -1,0 +1,669 @@
+package tenancy_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/test/whole"
+	"herald/shared/contract"
+	"herald/shared/secret"
+)
+
+// place is where an object is.
+type place int
+
+const (
+	own place = iota
+	// sibling is beside what it is asked for in: an application of another project of
+	// the same organization.
+	sibling
+	foreign
+	nowhere
+	removed
+)
+
+func (p place) in(some ...place) bool { return slices.Contains(some, p) }
+
+// object is what a call is about: one of its fields, or all where at is -1, names
+// something that is in another place than the others.
+type object struct {
+	fields []string
+	ids    map[string]string
+	at     int
+	place  place
+}
+
+func (o object) String() string {
+	what := "all"
+	if o.at >= 0 {
+		what = o.fields[o.at]
+	}
+	return fmt.Sprintf("%s %s", []string{"own", "sibling", "foreign", "missing", "removed"}[o.place], what)
+}
+
+// of tells where the object is that a field names.
+func (o object) of(field string) place {
+	if n := slices.Index(o.fields, field); n < 0 || o.at >= 0 && n != o.at {
+		return own
+	}
+	return o.place
+}
+
+// kind is how objects are made and removed: verb, path and body of requests, in which
+// {name} stands for the field of that name. The first answer says the id.
+type kind struct {
+	create   [][2]string
+	answer   string
+	remove   string
+	instance bool // belongs to no organization
+}
+
+const aPerson = `{"userId":"{new}","userName":"{new}","profile":{"firstName":"Mini","lastName":"Mouse"},
+	"email":{"email":"{new}@example.com","isEmailVerified":true},"hashedPassword":{"value":"` + whole.Hash + `"}}`
+
+var (
+	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
+
+	kinds = map[string]kind{
+		"project": {create: [][2]string{
+			{"POST /management/v1/projects", `{"name":"{new}"}`},
+			{"POST /management/v1/projects/{project_id}/members", `{"userId":"{member}","roles":["PROJECT_OWNER"]}`},
+		}, answer: "id", remove: "DELETE /management/v1/projects/{project_id}"},
+		"oidcApp": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/oidc", `{"name":"{new}"}`}},
+			answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}",
+		},
+		"apiApp": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/api", `{"name":"{new}"}`}},
+			answer: "appId", remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}",
+		},
+		"appKey": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/apps/{app_id}/keys",
+				`{"publicKey":"{publicKey}"}`}}, answer: "keyId",
+			remove: "DELETE /management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}",
+		},
+		"role": {create: [][2]string{{"POST /management/v1/projects/{project_id}/roles", `{"key":"{new}"}`}},
+			remove: "DELETE /management/v1/projects/{project_id}/roles/{key}"},
+		"projectGrant": {
+			create: [][2]string{{"POST /management/v1/projects/{project_id}/grants", `{"grantedOrgId":"{third}"}`}},
+			answer: "grantId", remove: "DELETE /management/v1/projects/{project_id}/grants/{grant_id}",
+		},
+		"user": {create: [][2]string{imported}},
+		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
+			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
+		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
+			remove: "DELETE /management/v1/users/{caller}/pats/{token_id}"},
+		"userGrant": {create: [][2]string{{"POST /management/v1/users/{user_id}/grants", `{"projectId":"{home}"}`}},
+			answer: "userGrantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
+		"notification": {create: [][2]string{{"POST /management/v1/users/{user_id}/password/_reset", `{}`}},
+			answer: "notificationId"},
+		"orgMember": {
+			create: [][2]string{imported, {"POST /management/v1/orgs/me/members", `{"userId":"{user_id}",` +
+				`"roles":["ORG_OWNER_VIEWER"]}`}}, remove: "DELETE /management/v1/orgs/me/members/{user_id}",
+		},
+		"projectMember": {create: [][2]string{
+			imported, {"POST /management/v1/projects/{project_id}/members",
+				`{"userId":"{user_id}","roles":["PROJECT_OWNER_VIEWER"]}`},
+		},
+			remove: "DELETE /management/v1/projects/{project_id}/members/{user_id}"},
+		"iamMember": {
+			create: [][2]string{
+				imported, {"POST /admin/v1/members", `{"userId":"{user_id}","roles":["IAM_OWNER_VIEWER"]}`},
+			}, remove: "DELETE /admin/v1/members/{user_id}", instance: true,
+		},
+		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
+	}
+
+	// references are the fields of bodies that name objects.
+	references = map[string]bool{
+		"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
+		"AddUserGrant.project_id": true,
+	}
+
+	// values are what requests say besides, by method and field or by field alone.
+	values = map[string]string{
+		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`,
+		"granted_org_id": `"{third}"`, "project_grant_id": `""`,
+		"public_key": `"{publicKey}"`, "ImportHumanUser.user_id": `"{new}"`, "user_name": `"{new}"`, "role_keys": `[]`,
+		"profile": `{"firstName":"Mini","lastName":"Mouse"}`, "email": `"{new}@example.com"`,
+		"ResendInitialization.email": `""`,
+		"ImportHumanUser.email":      `{"email":"{new}@example.com"}`,
+		"CreateHumanUser.email":      `{"email":"{new}@example.com"}`,
+		"SetPassword.password":       `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
+		"recipient": `"mini@example.com"`,
+		"kind":      `"init"`, "language": `"en"`, "subject": `"Welcome"`,
+		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
+		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
+		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`,
+		"UpdateIamMember.roles": `["IAM_USER_MANAGER"]`,
+	}
+)
+
+// languages are those whose texts are written, each once.
+var languages = strings.Fields("bg cs de es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
+
+// kindOf tells of which kind the object is that a field of a method names; empty for
+// fields that are values.
+func kindOf(method, field string) string {
+	named := func(part, then, otherwise string) string {
+		if strings.Contains(method, part) {
+			return then
+		}
+		return otherwise
+	}
+	switch field {
+	case "project_id", "org_id":
+		return strings.TrimSuffix(field, "_id")
+	case "app_id":
+		return named("Api", "apiApp", "oidcApp")
+	case "key_id":
+		return "appKey"
+	case "key":
+		return "role"
+	case "grant_id":
+		return named("UserGrant", "userGrant", "projectGrant")
+	case "token_id":
+		return named("My", "myToken", "token")
+	case "notification_id":
+		return "notification"
+	case "user_id":
+		if strings.HasPrefix(method, "Add") {
+			return "user"
+		}
+		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember",
+			named("IamMember", "iamMember", "user")))
+	}
+	return ""
+}
+
+func kindsOf(m contract.Method, k string) bool {
+	return slices.ContainsFunc(fieldsOf(m), func(f string) bool { return kindOf(string(m.Name()), f) == k })
+}
+
+// fieldsOf are the fields of a method that name objects, outermost first.
+func fieldsOf(m contract.Method) (fields []string) {
+	_, path, _ := contract.Route(m.Rules[0])
+	for _, name := range contract.PathFields(path) {
+		if kindOf(string(m.Name()), name) != "" {
+			fields = append(fields, name)
+		}
+	}
+	for i := range m.Input().Fields().Len() {
+		if name := string(m.Input().Fields().Get(i).Name()); references[string(m.Name())+"."+name] {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+func verbAndPath(m contract.Method) string {
+	verb, path, _ := contract.Route(m.Rules[0])
+	return verb + " " + path
+}
+
+func reads(m contract.Method) bool {
+	route := verbAndPath(m)
+	return strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/_search") ||
+		strings.HasSuffix(route, "/_preview")
+}
+
+// visitor is a caller. project is the one it owns, where that is not those that calls are about.
+type visitor struct{ name, token, id, org, role, project string }
+
+// site is an organization with what is made in it: member owns every project that is
+// made, home is one that stays.
+type site struct{ org, member, home, caller string }
+
+// world is an instance with the organization that is asked (own), one that nobody of it
+// belongs to (foreign) and a third one, all beside the instance's own.
+type world struct {
+	*whole.Instance
+	t            *testing.T
+	own, foreign site
+	third, home  string
+	this         visitor
+	db           map[string]*pgx.Conn
+	querying     sync.Mutex // a connection answers one question at a time
+	conn         *grpc.ClientConn
+	client       *http.Client
+	publicKey    string
+	count, texts atomic.Int64
+	places       map[string]map[place]map[string]string
+	absent       sync.Map // of replies
+	victims      []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := whole.Postgres(t)
+	i := whole.Start(t, "HERALD_DATABASE_URL="+server.TCP())
+	w := &world{
+		Instance: i, t: t, db: map[string]*pgx.Conn{}, conn: i.Dial(t),
+		places: map[string]map[place]map[string]string{},
+	}
+	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: attackers}}
+	for _, service := range allinone.Names() {
+		w.db[service] = whole.Database(t, server, service)
+	}
+	pair, err := secret.NewPairs(1, 1).Make(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.publicKey = base64.StdEncoding.EncodeToString(
+		pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pair.Public}))
+	_, me := w.Call("GET", "/auth/v1/users/me", "")
+	w.home = me["user"].(map[string]any)["details"].(map[string]any)["resourceOwner"].(string)
+	w.own, w.foreign, w.third = w.newSite(), w.newSite(), w.make(site{}, "org", nil, "org_id")
+	w.this = w.visit("the project's owner", w.own.org, "", "")
+	w.this.role, w.own.member = "PROJECT_OWNER", w.this.id
+	return w
+}
+
+func (w *world) newSite() site {
+	s := site{org: w.make(site{}, "org", nil, "org_id")}
+	s.member = w.make(s, "user", nil, "user_id")
+	s.home = w.make(s, "project", map[string]string{}, "project_id")
+	s.caller = s.member
+	return s
+}
+
+// visit makes a user of an organization with a role there, or on one of its projects,
+// and a token; for the instance's owner it is the administrator.
+func (w *world) visit(name, org, role, project string) visitor {
+	if role == "IAM_OWNER" {
+		_, me := w.Call("GET", "/auth/v1/users/me", "")
+		return visitor{name, w.Token, me["user"].(map[string]any)["id"].(string), org, role, ""}
+	}
+	s := site{org: org}
+	v := visitor{name: name, id: w.make(s, "user", nil, "user_id"), org: org, role: role, project: project}
+	if role != "" {
+		path := map[bool]string{true: "POST /management/v1/orgs/me/members", false: "POST /management/v1/projects/" +
+			project + "/members"}[project == ""]
+		w.must(org, path, fmt.Sprintf(`{"userId":%q,"roles":[%q]}`, v.id, role))
+	}
+	v.token = w.must(org, "POST /management/v1/users/"+v.id+"/pats", `{}`)["token"].(string)
+	return v
+}
+
+// methods are those of the contracts that strangers reach with a token.
+func (w *world) methods() (all []contract.Method) {
+	methods, err := contract.All()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range methods {
+		if len(m.Rules) > 0 && !m.Access.Public {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// objects are what a method is asked about.
+func (w *world) objects(m contract.Method) (all []object) {
+	fields, ids := fieldsOf(m), w.placed(m)
+	o := object{fields: fields, at: -1, ids: ids[own]}
+	all = append(all, o)
+	if len(fields) == 0 {
+		return all
+	}
+	lone := slices.ContainsFunc(fields, func(f string) bool { return references[string(m.Name())+"."+f] }) ||
+		len(fields) == 1
+	o.place, o.ids = foreign, ids[foreign]
+	all = append(all, o)
+	for n, f := range fields {
+		k := kinds[kindOf(string(m.Name()), f)]
+		for p, from := range ids {
+			if p == own || p == sibling && lone || p.in(sibling, foreign) && k.instance ||
+				p == removed && k.remove == "" {
+				continue
+			}
+			with := maps.Clone(ids[own])
+			if with[f] = from[f]; p == removed {
+				with = ids[place(100+n)]
+			}
+			if p < 100 {
+				all = append(all, object{fields, with, n, p})
+			}
+		}
+	}
+	return all
+}
+
+// placed makes what a method is asked about in every place, once for all methods with
+// the same kinds of objects.
+func (w *world) placed(m contract.Method) map[place]map[string]string {
+	fields := fieldsOf(m)
+	name := ""
+	for _, f := range fields {
+		name += kindOf(string(m.Name()), f) + " "
+	}
+	if found := w.places[name]; found != nil {
+		return found
+	}
+	made := map[place]map[string]string{
+		own: w.fresh(w.own, m), sibling: w.fresh(w.own, m), foreign: w.fresh(w.foreign, m), nowhere: {}, removed: {},
+	}
+	for n, f := range fields {
+		made[nowhere][f] = "nowhere"
+		k, s := kinds[kindOf(string(m.Name()), f)], w.own
+		if k.remove == "" {
+			continue
+		}
+		if n == 0 { // nobody but its maker ever had a role on it
+			s.member = w.make(w.own, "user", nil, "user_id")
+		}
+		gone := w.fresh(s, m)
+		w.must(s.org, w.fill(s, gone, k.remove), "")
+		made[place(100+n)] = gone
+	}
+	w.victims = append(w.victims, slices.Collect(maps.Values(made[foreign]))...)
+	w.places[name] = made
+	return made
+}
+
+// fresh makes what a method is about.
+func (w *world) fresh(s site, m contract.Method) map[string]string {
+	ids := map[string]string{}
+	for _, f := range fieldsOf(m) {
+		ids[f] = w.make(s, kindOf(string(m.Name()), f), ids, f)
+	}
+	return ids
+}
+
+// settled waits until the foreign organization's mails are sent, which is the last that
+// happens to it.
+func (w *world) settled() {
+	w.t.Helper()
+	mails := 0
+	for _, made := range w.places {
+		if made[foreign]["notification_id"] != "" {
+			mails++
+		}
+	}
+	w.counts(mails, `org_id = $1 and due_at is null`, w.foreign.org)
+}
+
+// mailKnown waits until the news of a mail has come to who sends it.
+func (w *world) mailKnown(id string) { w.counts(1, `id = $1`, id) }
+
+func (w *world) counts(want int, where, arg string) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for n := -1; n != want; <-tick.C {
+		w.querying.Lock()
+		err := w.db["notification"].QueryRow(ctx, `select count(*) from notifications where `+where, arg).Scan(&n)
+		w.querying.Unlock()
+		if err != nil {
+			w.t.Errorf("%d of %d mails are there: %v", n, want, err)
+			return
+		}
+	}
+}
+
+// make makes an object in those that are there.
+func (w *world) make(s site, name string, in map[string]string, field string) string {
+	k, id := kinds[name], w.unique()
+	if k.create == nil {
+		w.t.Fatalf("how is a %q made, which %s names?", name, field)
+	}
+	ids := maps.Clone(in)
+	if ids == nil {
+		ids = map[string]string{}
+	}
+	for n, step := range k.create {
+		answer := w.must(s.org, w.fill(s, ids, step[0]), strings.ReplaceAll(w.fill(s, ids, step[1]), "{id}", id))
+		if n > 0 {
+			continue
+		}
+		switch {
+		case k.answer != "":
+			ids[field], _ = answer[k.answer].(string)
+		case answer["userId"] != nil:
+			ids[field] = answer["userId"].(string)
+		default:
+			ids[field] = id
+		}
+	}
+	return ids[field]
+}
+
+func (w *world) unique() string { return fmt.Sprintf("n%06d", w.count.Add(1)) }
+
+// fill writes the ids of objects, and what is new, into a template.
+func (w *world) fill(s site, ids map[string]string, template string) string {
+	pairs := []string{"{new}", "{id}", "{member}", s.member, "{home}", s.home, "{caller}", s.caller, "{third}", w.third,
+		"{publicKey}", w.publicKey}
+	for f, id := range ids {
+		pairs = append(pairs, "{"+f+"}", id)
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
+}
+
+// prepare brings fresh objects, and the organization, into the state that a method needs.
+func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
+	if id := ids["notification_id"]; id != "" {
+		w.mailKnown(id)
+	}
+	before, ok := map[string]string{"ReactivateProject": "DeactivateProject", "ReactivateApp": "DeactivateApp",
+		"ReactivateProjectGrant": "DeactivateProjectGrant", "ResetMessageText": "SetMessageText"}[string(m.Name())]
+	if !ok {
+		return
+	}
+	first := m
+	first.MethodDescriptor = m.Parent().(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(before))
+	rule := strings.Replace(verbAndPath(m), "_reactivate", "_deactivate", 1)
+	w.must(s.org, w.fill(s, ids, strings.NewReplacer("DELETE", "PUT", "{kind}", "init").Replace(rule)),
+		`{"subject":"Welcome"}`)
+}
+
+// must makes a request as the administrator in an organization.
+func (w *world) must(org, route, body string) map[string]any {
+	code, answer := w.post(org, route, body)
+	if code != http.StatusOK {
+		w.t.Errorf("%s %s answered %d %v", route, body, code, answer)
+	}
+	return answer
+}
+
+func (w *world) post(org, route, body string) (int, map[string]any) {
+	r := w.send(w.Token, org, route, body)
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(r.body), &answer); err != nil {
+		w.t.Errorf("%s answered %d %s", route, r.status, r.body)
+	}
+	return r.status, answer
+}
+
+// reply is an answer without what no two have in common.
+type reply struct {
+	status       int
+	header, body string
+}
+
+func (r reply) fault(t *testing.T) *statuspb.Status {
+	s := &statuspb.Status{}
+	if err := protojson.Unmarshal([]byte(r.body), s); err != nil {
+		t.Errorf("%d %s: %v", r.status, r.body, err)
+	}
+	return s
+}
+
+func (w *world) send(token, org, route, body string) reply {
+	verb, path, _ := strings.Cut(route, " ")
+	r, err := http.NewRequestWithContext(w.t.Context(), verb, w.URL+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Errorf("%s: %v", route, err)
+		return reply{}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if org != "" {
+		r.Header.Set("X-Service-Orgid", org)
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		w.t.Errorf("%s: %v", route, err)
+		return reply{}
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.t.Errorf("%s: %v", route, err)
+	}
+	for _, name := range []string{"X-Request-Id", "Traceparent", "Date"} {
+		answer.Header.Del(name)
+	}
+	var header bytes.Buffer
+	_ = answer.Header.Write(&header)
+	return reply{answer.StatusCode, header.String(), string(text)}
+}
+
+// message is a valid request of a method about an object. A method for which there is
+// none here fails the test: whoever adds it says what its fields are.
+func (w *world) message(m contract.Method, o object) *dynamicpb.Message {
+	_, path, _ := contract.Route(m.Rules[0])
+	bound := contract.PathFields(path)
+	body := map[string]json.RawMessage{}
+	id := w.unique()
+	for i := range m.Input().Fields().Len() {
+		f := m.Input().Fields().Get(i)
+		name := string(f.Name())
+		value, ok := values[string(m.Name())+"."+name]
+		if !ok {
+			value, ok = values[name]
+		}
+		switch named := o.ids[name]; {
+		case named != "":
+			value = fmt.Sprintf("%q", named)
+		case !ok && (slices.Contains(bound, name) || strings.HasSuffix(name, "_id")):
+			w.t.Fatalf("no request can be made for %s: what is %s?", m.FullName(), name)
+		case !ok:
+			continue
+		}
+		body[f.JSONName()] = json.RawMessage(strings.ReplaceAll(w.fill(w.own, nil, value), "{id}", id))
+	}
+	text, _ := json.Marshal(body)
+	out := dynamicpb.NewMessage(m.Input())
+	if err := protojson.Unmarshal(text, out); err != nil {
+		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
+	}
+	if err := contract.Validate(out); err != nil {
+		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
+	}
+	return out
+}
+
+func (w *world) rest(a attempt, o object) reply {
+	verb, path, _ := contract.Route(a.Rules[0])
+	m := w.message(a.Method, o)
+	body, err := protojson.Marshal(m)
+	if err != nil {
+		w.t.Error(err)
+	}
+	for _, name := range contract.PathFields(path) {
+		value := m.Get(a.Input().Fields().ByName(protoreflect.Name(name))).String()
+		path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
+	}
+	if verb == http.MethodGet && a.Name() == "IsUserUnique" {
+		path += "?userName=" + w.unique()
+	}
+	return w.send(a.token, a.header, verb+" "+path, string(body))
+}
+
+func (w *world) grpc(a attempt) *statuspb.Status {
+	ctx := w.t.Context()
+	if a.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+a.token)
+	}
+	if a.header != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "x-service-orgid", a.header)
+	}
+	err := w.conn.Invoke(ctx, a.Procedure(), w.message(a.Method, a.object), dynamicpb.NewMessage(a.Output()))
+	return grpcstatus.Convert(err).Proto()
+}
+
+func (w *world) web(a attempt) *statuspb.Status {
+	client := connect.NewClient[dynamicpb.Message, dynamicpb.Message](w.client, w.URL+a.Procedure(),
+		append(whole.Described(a.MethodDescriptor), connect.WithGRPCWeb())...)
+	asked := connect.NewRequest(w.message(a.Method, a.object))
+	if a.token != "" {
+		asked.Header().Set("Authorization", "Bearer "+a.token)
+	}
+	if a.header != "" {
+		asked.Header().Set("X-Service-Orgid", a.header)
+	}
+	if _, err := client.CallUnary(w.t.Context(), asked); err != nil {
+		return whole.ConnectStatus(err)
+	}
+	return &statuspb.Status{}
+}
+
+// digest is of everything in all databases that names the foreign organization or one of
+// its objects, by table.
+func (w *world) digest() string {
+	var all strings.Builder
+	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home),
+		"|") + ")%"
+	for _, service := range slices.Sorted(maps.Keys(w.db)) {
+		rows, _ := w.db[service].Query(context.Background(), `select table_name::text from information_schema.tables `+
+			`where table_schema = 'public' order by 1`)
+		tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, table := range tables {
+			rows, _ := w.db[service].Query(context.Background(), `select t::text as row from `+
+				pgx.Identifier{table}.Sanitize()+` t where t::text similar to $1 order by 1`, named)
+			texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			fmt.Fprintf(&all, "%s.%s: %d rows, %x\n", service, table, len(texts),
+				md5.Sum([]byte(strings.Join(texts, "\n"))))
+		}
+	}
+	return all.String()
+}
+
+// difference are the tables of which two digests say different things.
+func difference(before, after string) string {
+	var all []string
+	old := strings.Split(before, "\n")
+	for line := range strings.SplitSeq(after, "\n") {
+		if !slices.Contains(old, line) {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,128 @@
+package whole
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	// Not for its names: the results of tests that run the binary are kept only while this is
+	// as it was.
+	_ "herald/deploy/herald/internal/command"
+	"herald/shared/postgres"
+	"herald/shared/postgres/local"
+)
+
+// root is the folder of go.work above the test's own.
+var root = sync.OnceValues(func() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", cmp.Or(err, errors.New("there is no go.work above the test"))
+})
+
+// binary builds the real binary. All packages of tests share one file: what is up to date
+// is not linked again.
+var binary = sync.OnceValues(func() (string, error) {
+	root, err := root()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(root, ".build", "test", "herald")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(file + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() // unlocks
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", file, "./deploy/herald")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return file, nil
+})
+
+// Root returns the root of the repository.
+func Root(t testing.TB) string { return must(t, root) }
+
+// Binary returns the path of the real binary, which is built once.
+func Binary(t testing.TB) string { return must(t, binary) }
+
+func must(t testing.TB, what func() (string, error)) string {
+	t.Helper()
+	path, err := what()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// File reads a file of the repository by its path from the root.
+func File(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(Root(t), path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Dir makes a directory that Postgres's own user can enter, until the test ends.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "herald-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Postgres starts a server that several processes can use.
+func Postgres(t testing.TB) *local.Server {
+	t.Helper()
+	server, err := local.Start(t.Context(), local.Options{
+		Dir: Dir(t) + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	return server
+}
+
+// Database connects to a service's database as its superuser.
+func Database(t testing.TB, server *local.Server, service string) *pgx.Conn {
+	t.Helper()
+	config, err := pgx.ParseConfig(server.TCP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Database = postgres.Name(service)
+	db, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	return db
+}

@@ -1,0 +1,107 @@
+package whole
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Hash is a password hash of another system.
+const Hash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
+
+// Person returns the import of a person whose id, name and address are of one word.
+func Person(id string) string {
+	return fmt.Sprintf(`{"userId":%q,"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
+		"email":{"email":"%s@example.com"}}`, id, id, id)
+}
+
+// Active returns the import of a person who is active: with a verified address and a password.
+func Active(id string) string {
+	return fmt.Sprintf(`{"userId":%q,"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
+		"email":{"email":"%s@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}`, id, id, id, Hash)
+}
+
+// Import imports a Person, which must succeed.
+func (i *Instance) Import(id string) {
+	i.T.Helper()
+	if status, answer := i.Call("POST", "/management/v1/users/human/_import", Person(id)); status != http.StatusOK {
+		i.T.Fatalf("import %s: %d %v", id, status, answer)
+	}
+}
+
+// State returns a user's state.
+func (i *Instance) State(userID string) any {
+	i.T.Helper()
+	status, answer := i.Call("GET", "/management/v1/users/"+userID, "")
+	if status != http.StatusOK {
+		i.T.Fatalf("user %s: %d %v", userID, status, answer)
+	}
+	return answer["user"].(map[string]any)["state"]
+}
+
+// Letter is a mail as the inbox tells it.
+type Letter struct{ ID, MessageID, Subject, Text, HTML string }
+
+// Mail waits for a mail to an address. The inbox has no way to be told, so this is
+// the one place that asks again and again.
+func (i *Instance) Mail(to string) Letter {
+	i.T.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 400 {
+		var found struct{ Messages []Letter }
+		i.Inbox("/api/v1/search?query="+url.QueryEscape(`to:"`+to+`"`), &found)
+		if len(found.Messages) > 0 {
+			var whole Letter
+			i.Inbox("/api/v1/message/"+found.Messages[0].ID, &whole)
+			return whole
+		}
+		<-tick.C
+	}
+	i.T.Fatalf("no mail to %s within 20 s", to)
+	return Letter{}
+}
+
+// Inbox asks the inbox's own API.
+func (i *Instance) Inbox(path string, answer any) {
+	i.T.Helper()
+	r, err := http.Get(i.Mails + path)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(answer); err != nil {
+		i.T.Fatalf("%s: %v", path, err)
+	}
+}
+
+// ChoosePassword does what the mail's reader does, without a browser.
+func (i *Instance) ChoosePassword(to string) {
+	i.T.Helper()
+	link, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(i.Mail(to).Text))
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	form := link.Query()
+	form.Set("password", "correct horse battery")
+	form.Set("confirmation", "correct horse battery")
+	link.RawQuery = ""
+	post, err := http.NewRequest(http.MethodPost, link.String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	post.Header.Set("Origin", i.URL) // all that a browser says on plain HTTP off loopback
+	r, err := http.DefaultClient.Do(post)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		i.T.Fatalf("the page answered %s", r.Status)
+	}
+}

@@ -1,0 +1,117 @@
+package whole
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/internal/allinone"
+	"herald/shared/bus"
+	"herald/shared/postgres/local"
+	"herald/shared/secret"
+)
+
+// Processes is the system as a process per service, set up by `herald secrets` as
+// the containers are. Env is that of every process.
+type Processes struct {
+	*Instance
+	Postgres *local.Server
+
+	tokenFile string
+}
+
+// NewProcesses prepares the servers and secrets; Start and StartAll run services.
+func NewProcesses(t testing.TB, smtp string) *Processes {
+	t.Helper()
+	p := &Processes{Instance: New(t), Postgres: Postgres(t)}
+	secrets := p.Dir + "/secrets"
+	if out, err := exec.Command(Binary(t), "secrets", secrets).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	key := "HERALD_MASTER_KEY_FILE=" + secrets + "/keys/master.key"
+	databases := exec.Command(Binary(t), "databases")
+	databases.Env = append(os.Environ(), key, "HERALD_DATABASE_URL="+p.Postgres.TCP())
+	if out, err := databases.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	database, err := url.Parse(p.Postgres.TCP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	database.User = nil // each service logs in as itself
+	keys, err := secret.ParseKeys(p.read(secrets + "/keys/master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nats, err := bus.Embedded{Dir: p.Dir + "/nats", Listen: FreeAddress(t), Keys: keys}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bus.Stop(nats) })
+	p.tokenFile = p.Dir + "/admin.pat"
+	p.Env = append(os.Environ(), key, "HERALD_NATS_URL=nats://"+nats.Addr().String(),
+		"HERALD_DATABASE_URL="+database.String(),
+		"HERALD_SMTP_URL="+smtp, "HERALD_ADMIN_PAT_FILE="+p.tokenFile, "HERALD_PUBLIC_URL="+p.URL)
+	return p
+}
+
+// Start runs a service and returns when `herald health` says that it is ready.
+func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
+	p.T.Helper()
+	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+FreeAddress(p.T))...)
+	var logs bytes.Buffer
+	c := exec.Command(Binary(p.T), service)
+	c.Env, c.Stderr = env, &logs
+	if err := c.Start(); err != nil {
+		p.T.Fatal(err)
+	}
+	p.T.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		if p.T.Failed() {
+			p.T.Logf("%s: %s", service, Tail(&logs))
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		health := exec.CommandContext(ctx, Binary(p.T), "health")
+		health.Env = env
+		if health.Run() == nil {
+			return c
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			p.T.Fatalf("%s was not ready within 20 s", service)
+			return nil
+		}
+	}
+}
+
+// StartAll runs every service and the gateway, and returns the process of users.
+func (p *Processes) StartAll() (users *exec.Cmd) {
+	p.T.Helper()
+	for _, service := range allinone.Names() {
+		if c := p.Start(service); service == "users" {
+			users = c
+		}
+	}
+	p.Start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost",
+		"127.0.0.1", 1))
+	p.ReadToken()
+	return users
+}
+
+// ReadToken sets Token to what users has written, which it does when it starts.
+func (p *Processes) ReadToken() {
+	p.T.Helper()
+	p.Token = strings.TrimSpace(p.read(p.tokenFile))
+}

@@ -1,0 +1,254 @@
+// Package whole is the fifth level of tests: the whole system, driven from outside as its
+// users do. An Instance is the real binary with a data directory and ports of its own; it
+// is asked over HTTP, and its mails are read in its inbox.
+package whole
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Instance is a running `herald run` with a data directory and ports of its own.
+type Instance struct {
+	T testing.TB
+	// Dir holds the data directory, Dir/data.
+	Dir string
+	Env []string
+	// Cmd is the running process; nil where none runs.
+	Cmd *exec.Cmd
+	// URL and Mails are where the gateway and the inbox page are.
+	URL, Mails string
+	// Out is what it wrote for the operator, Logs what it wrote besides.
+	Out  []string
+	Logs *bytes.Buffer
+	// Token is the administrator's.
+	Token string
+	// Ready is how long the last start took.
+	Ready time.Duration
+
+	ended chan error
+}
+
+// New prepares an instance with settings; Start runs it.
+func New(t testing.TB, settings ...string) *Instance {
+	t.Helper()
+	listen, inbox := FreeAddress(t), FreeAddress(t)
+	i := &Instance{T: t, Dir: Dir(t), Mails: "http://" + inbox}
+	i.URL = "http://" + strings.Replace(listen, "127.0.0.1", "localhost", 1)
+	i.Env = append(os.Environ(), append([]string{
+		"HERALD_DATA_DIR=" + i.Dir + "/data", "HERALD_LISTEN=" + listen, "HERALD_INBOX_LISTEN=" + inbox,
+	}, settings...)...)
+	t.Cleanup(func() {
+		if i.Cmd != nil {
+			_ = i.Stop(syscall.SIGKILL)
+		}
+		if t.Failed() {
+			t.Logf("last logs:\n%s", Tail(i.Logs))
+		}
+	})
+	return i
+}
+
+// Start prepares an instance with settings and runs it.
+func Start(t testing.TB, settings ...string) *Instance {
+	t.Helper()
+	i := New(t, settings...)
+	i.Start()
+	return i
+}
+
+// Start runs the binary and returns when it says ready.
+func (i *Instance) Start() {
+	i.T.Helper()
+	i.StartCommand(Binary(i.T), "run")
+}
+
+// StartCommand runs a command that runs herald.
+func (i *Instance) StartCommand(name string, args ...string) {
+	i.T.Helper()
+	begin := time.Now()
+	i.Cmd = exec.Command(name, args...)
+	i.Cmd.Env, i.Logs = i.Env, &bytes.Buffer{}
+	i.Cmd.Stderr = i.Logs
+	// In a group of its own, so that what is typed at the test reaches the test.
+	i.Cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := i.Cmd.StdoutPipe()
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	if err := i.Cmd.Start(); err != nil {
+		i.T.Fatal(err)
+	}
+	i.ended = make(chan error, 1)
+	ready := make(chan []string, 1)
+	go func(c *exec.Cmd, ended chan<- error) {
+		defer close(ready)
+		var said []string
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			if said = append(said, lines.Text()); strings.HasPrefix(lines.Text(), "ready ") {
+				ready <- said
+			}
+		}
+		ended <- c.Wait()
+	}(i.Cmd, i.ended)
+	select {
+	case i.Out = <-ready:
+		if i.Out == nil {
+			i.T.Fatalf("herald ended before it was ready: %v\n%s", <-i.ended, Tail(i.Logs))
+		}
+	case <-time.After(time.Minute):
+		i.T.Fatalf("herald was not ready within a minute\n%s", Tail(i.Logs))
+	}
+	i.Ready = time.Since(begin)
+	i.Token = strings.TrimSpace(i.data("admin.pat"))
+}
+
+// Stop sends a signal and returns how the process ended.
+func (i *Instance) Stop(signal syscall.Signal) error {
+	i.T.Helper()
+	_ = syscall.Kill(-i.Cmd.Process.Pid, signal) // the whole group: make passes signals on to nobody
+	i.Cmd = nil
+	if i.ended == nil {
+		return nil
+	}
+	select {
+	case err := <-i.ended:
+		return err
+	case <-time.After(40 * time.Second):
+		i.T.Fatalf("herald did not stop\n%s", Tail(i.Logs))
+		return nil
+	}
+}
+
+// Herald runs a command of the binary where the instance runs, and returns its exit code.
+func (i *Instance) Herald(stdin string, args ...string) (stdout, stderr string, code int) {
+	i.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out, complaints bytes.Buffer
+	c := exec.CommandContext(ctx, Binary(i.T), args...)
+	c.Env, c.Stdin, c.Stdout, c.Stderr = i.Env, strings.NewReader(stdin), &out, &complaints
+	err := c.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		i.T.Fatal(err)
+	}
+	return out.String(), complaints.String(), code
+}
+
+// Call asks the REST API and returns the status and the decoded body.
+func (i *Instance) Call(method, path, body string) (int, map[string]any) {
+	i.T.Helper()
+	status, answer, err := i.Try(method, path, body)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	return status, answer
+}
+
+// Try is Call for an instance that may not answer.
+func (i *Instance) Try(method, path, body string) (int, map[string]any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, i.URL+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+i.Token)
+	r.Header.Set("Content-Type", "application/json")
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		return 0, nil, err
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return 0, nil, fmt.Errorf("%s %s answered %d %q", method, path, w.StatusCode, text)
+	}
+	return w.StatusCode, answer, nil
+}
+
+// NATS returns the address of the instance's NATS server.
+func (i *Instance) NATS() string {
+	i.T.Helper()
+	_, address, _ := strings.Cut(strings.TrimSpace(i.data("operator.url")), "@")
+	return address
+}
+
+// Subscriber returns the URL with which other programs watch the events.
+func (i *Instance) Subscriber() string {
+	i.T.Helper()
+	return strings.TrimSpace(i.data("subscriber.url"))
+}
+
+// data returns a file of the data directory.
+func (i *Instance) data(name string) string {
+	i.T.Helper()
+	return i.read(filepath.Join(i.Dir, "data", name))
+}
+
+func (i *Instance) read(file string) string {
+	i.T.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	return string(text)
+}
+
+// Tail returns the end of what a process wrote.
+func Tail(b *bytes.Buffer) string {
+	if b == nil {
+		return ""
+	}
+	s := b.String()
+	return s[max(0, len(s)-4000):]
+}
+
+// addresses are ports below those that the system gives to connections, so that none of
+// them takes one before the instance does. None is there twice.
+var addresses = sync.OnceValue(func() <-chan string {
+	all := make(chan string)
+	go func() {
+		for _, n := range rand.Perm(15000) {
+			address := fmt.Sprintf("127.0.0.1:%d", 15000+n)
+			if l, err := net.Listen("tcp", address); err == nil {
+				_ = l.Close()
+				all <- address
+			}
+		}
+		close(all)
+	}()
+	return all
+})
+
+// FreeAddress returns an address on which nobody listens yet.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	address, ok := <-addresses()
+	if !ok {
+		t.Fatal("no port is free")
+	}
+	return address
+}
