@@ -103,7 +103,7 @@ func TestRenewal(t *testing.T) {
 
 // store is the service's, on the test's own connections.
 func (w *world) store() store.Store {
-	return store.Store{Journal: event.Journal{DB: w.db, Now: time.Now, Committed: func(event.Event) {}}}
+	return store.New(event.Journal{DB: w.db, Now: time.Now, Committed: func(event.Event) {}})
 }
 
 // died leaves behind what a notifier does that dies: after a claim, or, with what it

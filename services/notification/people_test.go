@@ -71,9 +71,7 @@ func (p *people) happen(userID string, m proto.Message) string {
 // happenAs is for an event whose id is known before it comes.
 func (p *people) happenAs(eventID, userID string, m proto.Message) {
 	p.Helper()
-	save := event.Save{
-		AggregateID: userID, OrganizationID: "o1", EventID: eventID, SQL: "nothing as (select $9)", Args: []any{""},
-	}
+	save := event.Statement{AggregateID: userID, OrganizationID: "o1", EventID: eventID}
 	if _, err := p.service.Journal.Create(p.Context(), m, save); err != nil {
 		p.Fatal(err)
 	}

@@ -32,8 +32,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
-		Store: store.Store{Journal: s.Journal}, Users: usersv1.NewUsersClient(s.Calls),
-		Log: s.Log, MaxLimit: c.MaxLimit,
+		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
 		Pairs: secret.NewPairs(turn.Processors(), waitingPairs),
 	})
 }

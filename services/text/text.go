@@ -31,6 +31,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
 	}
-	return s.Serve(&textv1.Text_ServiceDesc, api.Text{Catalog: catalog, Store: store.Store{Journal: s.Journal},
-		PublicURL: s.PublicURL.String()})
+	return s.Serve(&textv1.Text_ServiceDesc, api.Text{
+		Catalog: catalog, Store: store.New(s.Journal), PublicURL: s.PublicURL.String(),
+	})
 }

@@ -37,9 +37,8 @@ func (w *world) projects() projects {
 // happen tells of a project's event, for which a user is to blame.
 func (p projects) happen(projectID, userID string, m proto.Message) {
 	p.Helper()
-	save := event.Save{AggregateID: projectID, OrganizationID: p.orgID, SQL: "nothing as (select $9)", Args: []any{""}}
-	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m,
-		save); err != nil {
+	save := event.Statement{AggregateID: projectID, OrganizationID: p.orgID}
+	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m, save); err != nil {
 		p.Fatal(err)
 	}
 }

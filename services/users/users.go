@@ -41,7 +41,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return Administrator{}, err
 	}
-	db := store.Store{Journal: s.Journal}
+	db := store.New(s.Journal)
 	passwords := password.NewHasher(turn.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {

@@ -4,6 +4,7 @@
 package event
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strconv"
@@ -41,6 +42,7 @@ type Event struct {
 
 // Origin is what a change knows about its event beside the message.
 type Origin struct {
+	EventID        string // empty for a fresh one
 	AggregateID    string
 	OrganizationID string
 	Actor          string
@@ -55,7 +57,7 @@ func New(m proto.Message, o Origin) (Event, error) {
 		return Event{}, fmt.Errorf("encode event %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
 	}
 	return Event{
-		ID: id.New(), Aggregate: kind.aggregate, Name: kind.name, Data: data,
+		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
 		AggregateID: o.AggregateID, OrganizationID: o.OrganizationID, Actor: o.Actor,
 		Time: o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
 	}, nil

@@ -87,7 +87,10 @@ func newReplica(t testing.TB, g boot.Ground, url secret.Text) *replica {
 		t.Fatal(err)
 	}
 	r.relay = event.Relay{Service: "users", DB: db, Conn: r.conn, JS: r.js, Log: g.Log}
-	r.Journal = event.Journal{DB: db, Now: time.Now, Committed: r.relay.Wake}
+	r.Journal = event.Journal{
+		DB: db, Now: time.Now, Committed: r.relay.Wake,
+		Constraints: map[string]*fault.Fault{"things_name": errTaken, "things_parent": errParent},
+	}
 	return r
 }
 
@@ -117,18 +120,17 @@ func start(t testing.TB, task func(context.Context)) (stop func()) {
 	return stop
 }
 
-func (r *replica) create(id string, with ...func(*event.Save)) (resource.Record, error) {
+func (r *replica) create(id string, with ...func(*event.Statement)) (resource.Record, error) {
 	return r.Create(caller.With(r.Context(), caller.Caller{UserID: "someone"}), &usersv1.OrgCreated{}, newThing(id, with...))
 }
 
-func newThing(id string, with ...func(*event.Save)) event.Save {
-	save := event.Save{
+func newThing(id string, with ...func(*event.Statement)) event.Statement {
+	save := event.Statement{
 		AggregateID: id, OrganizationID: "org-1", Unless: errUnless,
-		Constraints: map[string]*fault.Fault{"things_name": errTaken, "things_parent": errParent},
 		SQL: `created as (
-			insert into things (id, name, sequence, created_at, changed_at) select $9, $10, position, time, time from event
+			insert into things (id, name, sequence, created_at, changed_at) select @id, @name, position, time, time from event
 		)`,
-		Args: []any{id, "name of " + id},
+		Args: postgres.Args{"id": id, "name": "name of " + id},
 	}
 	for _, f := range with {
 		f(&save)
@@ -146,23 +148,23 @@ func (r *replica) mustCreate(ids ...string) {
 }
 
 // rename changes a thing; the same name changes nothing.
-func (r *replica) rename(id, name string, with ...func(*event.Save)) (thing, error) {
-	return event.Change(r.Context(), r.Journal, event.Object[thing]{
-		Lock:     `select id, name, sequence, created_at, changed_at from things where id = $1 for update`,
+func (r *replica) rename(id, name string, with ...func(*event.Statement)) (thing, error) {
+	return event.Change(r.Context(), r.Journal, event.Locked[thing]{
+		Lock:     `select id, name, sequence, created_at, changed_at from things where id = @id for update`,
+		Args:     postgres.Args{"id": id},
 		NotFound: errNotFound,
-		Save: func(x thing) event.Save {
-			save := event.Save{
+		Write: func(x thing) event.Statement {
+			save := event.Statement{
 				AggregateID: x.ID, OrganizationID: "org-1", Unless: errUnless,
-				Constraints: map[string]*fault.Fault{"things_name": errTaken, "things_parent": errParent},
-				SQL:         `changed as (update things set name = $10, sequence = position, changed_at = time from event where id = $9)`,
-				Args:        []any{x.ID, x.Name},
+				SQL:  `changed as (update things set name = @name, sequence = position, changed_at = time from event where id = @id)`,
+				Args: postgres.Args{"id": x.ID, "name": x.Name},
 			}
 			for _, f := range with {
 				f(&save)
 			}
 			return save
 		},
-	}, []any{id}, func(x *thing) (proto.Message, error) {
+	}, func(x *thing) (proto.Message, error) {
 		if x.Name == name {
 			return nil, nil
 		}
@@ -228,7 +230,7 @@ func TestEventsAreCloudEvents(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.FixedZone("", 3600))
 	r.Now = func() time.Time { return at }
 	start(t, r.relay.Run)
-	record, err := r.create("thing-1", func(s *event.Save) { s.EventID, s.OrganizationID = "event-1", "a.b *>" })
+	record, err := r.create("thing-1", func(s *event.Statement) { s.EventID, s.OrganizationID = "event-1", "a.b *>" })
 	if err != nil {
 		t.Fatal(err)
 	}

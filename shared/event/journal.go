@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,80 +24,83 @@ type Journal struct {
 	Now func() time.Time
 	// Committed is called after a commit, for each event; it wakes the relay.
 	Committed func(Event)
-}
-
-// Save is how a change reaches the tables.
-type Save struct {
-	// AggregateID and OrganizationID say what the event is about.
-	AggregateID    string
-	OrganizationID string
-	// OrganizationOf is SQL for the organization, for those who do not know it; it
-	// falls back to $5, which is OrganizationID.
-	OrganizationOf string
-	// EventID is chosen by those who must know it beforehand; empty for a fresh one.
-	EventID string
-	// DataOf is SQL for a JSON object that the message lacks and only the change itself
-	// sees; its parameters are those of SQL. Empty adds nothing.
-	DataOf string
-	// If is a condition that must hold when the change is written; without it the
-	// change and its event do not happen. Empty holds.
-	If string
-	// SQL is a list of common table expressions that read `event` (position, time)
-	// and number their parameters from $9. It ends before a comma.
-	SQL  string
-	Args []any
-	// Unless is the fault of a change whose condition did not hold.
-	Unless *fault.Fault
-	// Constraints are the faults of the constraints that the change may violate.
+	// Constraints are the faults of changes that violate a constraint, by its name.
 	Constraints map[string]*fault.Fault
 }
 
-// firstArg is the number of the first parameter that a Save may use.
-const firstArg = 9
-
-// Also appends a common table expression; each ? in it stands for the next argument.
-func (s *Save) Also(sql string, args ...any) {
-	for _, a := range args {
-		sql = strings.Replace(sql, "?", fmt.Sprintf("$%d", firstArg+len(s.Args)), 1)
-		s.Args = append(s.Args, a)
-	}
-	s.SQL += ", " + sql
+// Statement is the SQL that writes one change and, in the same statement, its event.
+type Statement struct {
+	// AggregateID and OrganizationID say what the event is about.
+	AggregateID    string
+	OrganizationID string
+	// OrganizationOf is SQL that finds the organization where the caller does not know it.
+	// It takes the place of OrganizationID.
+	OrganizationOf string
+	// EventID is set by those who must know it beforehand; empty for a fresh one.
+	EventID string
+	// DataOf is SQL for a JSON object that the message lacks and only the change itself
+	// sees. Empty adds nothing.
+	DataOf string
+	// If is a condition that must hold when the change is written; without it neither the
+	// change nor its event happens. Empty holds.
+	If string
+	// Unless is the fault of a change whose condition did not hold.
+	Unless *fault.Fault
+	// SQL is a list of common table expressions that make the change, without a comma at
+	// its end. They read the event's position and time from the table `event`. Empty for
+	// news alone.
+	SQL string
+	// Args are the arguments of all SQL here. It may also use what the event itself
+	// consists of: @event_id, @event_organization (unless OrganizationOf finds it),
+	// @event_actor and @event_time.
+	Args postgres.Args
 }
 
-// Create runs one statement in one round trip and answers with the new object's record.
-func (j Journal) Create(ctx context.Context, m proto.Message, s Save) (resource.Record, error) {
+// Also appends a common table expression. It may use the arguments that are there, and
+// adds its own; it panics where one of these has the name of another.
+func (s *Statement) Also(sql string, args postgres.Args) {
+	for name := range args {
+		if _, taken := s.Args[name]; taken {
+			panic("event: two arguments are called " + name)
+		}
+	}
+	s.SQL += ", " + sql
+	maps.Copy(s.Args, args)
+}
+
+// Create runs a statement in one round trip and returns the new object's record.
+func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (resource.Record, error) {
 	e, err := j.event(ctx, m, s)
 	if err != nil {
 		return resource.Record{}, err
 	}
-	sql, args := e.with(s)
-	r := resource.Record{CreatedAt: e.Time, ChangedAt: e.Time}
-	if err := j.DB.QueryRow(ctx, sql, args...).Scan(&r.Sequence); err != nil {
-		return resource.Record{}, s.fault(err)
+	sql, args := s.with(e)
+	if err := j.DB.QueryRow(ctx, sql, args).Scan(&e.Position); err != nil {
+		return resource.Record{}, j.fault(err, s)
 	}
-	e.Position = r.Sequence
 	j.Committed(e)
-	return r, nil
+	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
 }
 
-// Creation is one of several changes that CreateAll writes together.
-type Creation struct {
-	Message proto.Message
-	Save    Save
+// Entry is one of several changes that CreateAll writes: what happened, and the
+// statement that makes it so.
+type Entry struct {
+	Message   proto.Message
+	Statement Statement
 }
 
-// CreateAll runs several creations in one transaction.
-func (j Journal) CreateAll(ctx context.Context, all []Creation) error {
+// CreateAll runs the statements of several creations in one transaction.
+func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 	var events []Event
 	err := pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
 		for _, c := range all {
-			e, err := j.event(ctx, c.Message, c.Save)
+			e, err := j.event(ctx, c.Message, c.Statement)
 			if err != nil {
 				return err
 			}
-			sql, args := e.with(c.Save)
-			if err := tx.QueryRow(ctx, sql, args...).Scan(&e.Position); err != nil {
-				return c.Save.fault(err)
+			sql, args := c.Statement.with(e)
+			if err := tx.QueryRow(ctx, sql, args).Scan(&e.Position); err != nil {
+				return j.fault(err, c.Statement)
 			}
 			events = append(events, e)
 		}
@@ -113,42 +115,42 @@ func (j Journal) CreateAll(ctx context.Context, all []Creation) error {
 	return nil
 }
 
-// Object is how one kind of object is changed.
-type Object[T any] struct {
-	// Lock is a `select … for update` of exactly one row.
+// Locked says how an object is changed whose row is locked meanwhile.
+type Locked[T any] struct {
+	// Lock is a `select … for update` of exactly one row, Args are its arguments.
 	Lock     string
+	Args     postgres.Args
 	NotFound *fault.Fault
-	Save     func(T) Save
+	// Write returns the statement that saves the object as it has become.
+	Write func(T) Statement
 }
 
 // Change locks an object, lets decide alter it and saves it with the event that
-// decide answered with: two round trips. Without an event nothing is written. Remote
-// calls have no place in decide. Change answers with the object as it is afterwards.
+// decide returned: two round trips. Without an event nothing is written. Remote calls
+// have no place in decide. Change returns the object as it is afterwards.
 func Change[T any, P interface {
 	*T
 	Moved(int64, time.Time)
-}](ctx context.Context, j Journal, o Object[T], key []any, decide func(P) (proto.Message, error)) (T, error) {
+}](ctx context.Context, j Journal, l Locked[T], decide func(P) (proto.Message, error)) (T, error) {
 	var row T
 	err := j.DB.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		var err error
-		if row, err = lock[T](ctx, c, o.Lock, key); err != nil {
-			return rollback(ctx, c, postgres.Missing(err, o.NotFound))
+		if row, err = l.lock(ctx, c); err != nil {
+			return rollback(ctx, c, postgres.Missing(err, l.NotFound))
 		}
 		m, err := decide(&row)
 		if err != nil || m == nil {
 			return rollback(ctx, c, err)
 		}
-		s := o.Save(row)
+		s := l.Write(row)
 		e, err := j.event(ctx, m, s)
 		if err != nil {
 			return rollback(ctx, c, err)
 		}
-		position, err := save(ctx, c, e, s)
-		if err != nil {
-			return rollback(ctx, c, s.fault(err))
+		if e.Position, err = s.commit(ctx, c, e); err != nil {
+			return rollback(ctx, c, j.fault(err, s))
 		}
-		P(&row).Moved(position, e.Time)
-		e.Position = position
+		P(&row).Moved(e.Position, e.Time)
 		j.Committed(e)
 		return nil
 	})
@@ -159,40 +161,54 @@ func Change[T any, P interface {
 	return row, nil
 }
 
-func (j Journal) event(ctx context.Context, m proto.Message, s Save) (Event, error) {
-	e, err := New(m, Origin{AggregateID: s.AggregateID, OrganizationID: s.OrganizationID, Actor: caller.From(ctx).Actor(), Time: j.Now()})
-	if s.EventID != "" {
-		e.ID = s.EventID
-	}
-	return e, err
+func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event, error) {
+	return New(m, Origin{
+		EventID: s.EventID, AggregateID: s.AggregateID, OrganizationID: s.OrganizationID,
+		Actor: caller.From(ctx).Actor(), Time: j.Now(),
+	})
 }
 
-func (s Save) fault(err error) error {
+// fault returns what a statement's failure means to who asked for the change.
+func (j Journal) fault(err error, s Statement) error {
 	if errors.Is(err, pgx.ErrNoRows) && s.Unless != nil {
 		return s.Unless
 	}
-	return postgres.Named(err, s.Constraints)
+	return postgres.Named(err, j.Constraints)
 }
 
-func (e Event) with(s Save) (string, []any) {
-	condition, organization, data := cmp.Or(s.If, "true"), cmp.Or(s.OrganizationOf, "$5"), "$7::jsonb"
+// with returns the SQL, which begins with the event and ends with its position, and all
+// arguments.
+func (s Statement) with(e Event) (string, postgres.Args) {
+	args := make(postgres.Args, len(s.Args)+8)
+	maps.Copy(args, s.Args)
+	args["event_id"], args["event_aggregate"], args["event_aggregate_id"], args["event_name"] = e.ID, e.Aggregate, e.AggregateID, e.Name
+	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
+	if s.OrganizationOf == "" {
+		args["event_organization"] = e.OrganizationID
+	}
+	data := "@event_data::jsonb"
 	if s.DataOf != "" {
 		data += " || (" + s.DataOf + ")"
 	}
-	sql := `with event as (
+	changes := s.SQL
+	if changes != "" {
+		changes = ", " + changes
+	}
+	return `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select $1, $2, $3, $4, ` + organization + `, $6, ` + data + `, $8::timestamptz where ` + condition + ` returning position, time
+	select @event_id, @event_aggregate, @event_aggregate_id, @event_name, ` + cmp.Or(s.OrganizationOf, "@event_organization") + `,
+		@event_actor, ` + data + `, @event_time::timestamptz
+	where ` + cmp.Or(s.If, "true") + ` returning position, time
 ), outboxed as (
 	insert into outbox select position from event
-), ` + s.SQL + ` select position from event`
-	args := append(make([]any, 0, firstArg-1+len(s.Args)), e.ID, e.Aggregate, e.AggregateID, e.Name, e.OrganizationID, e.Actor, e.Data, e.Time)
-	return sql, append(args, s.Args...)
+)` + changes + ` select position from event`, args
 }
 
-func lock[T any](ctx context.Context, c *pgxpool.Conn, sql string, key []any) (row T, err error) {
+// lock begins a transaction with the lock.
+func (l Locked[T]) lock(ctx context.Context, c *pgxpool.Conn) (row T, err error) {
 	var b pgx.Batch
 	b.Queue("begin")
-	b.Queue(sql, key...).Query(func(rows pgx.Rows) error {
+	b.Queue(l.Lock, l.Args).Query(func(rows pgx.Rows) error {
 		row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 		return err
 	})
@@ -200,10 +216,11 @@ func lock[T any](ctx context.Context, c *pgxpool.Conn, sql string, key []any) (r
 	return row, err
 }
 
-func save(ctx context.Context, c *pgxpool.Conn, e Event, s Save) (position int64, err error) {
+// commit ends a transaction with the statement.
+func (s Statement) commit(ctx context.Context, c *pgxpool.Conn, e Event) (position int64, err error) {
 	var b pgx.Batch
-	sql, args := e.with(s)
-	b.Queue(sql, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
+	sql, args := s.with(e)
+	b.Queue(sql, args).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
 	b.Queue("commit")
 	err = c.SendBatch(ctx, &b).Close()
 	return position, err

@@ -14,6 +14,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/postgres"
 	"herald/shared/testkit"
 )
 
@@ -52,11 +53,11 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	if r.count("things t join events e on e.position = t.sequence and e.time = t.created_at join outbox o using (position) where t.sequence = $1 and t.created_at = $2", record.Sequence, record.CreatedAt) != 1 {
 		t.Error("object, event and outbox do not agree with the record")
 	}
-	_, err = r.create("b", func(s *event.Save) { s.Args[1] = "name of a" })
+	_, err = r.create("b", func(s *event.Statement) { s.Args["name"] = "name of a" })
 	wants(t, err, errTaken)
-	_, err = r.create("c", func(s *event.Save) {
-		s.If = "not exists (select from things where name = $10)"
-		s.Args[1] = "name of a"
+	_, err = r.create("c", func(s *event.Statement) {
+		s.If = "not exists (select from things where name = @name)"
+		s.Args["name"] = "name of a"
 	})
 	wants(t, err, errUnless)
 	if r.count("things") != 1 || r.count("events") != 1 || r.count("outbox") != 1 || commits.Load() != 1 {
@@ -70,8 +71,8 @@ func TestCreateDataOf(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	for _, id := range []string{"a", "b"} {
-		if _, err := r.create(id, func(s *event.Save) {
-			s.DataOf = `select jsonb_build_object('others', array(select t.id from things t), 'own', $10::text)`
+		if _, err := r.create(id, func(s *event.Statement) {
+			s.DataOf = `select jsonb_build_object('others', array(select t.id from things t), 'own', @name::text)`
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -85,13 +86,15 @@ func TestCreateDataOf(t *testing.T) {
 func TestCreateAlso(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
-	if _, err := r.create("a", func(s *event.Save) {
-		s.Also(`second as (insert into things (id, name, sequence, created_at, changed_at) select ?, ?, position, time, time from event)`, "b", "B?")
-		s.Also(`third as (insert into things (id, name, sequence, created_at, changed_at) select ?, 'C', position, time, time from event)`, "c")
+	if _, err := r.create("a", func(s *event.Statement) {
+		s.Also(`second as (insert into things (id, name, sequence, created_at, changed_at) select @second, @its_name, position, time, time from event)`,
+			postgres.Args{"second": "b", "its_name": "B?"})
+		s.Also(`third as (insert into things (id, name, sequence, created_at, changed_at) select @third, 'C of ' || @id, position, time, time from event)`,
+			postgres.Args{"third": "c"})
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if r.count("things where (id, name) in (('a', 'name of a'), ('b', 'B?'), ('c', 'C'))") != 3 || r.count("events") != 1 {
+	if r.count("things where (id, name) in (('a', 'name of a'), ('b', 'B?'), ('c', 'C of a'))") != 3 || r.count("events") != 1 {
 		t.Error("not all was written")
 	}
 }
@@ -100,13 +103,13 @@ func TestOrganizationOf(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	r.mustCreate("a")
-	of := func(s *event.Save) {
-		s.OrganizationOf = `coalesce((select 'owner of ' || id from things where name = $10), $5)`
+	of := func(s *event.Statement) {
+		s.OrganizationOf = `coalesce((select 'owner of ' || id from things where name = @name), @id)`
 	}
-	for id, want := range map[string]string{"a": "owner of a", "b": "org-1"} {
-		if _, err := r.create(id+"'s", of, func(s *event.Save) {
-			s.Args[1] = "name of " + id
-			s.SQL = `other as (select $9, $10)`
+	for id, want := range map[string]string{"a": "owner of a", "b": "b's"} {
+		if _, err := r.create(id+"'s", of, func(s *event.Statement) {
+			s.Args["name"] = "name of " + id
+			s.SQL = `other as (select @id, @name)`
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -119,9 +122,9 @@ func TestOrganizationOf(t *testing.T) {
 func TestCreateAllIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
-	creations := func(ids ...string) (all []event.Creation) {
+	creations := func(ids ...string) (all []event.Entry) {
 		for _, id := range ids {
-			all = append(all, event.Creation{Message: &usersv1.OrgCreated{}, Save: newThing(id)})
+			all = append(all, event.Entry{Message: &usersv1.OrgCreated{}, Statement: newThing(id)})
 		}
 		return all
 	}
@@ -129,10 +132,10 @@ func TestCreateAllIsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := creations("c", "d")
-	bad[1].Save.Args[1] = "name of a"
+	bad[1].Statement.Args["name"] = "name of a"
 	wants(t, r.CreateAll(t.Context(), bad), errTaken)
 	bad = creations("e", "f")
-	bad[1].Save.If = "false"
+	bad[1].Statement.If = "false"
 	wants(t, r.CreateAll(t.Context(), bad), errUnless)
 	if r.count("things") != 2 || r.count("events") != 2 || r.count("outbox") != 2 {
 		t.Error("a part was written")
@@ -165,10 +168,10 @@ func TestChange(t *testing.T) {
 	wants(t, err, errNotFound)
 	_, err = r.rename("a", "name of b")
 	wants(t, err, errTaken)
-	_, err = r.rename("a", "AA", func(s *event.Save) { s.If = "$10 <> 'AA'" })
+	_, err = r.rename("a", "AA", func(s *event.Statement) { s.If = "@name <> 'AA'" })
 	wants(t, err, errUnless)
-	_, err = r.rename("a", "AA", func(s *event.Save) { // refused at the commit only
-		s.SQL = `changed as (update things set name = $10, parent = 'nobody', sequence = position, changed_at = time from event where id = $9)`
+	_, err = r.rename("a", "AA", func(s *event.Statement) { // refused at the commit only
+		s.SQL = `changed as (update things set name = @name, parent = 'nobody', sequence = position, changed_at = time from event where id = @id)`
 	})
 	wants(t, err, errParent)
 	if _, err = r.rename("a", "NUL \x00"); fault.From(err).Code != fault.Invalid {
@@ -184,15 +187,16 @@ func TestChangeOutlivesPanicAndDeadline(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	r.mustCreate("a")
-	object := event.Object[thing]{
-		Lock: `select id, name, sequence, created_at, changed_at from things where id = $1 for update`, NotFound: errNotFound,
+	object := event.Locked[thing]{
+		Lock: `select id, name, sequence, created_at, changed_at from things where id = @id for update`,
+		Args: postgres.Args{"id": "a"}, NotFound: errNotFound,
 	}
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = event.Change(t.Context(), r.Journal, object, []any{"a"}, func(*thing) (proto.Message, error) { panic("decide") })
+		_, _ = event.Change(t.Context(), r.Journal, object, func(*thing) (proto.Message, error) { panic("decide") })
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := event.Change(ctx, r.Journal, object, []any{"a"}, func(*thing) (proto.Message, error) {
+	if _, err := event.Change(ctx, r.Journal, object, func(*thing) (proto.Message, error) {
 		cancel()
 		return nil, ctx.Err()
 	}); !errors.Is(err, context.Canceled) {

@@ -28,10 +28,12 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 	// Materialized, else Postgres may look for a long history's few young events by reading
 	// all events there are, newest first.
 	events, err := postgres.All[Event](ctx, j.DB, `with past as materialized (
-			select `+columns+` from events where aggregate_id = $1 and organization_id = $2 and time >= $3
-				and (aggregate, name) in (select * from unnest($4::text[], $5::text[]))
+			select `+columns+` from events where aggregate_id = @aggregate_id and organization_id = @organization_id and time >= @since
+				and (aggregate, name) in (select * from unnest(@aggregates::text[], @names::text[]))
 		)
-		select `+columns+` from past order by position desc limit $6`, p.AggregateID, p.OrganizationID, p.Since, aggregates, names, p.Most)
+		select `+columns+` from past order by position desc limit @most`, postgres.Args{
+		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since, "aggregates": aggregates, "names": names, "most": p.Most,
+	})
 	if err != nil {
 		return err
 	}

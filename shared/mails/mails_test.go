@@ -77,8 +77,7 @@ func TestHandlers(t *testing.T) {
 		for kind, variants := range with(contract) {
 			for _, m := range variants {
 				aggregate := string(contract.Descriptor().Name()) + " " + m.(interface{ String() string }).String()
-				save := event.Save{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1",
-					SQL: "nothing as (select $9)", Args: []any{""}}
+				save := event.Statement{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1"}
 				if _, err := journal.Create(t.Context(), m, save); err != nil {
 					t.Fatal(err)
 				}

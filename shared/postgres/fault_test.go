@@ -159,11 +159,9 @@ func TestFaultWithoutServer(t *testing.T) {
 	for range 3 {
 		unavailable("later", run(t.Context(), pool, `select 1`))
 	}
-	if _, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`); fault.From(err).
-		Code != fault.Unavailable {
-		t.Errorf("All: %v", err)
-	}
-	_, err = postgres.One[struct{ ID string }](t.Context(), pool, `select '' as id`)
+	_, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`, nil)
+	unavailable("All", err)
+	_, err = postgres.One[struct{ ID string }](t.Context(), pool, `select '' as id`, nil)
 	unavailable("One", postgres.Missing(err, errGone))
 }
 
@@ -210,27 +208,27 @@ func TestOneAndAll(t *testing.T) {
 		ID string
 		N  int
 	}
-	if got, err := postgres.One[row](t.Context(), pool, `select 7 as n, $1 as id`, "x"); err != nil ||
-		got != (row{"x", 7}) {
+	got, err := postgres.One[row](t.Context(), pool, `select 7 as n, @id as id`, postgres.Args{"id": "x"})
+	if err != nil || got != (row{"x", 7}) {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n where false`); !errors.Is(err,
-		pgx.ErrNoRows) {
+	_, err = postgres.One[row](t.Context(), pool, `select '' as id, 1 as n where false`, nil)
+	if !errors.Is(err, pgx.ErrNoRows) {
 		t.Errorf("none: %v", err)
 	}
-	if _, err := postgres.One[row](t.Context(), pool, `select '' as id, 1 as n from generate_series(1, 2)`); !errors.Is(
-		err, pgx.ErrTooManyRows) {
+	_, err = postgres.One[row](t.Context(), pool, `select '' as id, 1 as n from generate_series(1, 2)`, nil)
+	if !errors.Is(err, pgx.ErrTooManyRows) {
 		t.Errorf("two: %v", err)
 	}
-	if got, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`); err !=
-		nil || len(got) != 3 || got[2].N != 3 {
-		t.Errorf("%v %v", got, err)
+	all, err := postgres.All[row](t.Context(), pool, `select '' as id, n from generate_series(1, 3) as n`, nil)
+	if err != nil || len(all) != 3 || all[2].N != 3 {
+		t.Errorf("%v %v", all, err)
 	}
-	if _, err := postgres.All[row](t.Context(), pool, `select $1 as id, 1 as n`, "\x00"); fault.From(err).
-		Code != fault.Invalid {
+	_, err = postgres.All[row](t.Context(), pool, `select @id as id, 1 as n`, postgres.Args{"id": "\x00"})
+	if fault.From(err).Code != fault.Invalid {
 		t.Errorf("NUL: %v", err)
 	}
-	if _, err := postgres.All[row](t.Context(), pool, `select '' as id`); err == nil {
+	if _, err := postgres.All[row](t.Context(), pool, `select '' as id`, nil); err == nil {
 		t.Error("a column is missing")
 	}
 }

@@ -94,8 +94,8 @@ func hint(err error) string {
 }
 
 // One reads exactly one row by column names; pgx.ErrNoRows where there is none.
-func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args ...any) (T, error) {
-	rows, err := db.Query(ctx, sql, args...)
+func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T, error) {
+	rows, err := db.Query(ctx, sql, args)
 	if err != nil {
 		var none T
 		return none, err
@@ -104,8 +104,8 @@ func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args ...any) 
 }
 
 // All reads rows by column names.
-func All[T any](ctx context.Context, db *pgxpool.Pool, sql string, args ...any) ([]T, error) {
-	rows, err := db.Query(ctx, sql, args...)
+func All[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) ([]T, error) {
+	rows, err := db.Query(ctx, sql, args)
 	if err != nil {
 		return nil, Fault(err)
 	}

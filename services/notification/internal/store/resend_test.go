@@ -101,7 +101,7 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 	w := newWorld(t)
 	w.queue("a")
 	c := w.one(time.Minute)
-	tx, err := w.DB.Begin(t.Context())
+	tx, err := w.db.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 	settled := make(chan error)
 	go func() { settled <- w.Settle(t.Context(), c, c.Refused(), &notificationv1.MailFailed{UserId: "u1"}) }()
 	for waits := false; !waits; { // until it waits for the row
-		if err := w.DB.QueryRow(t.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
+		if err := w.db.QueryRow(t.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,7 +20,13 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ event.Journal }
+type Store struct{ journal event.Journal }
+
+// New returns a store that writes its changes with a journal.
+func New(j event.Journal) Store { return Store{j} }
+
+// Now is the time that changes have.
+func (s Store) Now() time.Time { return s.journal.Now() }
 
 // Queue adds notifications, which are due at once, and answers with how many are new: one
 // that is known already stays as it is. Whoever adds the same at the same time takes them
@@ -31,9 +37,11 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	for _, n := range all {
 		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users, n.UserID), append(kinds, n.Kind), append(times, n.CreatedAt)
 	}
-	tag, err := s.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
-		select n.*, $6, now() from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) n (id, org_id, user_id, kind, created_at)
-		order by n.id on conflict (id) do nothing`, ids, orgs, users, kinds, times, domain.Queued)
+	tag, err := s.journal.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
+		select n.*, @queued, now()
+		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[]) n (id, org_id, user_id, kind, created_at)
+		order by n.id on conflict (id) do nothing`,
+		postgres.Args{"ids": ids, "orgs": orgs, "users": users, "kinds": kinds, "times": times, "queued": domain.Queued})
 	return tag.RowsAffected(), postgres.Fault(err)
 }
 
@@ -41,29 +49,36 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Duration) (domain.Claim, error) {
 	c := domain.Claim{Notification: n, Fence: 1}
 	c.State = domain.Sending
-	_, err := s.DB.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::interval, $10)`,
-		c.ID, c.OrgID, c.UserID, c.Kind, c.State, c.CreatedAt, c.Language, c.Recipient, lease, c.Fence)
+	_, err := s.journal.DB.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
+		values (@id, @org_id, @user_id, @kind, @state, @created_at, @language, @recipient, now() + @lease::interval, @fence)`,
+		postgres.Args{
+			"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State, "created_at": c.CreatedAt,
+			"language": c.Language, "recipient": c.Recipient, "lease": lease, "fence": c.Fence,
+		})
 	return c, postgres.Fault(err)
 }
 
 // Hurry makes a notification to a user due at once, if it waits, and answers with it. A
 // test mail waits for nothing.
 func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
-	n, err := postgres.One[domain.Notification](ctx, s.DB, `with hurried as (
+	n, err := postgres.One[domain.Notification](ctx, s.journal.DB, `with hurried as (
 			update notifications set due_at = now()
-			where org_id = $1 and user_id = $2 and id = $3 and state in ($4, $5) and kind <> $6 returning `+columns+`
+			where org_id = @org_id and user_id = @user_id and id = @id and state in (@queued, @retrying) and kind <> @test returning `+columns+`
 		)
 		select `+columns+` from hurried union all
-		select `+columns+` from notifications where org_id = $1 and user_id = $2 and id = $3 and not exists (select from hurried)`,
-		orgID, userID, id, domain.Queued, domain.Retrying, domain.Test)
+		select `+columns+` from notifications where org_id = @org_id and user_id = @user_id and id = @id and not exists (select from hurried)`,
+		postgres.Args{
+			"org_id": orgID, "user_id": userID, "id": id,
+			"queued": domain.Queued, "retrying": domain.Retrying, "test": domain.Test,
+		})
 	return n, postgres.Missing(err, domain.ErrNotFound)
 }
 
 // Notification reads a notification to a user.
 func (s Store) Notification(ctx context.Context, orgID, userID, id string) (domain.Listed, error) {
-	n, err := postgres.One[domain.Listed](ctx, s.DB,
-		`select `+listed+` from notifications where org_id = $1 and user_id = $2 and id = $3`, orgID, userID, id)
+	n, err := postgres.One[domain.Listed](ctx, s.journal.DB,
+		`select `+listed+` from notifications where org_id = @org_id and user_id = @user_id and id = @id`,
+		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
 	return n, postgres.Missing(err, domain.ErrNotFound)
 }
 
@@ -75,6 +90,6 @@ const listed = columns + `, coalesce((
 
 // List reads the notifications to a user of an organization.
 func (s Store) List(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.Listed], error) {
-	return search.Read[domain.Listed](ctx, s.DB, search.Select(listed, "notifications", "created_at, id").
+	return search.Read[domain.Listed](ctx, s.journal.DB, search.Select(listed, "notifications", "created_at, id").
 		Where("org_id = ?", orgID).Where("user_id = ?", userID), p)
 }

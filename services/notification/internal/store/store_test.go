@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/services/notification/internal/domain"
@@ -27,6 +28,7 @@ var made = time.Date(2026, 11, 21, 8, 0, 0, 123456000, time.UTC)
 
 type world struct {
 	testing.TB
+	db *pgxpool.Pool
 	store.Store
 }
 
@@ -37,7 +39,7 @@ func newWorld(t testing.TB) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return world{t, store.Store{Journal: event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func(event.Event) {}}}}
+	return world{t, db, store.New(event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func(event.Event) {}})}
 }
 
 func (w world) queue(id string) {
@@ -68,7 +70,7 @@ func (w world) one(lease time.Duration) domain.Claim {
 
 func (w world) exec(sql string, args ...any) {
 	w.Helper()
-	if _, err := w.DB.Exec(w.Context(), sql, args...); err != nil {
+	if _, err := w.db.Exec(w.Context(), sql, args...); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -91,7 +93,7 @@ func (w world) settle(c domain.Claim, v domain.Verdict) {
 func (w world) rows(sql string) string {
 	w.Helper()
 	var text string
-	if err := w.DB.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from ("+sql+") r").Scan(&text); err != nil {
+	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from ("+sql+") r").Scan(&text); err != nil {
 		w.Fatal(err)
 	}
 	return text
@@ -134,7 +136,7 @@ func TestList(t *testing.T) {
 
 func (w world) plan(sql string) string {
 	w.Helper()
-	rows, err := w.DB.Query(w.Context(), "explain "+sql)
+	rows, err := w.db.Query(w.Context(), "explain "+sql)
 	if err != nil {
 		w.Fatal(err)
 	}

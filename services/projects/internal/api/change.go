@@ -6,6 +6,7 @@ import (
 	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/history"
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
@@ -14,5 +15,5 @@ func (a Projects) SearchProjectChanges(ctx context.Context, r *projectsv1.Search
 	if err != nil {
 		return nil, err
 	}
-	return event.SearchChanges(ctx, a.Store.DB, event.Aggregate{OrganizationID: orgID(ctx), Names: []string{"project"}, ID: r.ProjectId}, p)
+	return history.Response(a.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx), Names: []string{"project"}, ID: r.ProjectId}, p))
 }

@@ -20,85 +20,93 @@ const (
 	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.sequence, g.created_at, g.changed_at,
 		g.project_id, p.org_id, p.name as project_name, p.state as project_state`
 	grantFrom = `project_grants g join projects p on p.id = g.project_id`
-	lockGrant = `select ` + grantColumns + ` from ` + grantFrom + ` where p.org_id = $1 and g.project_id = $2 and g.id = $3
-		for no key update of p for update of g`
+	readGrant = `select ` + grantColumns + ` from ` + grantFrom + ` where p.org_id = @org_id and g.project_id = @project_id and g.id = @id`
+	lockGrant = readGrant + ` for no key update of p for update of g`
 )
+
+func grantKey(orgID, projectID, id string) postgres.Args {
+	return postgres.Args{"org_id": orgID, "project_id": projectID, "id": id}
+}
 
 // GrantedProjectName is the column that granted projects are searched by.
 var GrantedProjectName = search.Column{Exact: "p.name", Folded: "p.name_folded"}
 
 // ProjectGrant reads a grant of a project.
 func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (domain.ProjectGrant, error) {
-	g, err := postgres.One[domain.ProjectGrant](ctx, s.DB, `select `+grantColumns+` from `+grantFrom+` where p.org_id = $1 and g.project_id = $2 and g.id = $3`, orgID, projectID, id)
+	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, readGrant, grantKey(orgID, projectID, id))
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
 // GrantTo reads a grant as the organization sees it that has it.
 func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) (domain.ProjectGrant, error) {
-	g, err := postgres.One[domain.ProjectGrant](ctx, s.DB, `select `+grantColumns+` from `+grantFrom+` where g.granted_org_id = $1 and g.project_id = $2 and g.id = $3`, grantedOrgID, projectID, id)
+	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
+		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`, grantKey(grantedOrgID, projectID, id))
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
-// giving writes what gives a project's roles to somebody. Lock answers with the project.
-func (s Store) giving(ctx context.Context, lock event.Object[domain.Project], key []any, given proto.Message) (resource.Record, error) {
-	p, err := event.Change(ctx, s.Journal, lock, key, func(*domain.Project) (proto.Message, error) { return given, nil })
+// giving writes what gives a project's roles to somebody. Lock holds the project.
+func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], given proto.Message) (resource.Record, error) {
+	p, err := event.Change(ctx, s.journal, lock, func(*domain.Project) (proto.Message, error) { return given, nil })
 	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
 
-// lockOwn holds an organization's own project for giving its roles.
-const lockOwn = `select ` + projectColumns + ` from projects where org_id = $1 and id = $2 for share`
+// holdOwn holds an organization's own project for giving its roles.
+const holdOwn = readProject + ` for share`
 
 // CreateProjectGrant writes a grant. ErrRoleUnknown where a role is gone meanwhile.
 func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (resource.Record, error) {
-	return s.giving(ctx, event.Object[domain.Project]{
-		Lock: lockOwn, NotFound: domain.ErrProjectNotFound,
-		Save: func(p domain.Project) event.Save {
-			return event.Save{
-				AggregateID: g.ID, OrganizationID: p.OrgID, Constraints: constraints, Unless: domain.ErrRoleUnknown,
-				If: `$12::text[] <@ array(select key from roles where project_id = $10)`,
+	return s.giving(ctx, event.Locked[domain.Project]{
+		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: domain.ErrProjectNotFound,
+		Write: func(p domain.Project) event.Statement {
+			return event.Statement{
+				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: domain.ErrRoleUnknown,
+				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
 					insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
-					select $9, $10, $11, $12::text[], $13, position, time, time from event
+					select @id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time from event
 				)`,
-				Args: []any{g.ID, p.ID, g.GrantedOrgID, g.RoleKeys, g.State},
+				Args: postgres.Args{
+					"id": g.ID, "project_id": p.ID, "granted_org_id": g.GrantedOrgID, "role_keys": g.RoleKeys, "state": g.State,
+				},
 			}
 		},
-	}, []any{g.OrgID, g.ProjectID}, added)
+	}, added)
 }
 
 // ChangeProjectGrant locks a grant and saves what change makes of it. Users lose the
 // roles that it no longer holds.
 func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error)) (domain.ProjectGrant, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.ProjectGrant]{
-		Lock: lockGrant, NotFound: domain.ErrGrantNotFound,
-		Save: func(g domain.ProjectGrant) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
+		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
+		Write: func(g domain.ProjectGrant) event.Statement {
+			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrRoleUnknown,
-				If: `$11::text[] <@ array(select key from roles where project_id = $10)`,
+				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
-					update project_grants set role_keys = $11::text[], state = $12, sequence = position, changed_at = time from event where id = $9
+					update project_grants set role_keys = @role_keys::text[], state = @state, sequence = position, changed_at = time
+					from event where id = @id
 				), users as (
-					update user_grants set role_keys = array(select k from unnest(role_keys) k where k = any ($11::text[]) order by k),
+					update user_grants set role_keys = array(select k from unnest(role_keys) k where k = any (@role_keys::text[]) order by k),
 						sequence = position, changed_at = time
-					from event where project_grant_id = $9 and not role_keys <@ $11::text[]
+					from event where project_grant_id = @id and not role_keys <@ @role_keys::text[]
 				)`,
-				Args: []any{g.ID, g.ProjectID, g.RoleKeys, g.State},
+				Args: postgres.Args{"id": g.ID, "project_id": g.ProjectID, "role_keys": g.RoleKeys, "state": g.State},
 			}
 		},
-	}, []any{orgID, projectID, id}, change)
+	}, change)
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
 func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id string, removed func(domain.ProjectGrant) proto.Message) (domain.ProjectGrant, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.ProjectGrant]{
-		Lock: lockGrant, NotFound: domain.ErrGrantNotFound,
-		Save: func(g domain.ProjectGrant) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
+		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
+		Write: func(g domain.ProjectGrant) event.Statement {
+			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL: `gone as (delete from project_grants using event where project_grants.id = $9)`, Args: []any{g.ID},
+				SQL: `gone as (delete from project_grants g using event where g.id = @id)`, Args: postgres.Args{"id": g.ID},
 			}
 		},
-	}, []any{orgID, projectID, id}, func(g *domain.ProjectGrant) (proto.Message, error) { return removed(*g), nil })
+	}, func(g *domain.ProjectGrant) (proto.Message, error) { return removed(*g), nil })
 }
 
 // ProjectGrants begins a search among the grants of a project.
@@ -113,5 +121,5 @@ func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
 
 // SearchProjectGrants runs one of the two.
 func (s Store) SearchProjectGrants(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.ProjectGrant], error) {
-	return search.Read[domain.ProjectGrant](ctx, s.DB, query, p)
+	return search.Read[domain.ProjectGrant](ctx, s.journal.DB, query, p)
 }

@@ -12,71 +12,86 @@ import (
 	"herald/shared/search"
 )
 
-const projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check, has_project_check, private_labeling_setting, sequence, created_at, changed_at`
+const (
+	projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check, has_project_check,
+		private_labeling_setting, sequence, created_at, changed_at`
+	readProject = `select ` + projectColumns + ` from projects where org_id = @org_id and id = @id`
+)
+
+func projectKey(orgID, id string) postgres.Args { return postgres.Args{"org_id": orgID, "id": id} }
 
 // ProjectName is the column that projects are searched by.
 var ProjectName = search.Column{Exact: "name", Folded: "name_folded"}
 
 // Project reads a project of an organization.
 func (s Store) Project(ctx context.Context, orgID, id string) (domain.Project, error) {
-	p, err := postgres.One[domain.Project](ctx, s.DB, `select `+projectColumns+` from projects where org_id = $1 and id = $2`, orgID, id)
+	p, err := postgres.One[domain.Project](ctx, s.journal.DB, readProject, projectKey(orgID, id))
 	return p, postgres.Missing(err, domain.ErrProjectNotFound)
 }
 
 // CreateProject writes a project.
 func (s Store) CreateProject(ctx context.Context, p domain.Project, created proto.Message) (resource.Record, error) {
-	return s.Create(ctx, created, event.Save{
-		AggregateID: p.ID, OrganizationID: p.OrgID, Constraints: constraints,
+	return s.journal.Create(ctx, created, event.Statement{
+		AggregateID: p.ID, OrganizationID: p.OrgID,
 		SQL: `project as (
 			insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
-			select $9, $10, $11, $12, $13, $14, $15, $16, $17, position, time, time from event
+			select @id, @event_organization, @name, @name_folded, @state, @project_role_assertion, @project_role_check, @has_project_check,
+				@private_labeling_setting, position, time, time
+			from event
 		)`,
-		Args: []any{
-			p.ID, p.OrgID, p.Name, search.Fold(p.Name), p.State,
-			p.ProjectRoleAssertion, p.ProjectRoleCheck, p.HasProjectCheck, p.PrivateLabelingSetting,
-		},
+		Args: projectArgs(p),
 	})
 }
 
+// projectArgs are the arguments that a creation and a change have in common.
+func projectArgs(p domain.Project) postgres.Args {
+	return postgres.Args{
+		"id": p.ID, "name": p.Name, "name_folded": search.Fold(p.Name), "state": p.State,
+		"project_role_assertion": p.ProjectRoleAssertion, "project_role_check": p.ProjectRoleCheck,
+		"has_project_check": p.HasProjectCheck, "private_labeling_setting": p.PrivateLabelingSetting,
+	}
+}
+
 // lockProject keeps all else that changes a project, or what is in it, waiting.
-const lockProject = `select ` + projectColumns + ` from projects where org_id = $1 and id = $2 for update`
+const lockProject = readProject + ` for update`
 
 // ChangeProject locks a project and saves what change makes of it.
 func (s Store) ChangeProject(ctx context.Context, orgID, id string, change func(*domain.Project) (proto.Message, error)) (domain.Project, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Project]{
-		Lock: lockProject, NotFound: domain.ErrProjectNotFound, Save: saveProject,
-	}, []any{orgID, id}, change)
+	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
+		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound, Write: saveProject,
+	}, change)
 }
 
-func saveProject(p domain.Project) event.Save {
-	return event.Save{
-		AggregateID: p.ID, OrganizationID: p.OrgID, Constraints: constraints,
+func saveProject(p domain.Project) event.Statement {
+	args := projectArgs(p)
+	args["generation"] = p.Generation
+	return event.Statement{
+		AggregateID: p.ID, OrganizationID: p.OrgID,
 		SQL: `project as (
-			update projects set name = $10, name_folded = $11, state = $12, generation = $13, project_role_assertion = $14,
-				project_role_check = $15, has_project_check = $16, private_labeling_setting = $17, sequence = position, changed_at = time
-			from event where id = $9
+			update projects set name = @name, name_folded = @name_folded, state = @state, generation = @generation,
+				project_role_assertion = @project_role_assertion, project_role_check = @project_role_check,
+				has_project_check = @has_project_check, private_labeling_setting = @private_labeling_setting,
+				sequence = position, changed_at = time
+			from event where id = @id
 		)`,
-		Args: []any{
-			p.ID, p.Name, search.Fold(p.Name), p.State, p.Generation,
-			p.ProjectRoleAssertion, p.ProjectRoleCheck, p.HasProjectCheck, p.PrivateLabelingSetting,
-		},
+		Args: args,
 	}
 }
 
 // RemoveProject removes a project with everything in it. The event names the
 // applications that went with it.
 func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed proto.Message) (domain.Project, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Project]{
-		Lock: lockProject, NotFound: domain.ErrProjectNotFound,
-		Save: func(p domain.Project) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
+		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound,
+		Write: func(p domain.Project) event.Statement {
+			return event.Statement{
 				AggregateID: p.ID, OrganizationID: p.OrgID,
-				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a where a.project_id = $9 order by a.id))`,
-				SQL:    `gone as (delete from projects using event where projects.id = $9)`, Args: []any{p.ID},
+				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a where a.project_id = @id order by a.id))`,
+				SQL:    `gone as (delete from projects p using event where p.id = @id)`, Args: postgres.Args{"id": p.ID},
 			}
 		},
-	}, []any{orgID, id}, func(*domain.Project) (proto.Message, error) { return removed, nil })
+	}, func(*domain.Project) (proto.Message, error) { return removed, nil })
 }
 
 // Projects begins a search among the projects of an organization.
@@ -86,5 +101,5 @@ func (s Store) Projects(orgID string) *search.Query {
 
 // SearchProjects runs it.
 func (s Store) SearchProjects(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Project], error) {
-	return search.Read[domain.Project](ctx, s.DB, query, p)
+	return search.Read[domain.Project](ctx, s.journal.DB, query, p)
 }

@@ -15,7 +15,10 @@ import (
 const (
 	roleColumns = `r.project_id, p.org_id, r.key, r.display_name, r."group", r.sequence, r.created_at, r.changed_at`
 	roleFrom    = `roles r join projects p on p.id = r.project_id`
-	roleWhere   = ` where p.org_id = $1 and r.project_id = $2 and r.key = $3`
+
+	// lockRole holds the project too: the events are the project's, and nobody gives its roles meanwhile.
+	lockRole = `select ` + roleColumns + ` from ` + roleFrom + ` where p.org_id = @org_id and r.project_id = @project_id and r.key = @key
+		for no key update of p for update of r`
 )
 
 // The columns that roles are searched by.
@@ -26,7 +29,9 @@ var (
 
 // RoleKeys reads which of some keys a project has.
 func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []string) (found []string, err error) {
-	err = s.DB.QueryRow(ctx, `select array(select r.key from `+roleFrom+` where p.org_id = $1 and r.project_id = $2 and r.key = any ($3))`, orgID, projectID, keys).Scan(&found)
+	err = s.journal.DB.QueryRow(ctx, `select array(select r.key from `+roleFrom+`
+		where p.org_id = @org_id and r.project_id = @project_id and r.key = any (@keys))`,
+		postgres.Args{"org_id": orgID, "project_id": projectID, "keys": keys}).Scan(&found)
 	return found, postgres.Fault(err)
 }
 
@@ -38,58 +43,66 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 		names, foldedNames = append(names, r.DisplayName), append(foldedNames, search.Fold(r.DisplayName))
 		groups = append(groups, r.Group)
 	}
-	return s.Create(ctx, added, event.Save{
-		AggregateID: projectID, OrganizationID: orgID, Constraints: constraints, Unless: domain.ErrProjectNotFound,
-		If: `exists (select from projects where id = $9 and org_id = $10 for no key update)`, // locked before the event has its position
+	return s.journal.Create(ctx, added, event.Statement{
+		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
+		If: `exists (select from projects where id = @project_id and org_id = @event_organization for no key update)`, // locked before the event has its position
 		SQL: `role as (
 			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group", sequence, created_at, changed_at)
-			select $9, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time, time from event,
-				unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::text[]) r (key, key_folded, display_name, display_name_folded, in_group)
+			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time, time from event,
+				unnest(@keys::text[], @keys_folded::text[], @names::text[], @names_folded::text[], @groups::text[])
+					r (key, key_folded, display_name, display_name_folded, in_group)
 		)`,
-		Args: []any{projectID, orgID, keys, foldedKeys, names, foldedNames, groups},
+		Args: postgres.Args{
+			"project_id": projectID, "keys": keys, "keys_folded": foldedKeys, "names": names, "names_folded": foldedNames, "groups": groups,
+		},
 	})
+}
+
+func roleKey(orgID, projectID, key string) postgres.Args {
+	return postgres.Args{"org_id": orgID, "project_id": projectID, "key": key}
 }
 
 // ChangeRole locks a role and saves what change makes of it.
 func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error)) (domain.Role, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Role]{
-		Lock:     `select ` + roleColumns + ` from ` + roleFrom + roleWhere + ` for no key update of p for update of r`, // the events are the project's
-		NotFound: domain.ErrRoleNotFound,
-		Save: func(r domain.Role) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
+		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
+		Write: func(r domain.Role) event.Statement {
+			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
 				SQL: `role as (
-					update roles set display_name = $11, display_name_folded = $12, "group" = $13, sequence = position, changed_at = time
-					from event where project_id = $9 and key = $10
+					update roles set display_name = @display_name, display_name_folded = @display_name_folded, "group" = @group,
+						sequence = position, changed_at = time
+					from event where project_id = @project_id and key = @key
 				)`,
-				Args: []any{r.ProjectID, r.Key, r.DisplayName, search.Fold(r.DisplayName), r.Group},
+				Args: postgres.Args{
+					"project_id": r.ProjectID, "key": r.Key, "display_name": r.DisplayName,
+					"display_name_folded": search.Fold(r.DisplayName), "group": r.Group,
+				},
 			}
 		},
-	}, []any{orgID, projectID, key}, change)
+	}, change)
 }
 
-// RemoveRole removes a role, also from grants and users who hold it. The project is
-// locked against those who give its roles meanwhile.
+// RemoveRole removes a role, also from grants and users who hold it.
 func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, removed proto.Message) (domain.Role, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Role]{
-		Lock:     `select ` + roleColumns + ` from ` + roleFrom + roleWhere + ` for no key update of p for update of r`,
-		NotFound: domain.ErrRoleNotFound,
-		Save: func(r domain.Role) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
+		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
+		Write: func(r domain.Role) event.Statement {
+			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
 				SQL: `gone as (
-					delete from roles using event where project_id = $9 and key = $10
+					delete from roles using event where project_id = @project_id and key = @key
 				), grants as (
-					update project_grants set role_keys = array_remove(role_keys, $10), sequence = position, changed_at = time
-					from event where project_id = $9 and $10 = any (role_keys)
+					update project_grants set role_keys = array_remove(role_keys, @key), sequence = position, changed_at = time
+					from event where project_id = @project_id and @key = any (role_keys)
 				), users as (
-					update user_grants set role_keys = array_remove(role_keys, $10), sequence = position, changed_at = time
-					from event where project_id = $9 and $10 = any (role_keys)
+					update user_grants set role_keys = array_remove(role_keys, @key), sequence = position, changed_at = time
+					from event where project_id = @project_id and @key = any (role_keys)
 				)`,
-				Args: []any{r.ProjectID, r.Key},
+				Args: postgres.Args{"project_id": r.ProjectID, "key": r.Key},
 			}
 		},
-	}, []any{orgID, projectID, key}, func(*domain.Role) (proto.Message, error) { return removed, nil })
+	}, func(*domain.Role) (proto.Message, error) { return removed, nil })
 }
 
 // Roles begins a search among a project's roles.
@@ -99,5 +112,5 @@ func (s Store) Roles(orgID, projectID string) *search.Query {
 
 // SearchRoles runs it.
 func (s Store) SearchRoles(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Role], error) {
-	return search.Read[domain.Role](ctx, s.DB, query, p)
+	return search.Read[domain.Role](ctx, s.journal.DB, query, p)
 }

@@ -3,11 +3,14 @@
 package store
 
 import (
+	"context"
 	"embed"
+	"time"
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/search"
 )
 
 // Migrations make the tables.
@@ -16,7 +19,13 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ event.Journal }
+type Store struct{ journal event.Journal }
+
+// New returns a store that writes its changes with a journal.
+func New(j event.Journal) Store {
+	j.Constraints = constraints
+	return Store{j}
+}
 
 // constraints are the faults of the constraints of all tables.
 var constraints = map[string]*fault.Fault{
@@ -27,4 +36,12 @@ var constraints = map[string]*fault.Fault{
 	"roles_key":            domain.ErrRoleExists,
 	"project_grants_org":   domain.ErrGrantExists,
 	"user_grants_place":    domain.ErrUserGrantExists,
+}
+
+// Now is the time that changes have.
+func (s Store) Now() time.Time { return s.journal.Now() }
+
+// Changes lists what happened to a project.
+func (s Store) Changes(ctx context.Context, a event.Aggregate, p search.Page) (search.List[event.Event], error) {
+	return s.journal.Changes(ctx, a, p)
 }

@@ -18,7 +18,7 @@ const instance = "instance"
 
 // Languages reads what was decided about the instance's languages.
 func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
-	l, err := postgres.One[domain.Languages](ctx, s.DB, `select `+languageColumns+` from languages`)
+	l, err := postgres.One[domain.Languages](ctx, s.journal.DB, `select `+languageColumns+` from languages`, nil)
 	if err != nil {
 		return domain.Languages{}, fmt.Errorf("read languages: %w", postgres.Fault(err))
 	}
@@ -27,16 +27,17 @@ func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
 
 // ChangeLanguages locks the instance's languages and saves what change makes of them.
 func (s Store) ChangeLanguages(ctx context.Context, change func(*domain.Languages) (proto.Message, error)) (domain.Languages, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Languages]{
+	return event.Change(ctx, s.journal, event.Locked[domain.Languages]{
 		Lock: `select ` + languageColumns + ` from languages for update`,
-		Save: func(l domain.Languages) event.Save {
-			return event.Save{
+		Write: func(l domain.Languages) event.Statement {
+			return event.Statement{
 				AggregateID: instance,
 				SQL: `changed as (
-					update languages set default_language = $9, allowed_languages = $10, sequence = position, changed_at = time from event
+					update languages set default_language = @default, allowed_languages = @allowed, sequence = position, changed_at = time
+					from event
 				)`,
-				Args: []any{l.DefaultLanguage, append([]string{}, l.AllowedLanguages...)},
+				Args: postgres.Args{"default": l.DefaultLanguage, "allowed": append([]string{}, l.AllowedLanguages...)},
 			}
 		},
-	}, nil, change)
+	}, change)
 }

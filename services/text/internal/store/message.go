@@ -20,7 +20,8 @@ const customColumns = `title, pre_header, subject, greeting, text, button_text, 
 
 // Beginning is the record of what nobody has changed since the service's history began.
 func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
-	r, err := postgres.One[resource.Record](ctx, s.DB, `select 0::bigint as sequence, time as created_at, time as changed_at from first_start`)
+	r, err := postgres.One[resource.Record](ctx, s.journal.DB,
+		`select 0::bigint as sequence, time as created_at, time as changed_at from first_start`, nil)
 	if err != nil {
 		return resource.Record{}, fmt.Errorf("read the first start: %w", postgres.Fault(err))
 	}
@@ -30,13 +31,12 @@ func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 // Custom answers with an organization's own texts. Where there are none, the record says
 // when the service's history began.
 func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
-	c, err := postgres.One[domain.Custom](ctx, s.DB, `select
+	c, err := postgres.One[domain.Custom](ctx, s.journal.DB, `select
 		coalesce(c.sequence, 0) as sequence, coalesce(c.created_at, f.time) as created_at, coalesce(c.changed_at, f.time) as changed_at,
 		coalesce(c.title, '') as title, coalesce(c.pre_header, '') as pre_header, coalesce(c.subject, '') as subject,
 		coalesce(c.greeting, '') as greeting, coalesce(c.text, '') as text, coalesce(c.button_text, '') as button_text,
 		coalesce(c.footer_text, '') as footer_text
-		from first_start f left join custom_texts c on c.org_id = $1 and c.kind = $2 and c.language = $3`,
-		k.OrganizationID, k.Kind, k.Language)
+		from first_start f left join custom_texts c on c.org_id = @org_id and c.kind = @kind and c.language = @language`, k.args())
 	if err != nil {
 		return domain.Custom{}, fmt.Errorf("read custom texts: %w", postgres.Fault(err))
 	}
@@ -46,39 +46,48 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 // SetCustom locks an organization's own texts, or the place of those that it has not
 // written yet, and saves what change makes of them.
 func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Custom]{
+	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
 		// The row is made here, so that the event's position is taken under its lock;
 		// without a change it goes with the transaction.
 		Lock: `insert into custom_texts as c (org_id, kind, language, sequence, created_at, changed_at)
-			select $1, $2, $3, 0, time, time from first_start
+			select @org_id, @kind, @language, 0, time, time from first_start
 			on conflict (org_id, kind, language) do update set org_id = c.org_id returning ` + customColumns,
-		Save: func(c domain.Custom) event.Save {
-			return event.Save{
+		Args: k.args(),
+		Write: func(c domain.Custom) event.Statement {
+			args := k.args()
+			args["title"], args["pre_header"], args["subject"], args["greeting"] = c.Title, c.PreHeader, c.Subject, c.Greeting
+			args["text"], args["button_text"], args["footer_text"] = c.Text, c.ButtonText, c.FooterText
+			return event.Statement{
 				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
 				SQL: `custom as (
-					update custom_texts set title = $12, pre_header = $13, subject = $14, greeting = $15, text = $16, button_text = $17,
-						footer_text = $18, sequence = position, created_at = case sequence when 0 then time else created_at end, changed_at = time
-					from event where org_id = $9 and kind = $10 and language = $11
+					update custom_texts set title = @title, pre_header = @pre_header, subject = @subject, greeting = @greeting, text = @text,
+						button_text = @button_text, footer_text = @footer_text,
+						sequence = position, created_at = case sequence when 0 then time else created_at end, changed_at = time
+					from event where org_id = @org_id and kind = @kind and language = @language
 				)`,
-				Args: []any{k.OrganizationID, k.Kind, k.Language, c.Title, c.PreHeader, c.Subject, c.Greeting, c.Text, c.ButtonText, c.FooterText},
+				Args: args,
 			}
 		},
-	}, []any{k.OrganizationID, k.Kind, k.Language}, change)
+	}, change)
 }
 
 // ResetCustom locks an organization's own texts and removes them.
 func (s Store) ResetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Custom]{
-		Lock:     `select ` + customColumns + ` from custom_texts where org_id = $1 and kind = $2 and language = $3 for update`,
-		NotFound: domain.ErrCustomNotFound,
-		Save: func(domain.Custom) event.Save {
-			return event.Save{
+	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
+		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind and language = @language for update`,
+		Args: k.args(), NotFound: domain.ErrCustomNotFound,
+		Write: func(domain.Custom) event.Statement {
+			return event.Statement{
 				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
-				SQL:  `removed as (delete from custom_texts using event where org_id = $9 and kind = $10 and language = $11)`,
-				Args: []any{k.OrganizationID, k.Kind, k.Language},
+				SQL:  `removed as (delete from custom_texts using event where org_id = @org_id and kind = @kind and language = @language)`,
+				Args: k.args(),
 			}
 		},
-	}, []any{k.OrganizationID, k.Kind, k.Language}, change)
+	}, change)
+}
+
+func (k Key) args() postgres.Args {
+	return postgres.Args{"org_id": k.OrganizationID, "kind": k.Kind, "language": k.Language}
 }
 
 // aggregate is the id of the texts in events.

@@ -15,4 +15,7 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ event.Journal }
+type Store struct{ journal event.Journal }
+
+// New returns a store that writes its changes with a journal.
+func New(j event.Journal) Store { return Store{j} }

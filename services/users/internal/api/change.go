@@ -7,6 +7,7 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/history"
 	"herald/shared/search"
 )
 
@@ -22,7 +23,7 @@ func (u Users) SearchUserChanges(ctx context.Context, r *usersv1.SearchUserChang
 	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
 		return nil, err
 	}
-	return event.SearchChanges(ctx, u.Store.DB, event.Aggregate{OrganizationID: orgID(ctx), Names: ofUser, ID: r.UserId}, p)
+	return history.Response(u.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx), Names: ofUser, ID: r.UserId}, p))
 }
 
 // SearchMyChanges lists what happened to the caller.
@@ -41,5 +42,5 @@ func (u Users) changes(ctx context.Context, a event.Aggregate, q *heraldv1.ListQ
 	if err != nil {
 		return nil, err
 	}
-	return event.SearchChanges(ctx, u.Store.DB, a, p)
+	return history.Response(u.Store.Changes(ctx, a, p))
 }

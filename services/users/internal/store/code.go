@@ -23,40 +23,47 @@ type NewCode struct {
 }
 
 // save replaces the user's code of that kind and forgets the guesses at the old one.
-func (c NewCode) save(s *event.Save, userID string) {
+// The statement is about the user @id.
+func (c NewCode) save(s *event.Statement) {
 	s.EventID = c.NotificationID
 	s.Also(`code as (
 		insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
-		select ?, ?, ?, ?, ?, time from event
+		select @id, @purpose, @event_id, @nonce, @mac, time from event
 		on conflict (user_id, purpose) do update set notification_id = excluded.notification_id,
 			nonce = excluded.nonce, mac = excluded.mac, made_at = excluded.made_at, expires_at = null
-	)`, userID, c.Kind, c.NotificationID, c.Nonce, c.MAC)
-	s.Also(`forgotten as (delete from code_tries using event where user_id = ? and purpose = ?)`, userID, c.Kind)
+	), forgotten as (
+		delete from code_tries using event where user_id = @id and purpose = @purpose
+	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
 
-// endCodes removes a user's codes of some kinds, and the guesses at them.
-func endCodes(s *event.Save, userID string, kinds []domain.Kind) {
-	s.Also(`ended as (delete from codes using event where user_id = ? and purpose = any (?))`, userID, kinds)
-	s.Also(`ended_tries as (delete from code_tries using event where user_id = ? and purpose = any (?))`, userID, kinds)
+// endCodes removes codes of some kinds, and the guesses at them, of the user @id.
+func endCodes(s *event.Statement, kinds []domain.Kind) {
+	s.Also(`ended as (
+		delete from codes using event where user_id = @id and purpose = any (@ended)
+	), ended_tries as (
+		delete from code_tries using event where user_id = @id and purpose = any (@ended)
+	)`, postgres.Args{"ended": kinds})
 }
 
 // RequestCode replaces the code of a user who waits for one of its kind, unless that
 // was done a moment ago. It is one statement whoever asks for whom, so that its time
 // tells nothing.
 func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message) error {
-	save := event.Save{
+	save := event.Statement{
 		AggregateID: userID, Unless: domain.ErrUserNotFound,
-		OrganizationOf: `coalesce((select org_id from users where id = $9), $5)`,
-		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = $10
-			where u.id = $9 and u.type = $11 and u.state = $12 and u.email_verified = any ($13)
-				and (u.code_requested_at is null or u.code_requested_at < $8::timestamptz - $14::interval)
-				and (c.made_at is null or c.made_at < $8::timestamptz - $14::interval)
+		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
+		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
+			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
+				and (u.code_requested_at is null or u.code_requested_at < @event_time - @pause::interval)
+				and (c.made_at is null or c.made_at < @event_time - @pause::interval)
 			for update of u)`, // locked before the event has its position
-		SQL:  `requested as (update users set code_requested_at = time from event where id = $9)`,
-		Args: []any{userID, code.Kind, domain.Human, code.Kind.State(), code.Kind.Verified(), pause},
+		SQL: `requested as (update users set code_requested_at = time from event where id = @id)`,
+		Args: postgres.Args{
+			"id": userID, "human": domain.Human, "waiting": code.Kind.State(), "verified": code.Kind.Verified(), "pause": pause,
+		},
 	}
-	code.save(&save, userID)
-	_, err := s.Create(ctx, requested, save)
+	code.save(&save)
+	_, err := s.journal.Create(ctx, requested, save)
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
 	}
@@ -72,7 +79,8 @@ type Code struct {
 // Code reads a user's code; the zero Code, which nothing typed equals, where there is
 // none.
 func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
-	c, err := postgres.One[Code](ctx, s.DB, `select mac, expires_at from codes where user_id = $1 and purpose = $2`, userID, kind)
+	c, err := postgres.One[Code](ctx, s.journal.DB, `select mac, expires_at from codes where user_id = @user_id and purpose = @purpose`,
+		postgres.Args{"user_id": userID, "purpose": kind})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Code{}, nil
 	}
@@ -82,17 +90,18 @@ func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code,
 // TryCode counts a guess before it is looked at, so that no number of guesses at
 // once gets more than the bound. False from the bound on.
 func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now time.Time) (bool, error) {
-	tag, err := s.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values ($1, $2, 1, $3)
-		on conflict (user_id, purpose) do update set tries = t.tries + 1 where t.tries < $4`, userID, kind, now, domain.CodeTries)
+	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values (@user_id, @purpose, 1, @now)
+		on conflict (user_id, purpose) do update set tries = t.tries + 1 where t.tries < @most`,
+		postgres.Args{"user_id": userID, "purpose": kind, "now": now, "most": domain.CodeTries})
 	return tag.RowsAffected() == 1, postgres.Fault(err)
 }
 
 // ForgetTries removes guesses that are older than any code, but for those at a code
 // that can still be used: its lifetime may have begun after the first guess.
 func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
-	_, err := s.DB.Exec(ctx, `delete from code_tries t where since < $1 and not exists (
-		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose and (c.expires_at is null or c.expires_at > $2)
-	)`, now.Add(-domain.LongestLifetime()), now)
+	_, err := s.journal.DB.Exec(ctx, `delete from code_tries t where since < @oldest and not exists (
+		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose and (c.expires_at is null or c.expires_at > @now)
+	)`, postgres.Args{"oldest": now.Add(-domain.LongestLifetime()), "now": now})
 	return postgres.Fault(err)
 }
 
@@ -100,18 +109,19 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 // the user; the code is gone with it. ErrCodeInvalid where another was faster, or took
 // the code away.
 func (s Store) UseCode(ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error)) (domain.User, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.User]{
+	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		// The user first, as in every other change: the tables are locked in the order
 		// in which they stand.
 		Lock: `select ` + prefixed("u", userColumns) + ` from users u join codes c on c.user_id = u.id
-			where u.id = $1 and c.purpose = $2 and c.mac = $3 for update`,
+			where u.id = @id and c.purpose = @purpose and c.mac = @mac for update`,
+		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
 		NotFound: domain.ErrCodeInvalid,
-		Save: func(u domain.User) event.Save {
+		Write: func(u domain.User) event.Statement {
 			save := saveUser(u)
-			endCodes(&save, u.ID, []domain.Kind{kind})
+			endCodes(&save, []domain.Kind{kind})
 			return save
 		},
-	}, []any{userID, kind, mac}, change)
+	}, change)
 }
 
 // Mail is what a notification says, and to whom.
@@ -131,9 +141,10 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 	for i, k := range kinds {
 		expiries[i] = now.Add(k.Lifetime())
 	}
-	m, err := postgres.One[Mail](ctx, s.DB, `update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
-		from users u join organizations o on o.id = u.org_id, unnest($3::text[], $4::timestamptz[]) k (purpose, expires_at)
-		where c.notification_id = $1 and c.user_id = $2 and u.id = c.user_id and k.purpose = c.purpose
-		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`, notificationID, userID, kinds, expiries)
+	m, err := postgres.One[Mail](ctx, s.journal.DB, `update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
+		from users u join organizations o on o.id = u.org_id, unnest(@kinds::text[], @expiries::timestamptz[]) k (purpose, expires_at)
+		where c.notification_id = @notification_id and c.user_id = @user_id and u.id = c.user_id and k.purpose = c.purpose
+		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,
+		postgres.Args{"notification_id": notificationID, "user_id": userID, "kinds": kinds, "expiries": expiries})
 	return m, postgres.Missing(err, domain.ErrMailObsolete)
 }

@@ -25,7 +25,7 @@ func TestForgetTries(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	db := store.Store{Journal: event.Journal{DB: pool}}
+	db := store.New(event.Journal{DB: pool})
 	now := time.Now()
 	if _, err := pool.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type InstanceEvents struct{ Org, Administrator, Member, PAT proto.Message }
 
 // Administrator reads the user that the first start made; false before it.
 func (s Store) Administrator(ctx context.Context) (domain.User, bool, error) {
-	u, err := postgres.One[domain.User](ctx, s.DB, `select `+prefixed("u", userColumns)+` from instance i join users u on u.id = i.administrator`)
+	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+` from instance i join users u on u.id = i.administrator`, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.User{}, false, nil
 	}
@@ -41,20 +41,22 @@ func (s Store) Administrator(ctx context.Context) (domain.User, bool, error) {
 // or nothing. ErrStarted where there is one.
 func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents) error {
 	member := newMember(domain.Member{UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}})
-	member.Also(`instance as (insert into instance (org_id, administrator) select ?, ? from event)`, i.Org.ID, i.Administrator.ID)
-	member.Constraints = map[string]*fault.Fault{"instance_pkey": ErrStarted}
-	org := newOrg(i.Org, "")
-	org.Constraints = map[string]*fault.Fault{"organizations_name": ErrStarted, "organizations_primary_domain": ErrStarted}
-	return s.CreateAll(ctx, []event.Creation{
-		{Message: e.Org, Save: org},
-		{Message: e.Administrator, Save: newUser(NewUser{User: i.Administrator})},
-		{Message: e.Member, Save: member},
-		{Message: e.PAT, Save: newPAT(i.PAT, i.PATHash)},
+	member.Also(`instance as (insert into instance (org_id, administrator) select @instance_org, @user_id from event)`,
+		postgres.Args{"instance_org": i.Org.ID})
+	err := s.journal.CreateAll(ctx, []event.Entry{
+		{Message: e.Org, Statement: newOrg(i.Org, "")},
+		{Message: e.Administrator, Statement: newUser(NewUser{User: i.Administrator})},
+		{Message: e.Member, Statement: member},
+		{Message: e.PAT, Statement: newPAT(i.PAT, i.PATHash)},
 	})
+	if errors.Is(err, domain.ErrOrgNameTaken) || errors.Is(err, domain.ErrDomainTaken) {
+		return ErrStarted
+	}
+	return err
 }
 
 // KnownToken tells whether a token of a user has this hash.
 func (s Store) KnownToken(ctx context.Context, hash []byte) (known bool, err error) {
-	err = s.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = $1)`, hash).Scan(&known)
+	err = s.journal.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = @hash)`, postgres.Args{"hash": hash}).Scan(&known)
 	return known, postgres.Fault(err)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -23,46 +22,54 @@ const otherOwners = `select from members m join users u on u.id = m.user_id join
 // Memberships reads all places in which a caller, and a user of an organization, have
 // roles. A user of another organization has none here.
 func (s Store) Memberships(ctx context.Context, callerID, orgID, userID string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.DB, `select `+memberColumns+` from members
-		where user_id = $1 or user_id = (select id from users where org_id = $2 and id = $3)`, callerID, orgID, userID)
+	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
+		where user_id = @caller_id or user_id = (select id from users where org_id = @org_id and id = @user_id)`,
+		postgres.Args{"caller_id": callerID, "org_id": orgID, "user_id": userID})
 }
 
 // CreateMember writes a member. The user may belong to any organization.
 func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
-	return s.Create(ctx, added, newMember(m))
+	return s.journal.Create(ctx, added, newMember(m))
 }
 
-func newMember(m domain.Member) event.Save {
-	return event.Save{
-		AggregateID: m.UserID, OrganizationID: m.OrgID, Constraints: constraints,
+func newMember(m domain.Member) event.Statement {
+	return event.Statement{
+		AggregateID: m.UserID, OrganizationID: m.OrgID,
 		SQL: `member as (
-			insert into members (` + memberColumns + `) select $9, $10, $11, $12, position, time, time from event
+			insert into members (` + memberColumns + `) select @user_id, @org_id, @project_id, @roles, position, time, time from event
 		)`,
-		Args: []any{m.UserID, m.OrgID, m.ProjectID, m.Roles},
+		Args: memberArgs(m),
 	}
 }
 
+func memberArgs(m domain.Member) postgres.Args {
+	// Without roles there is an empty list; nil would be null.
+	return postgres.Args{"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID, "roles": append([]string{}, m.Roles...)}
+}
+
 // ChangeMember locks a member and saves what change makes of it; a member without
-// roles is removed. Somebody who can log in must own the instance afterwards.
+// roles is removed.
 func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error)) (domain.Member, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Member]{
+	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
 		Lock: `select ` + prefixed("m", memberColumns) + ` from members m, instance i
-			where m.user_id = $1 and m.org_id = $2 and m.project_id = $3 for update`,
+			where m.user_id = @user_id and m.org_id = @org_id and m.project_id = @project_id for update`,
+		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},
 		NotFound: domain.ErrMemberNotFound,
-		Save: func(m domain.Member) event.Save {
-			return event.Save{
+		Write: func(m domain.Member) event.Statement {
+			return event.Statement{
 				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: domain.ErrLastOwner,
-				If: `$10 <> '' or 'IAM_OWNER' = any ($12::text[]) or exists (` + otherOwners + ` and m.user_id <> $9)`,
+				If: `@org_id <> '' or 'IAM_OWNER' = any (@roles::text[]) or exists (` + otherOwners + ` and m.user_id <> @user_id)`,
 				SQL: `kept as (
-					update members set roles = $12::text[], sequence = position, changed_at = time from event
-					where user_id = $9 and org_id = $10 and project_id = $11 and $12::text[] <> '{}'
+					update members set roles = @roles::text[], sequence = position, changed_at = time from event
+					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] <> '{}'
 				), removed as (
-					delete from members using event where user_id = $9 and org_id = $10 and project_id = $11 and $12::text[] = '{}'
+					delete from members using event
+					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] = '{}'
 				)`,
-				Args: []any{m.UserID, m.OrgID, m.ProjectID, slices.Clip(append([]string{}, m.Roles...))},
+				Args: memberArgs(m),
 			}
 		},
-	}, []any{userID, orgID, projectID}, change)
+	}, change)
 }
 
 // NamedMember is a member with the names that a list shows.
@@ -81,7 +88,7 @@ func (s Store) Members(orgID, projectID string) *search.Query {
 
 // SearchMembers runs it.
 func (s Store) SearchMembers(ctx context.Context, query *search.Query, p search.Page) (search.List[NamedMember], error) {
-	return search.Read[NamedMember](ctx, s.DB, query, p)
+	return search.Read[NamedMember](ctx, s.journal.DB, query, p)
 }
 
 // SearchMemberships lists a user's places: all of them where orgID is empty, else
@@ -91,7 +98,7 @@ func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p se
 	if orgID != "" {
 		query.Where("org_id = ?", orgID)
 	}
-	return search.Read[domain.Member](ctx, s.DB, query, p)
+	return search.Read[domain.Member](ctx, s.journal.DB, query, p)
 }
 
 // prefixed writes a table's alias before each of its columns.

@@ -22,49 +22,57 @@ var (
 
 // Org reads an organization.
 func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
-	o, err := postgres.One[domain.Org](ctx, s.DB, `select `+orgColumns+` from organizations where id = $1`, id)
+	o, err := postgres.One[domain.Org](ctx, s.journal.DB, `select `+orgColumns+` from organizations where id = @id`, postgres.Args{"id": id})
 	return o, postgres.Missing(err, domain.ErrOrgNotFound)
 }
 
 // CreateOrg writes an organization and its first owner; ownerID is empty where a
 // service creates it.
 func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (resource.Record, error) {
-	return s.Create(ctx, created, newOrg(o, ownerID))
+	return s.journal.Create(ctx, created, newOrg(o, ownerID))
 }
 
-func newOrg(o domain.Org, ownerID string) event.Save {
-	return event.Save{
-		AggregateID: o.ID, OrganizationID: o.ID, Constraints: constraints,
+func newOrg(o domain.Org, ownerID string) event.Statement {
+	return event.Statement{
+		AggregateID: o.ID, OrganizationID: o.ID,
 		SQL: `org as (
 			insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
-			select $9, $10, $11, $12, $13, position, time, time from event returning id
+			select @id, @name, @name_folded, @primary_domain, @state, position, time, time from event returning id
 		), owner as (
 			insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-			select $14, org.id, '{ORG_OWNER}', position, time, time from event, org where $14 <> ''
+			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from event, org where @owner_id <> ''
 		)`,
-		Args: []any{o.ID, o.Name, search.Fold(o.Name), o.PrimaryDomain, o.State, ownerID},
+		Args: postgres.Args{
+			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain, "state": o.State,
+			"owner_id": ownerID,
+		},
 	}
 }
 
 // ChangeOrg locks an organization and saves what change makes of it. Where it ends
 // up inactive, somebody of another organization must own the instance.
 func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org) (proto.Message, error)) (domain.Org, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.Org]{
+	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
 		// The instance's row makes those who could lock each other out take turns.
-		Lock:     `select ` + prefixed("o", orgColumns) + ` from organizations o, instance i where o.id = $1 for update`,
+		Lock:     `select ` + prefixed("o", orgColumns) + ` from organizations o, instance i where o.id = @id for update`,
+		Args:     postgres.Args{"id": id},
 		NotFound: domain.ErrOrgNotFound,
-		Save: func(o domain.Org) event.Save {
-			return event.Save{
-				AggregateID: o.ID, OrganizationID: o.ID, Constraints: constraints, Unless: domain.ErrLastOwner,
-				If: `$12 = 1 or exists (` + otherOwners + ` and u.org_id <> $9)`,
+		Write: func(o domain.Org) event.Statement {
+			return event.Statement{
+				AggregateID: o.ID, OrganizationID: o.ID, Unless: domain.ErrLastOwner,
+				If: `@state = @active or exists (` + otherOwners + ` and u.org_id <> @id)`,
 				SQL: `org as (
-					update organizations set name = $10, name_folded = $11, state = $12, generation = $13, sequence = position, changed_at = time
-					from event where id = $9
+					update organizations set name = @name, name_folded = @name_folded, state = @state, generation = @generation,
+						sequence = position, changed_at = time
+					from event where id = @id
 				)`,
-				Args: []any{o.ID, o.Name, search.Fold(o.Name), o.State, o.Generation},
+				Args: postgres.Args{
+					"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State, "generation": o.Generation,
+					"active": domain.OrgActive,
+				},
 			}
 		},
-	}, []any{id}, change)
+	}, change)
 }
 
 // Orgs begins a search among all organizations.
@@ -74,5 +82,5 @@ func (s Store) Orgs() *search.Query {
 
 // SearchOrgs runs it.
 func (s Store) SearchOrgs(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Org], error) {
-	return search.Read[domain.Org](ctx, s.DB, query, p)
+	return search.Read[domain.Org](ctx, s.journal.DB, query, p)
 }

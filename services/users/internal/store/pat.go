@@ -16,48 +16,52 @@ import (
 
 const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequence, p.created_at, p.changed_at`
 
-const patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
+const (
+	patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
+	readPAT = `select ` + patColumns + ` from ` + patFrom + ` where u.org_id = @org_id and p.user_id = @user_id and p.id = @id`
+)
 
 // CreatePAT writes a token's hash.
 func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
-	return s.Create(ctx, added, newPAT(t, hash))
+	return s.journal.Create(ctx, added, newPAT(t, hash))
 }
 
-func newPAT(t domain.PAT, hash []byte) event.Save {
-	return event.Save{
-		AggregateID: t.ID, OrganizationID: t.OrgID, Constraints: constraints, Unless: domain.ErrUserNotFound,
-		If: `exists (select from users where id = $10 and org_id = $14)`,
+func newPAT(t domain.PAT, hash []byte) event.Statement {
+	return event.Statement{
+		AggregateID: t.ID, OrganizationID: t.OrgID, Unless: domain.ErrUserNotFound,
+		If: `exists (select from users where id = @user_id and org_id = @event_organization)`,
 		SQL: `pat as (
 			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
-			select $9, $10, $11, $12, $13, position, time, time from event where $14 <> ''
+			select @id, @user_id, @hash, @scopes, @expires_at, position, time, time from event
 		)`,
-		Args: []any{t.ID, t.UserID, hash, t.Scopes, t.ExpiresAt, t.OrgID},
+		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes, "expires_at": t.ExpiresAt},
 	}
 }
 
 // PAT reads a user's token.
 func (s Store) PAT(ctx context.Context, orgID, userID, id string) (domain.PAT, error) {
-	t, err := postgres.One[domain.PAT](ctx, s.DB, `select `+patColumns+` from `+patFrom+` where u.org_id = $1 and p.user_id = $2 and p.id = $3`, orgID, userID, id)
+	t, err := postgres.One[domain.PAT](ctx, s.journal.DB, readPAT, postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
 	return t, postgres.Missing(err, domain.ErrTokenNotFound)
 }
 
 // RemovePAT ends a user's token.
 func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed proto.Message) (domain.PAT, error) {
-	return event.Change(ctx, s.Journal, event.Object[domain.PAT]{
-		Lock:     `select ` + patColumns + ` from ` + patFrom + ` where u.org_id = $1 and p.user_id = $2 and p.id = $3 for update of p`,
+	return event.Change(ctx, s.journal, event.Locked[domain.PAT]{
+		Lock: readPAT + ` for update of p`, Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id},
 		NotFound: domain.ErrTokenNotFound,
-		Save: func(t domain.PAT) event.Save {
-			return event.Save{
+		Write: func(t domain.PAT) event.Statement {
+			return event.Statement{
 				AggregateID: t.ID, OrganizationID: t.OrgID,
-				SQL: `gone as (delete from personal_access_tokens using event where personal_access_tokens.id = $9)`, Args: []any{t.ID},
+				SQL:  `gone as (delete from personal_access_tokens p using event where p.id = @id)`,
+				Args: postgres.Args{"id": t.ID},
 			}
 		},
-	}, []any{orgID, userID, id}, func(*domain.PAT) (proto.Message, error) { return removed, nil })
+	}, func(*domain.PAT) (proto.Message, error) { return removed, nil })
 }
 
 // SearchPATs lists a user's tokens.
 func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.PAT], error) {
-	return search.Read[domain.PAT](ctx, s.DB, search.Select(patColumns, patFrom, "p.created_at, p.id").
+	return search.Read[domain.PAT](ctx, s.journal.DB, search.Select(patColumns, patFrom, "p.created_at, p.id").
 		Where("u.org_id = ?", orgID).Where("p.user_id = ?", userID), p)
 }
 
@@ -84,18 +88,22 @@ type Holder struct {
 // may own thousands of projects: where a role in the organization
 // or the instance gives all that roles on projects give, those are not even read.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
-	return postgres.All[Holder](ctx, s.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
+	return postgres.All[Holder](ctx, s.journal.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place, m.project_id as project, m.roles
 		from personal_access_tokens p
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id
-		cross join lateral (select coalesce(nullif($2, ''), u.org_id) as id) asked
+		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) asked
 		left join organizations a on a.id = asked.id
 		left join lateral (
 			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id) and w.project_id = ''
 			union all
 			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = asked.id and w.project_id <> '' and not exists (
-				select from members c where c.user_id = u.id and c.project_id = '' and (c.org_id = '' and c.roles && $3 or c.org_id = asked.id and c.roles && $4))
+				select from members c where c.user_id = u.id and c.project_id = '' and (
+					c.org_id = '' and c.roles && @above_in_instance or c.org_id = asked.id and c.roles && @above_in_org))
 		) m on true
-		where p.hash = $1`, hash, orgID, permission.AboveProjects(permission.Instance), permission.AboveProjects(permission.Organization))
+		where p.hash = @hash`, postgres.Args{
+		"hash": hash, "org_id": orgID, "above_in_instance": permission.AboveProjects(permission.Instance),
+		"above_in_org": permission.AboveProjects(permission.Organization),
+	})
 }

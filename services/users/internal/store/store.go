@@ -3,11 +3,14 @@
 package store
 
 import (
+	"context"
 	"embed"
+	"time"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/search"
 )
 
 // Migrations make the tables.
@@ -16,7 +19,13 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ event.Journal }
+type Store struct{ journal event.Journal }
+
+// New returns a store that writes its changes with a journal.
+func New(j event.Journal) Store {
+	j.Constraints = constraints
+	return Store{j}
+}
 
 // constraints are the faults of the constraints of all tables.
 var constraints = map[string]*fault.Fault{
@@ -28,4 +37,18 @@ var constraints = map[string]*fault.Fault{
 	"members_user_place":           domain.ErrMemberExists,
 	"members_user_id_fkey":         domain.ErrUserNotFound,
 	"project_owners_once":          domain.ErrOwnerMade,
+	"instance_pkey":                ErrStarted,
+}
+
+// Now is the time that changes have.
+func (s Store) Now() time.Time { return s.journal.Now() }
+
+// Changes lists what happened to an organization or a user.
+func (s Store) Changes(ctx context.Context, a event.Aggregate, p search.Page) (search.List[event.Event], error) {
+	return s.journal.Changes(ctx, a, p)
+}
+
+// Recall gives handlers what happened to a user lately, newest first.
+func (s Store) Recall(ctx context.Context, p event.Past, handlers ...event.Handler) error {
+	return s.journal.Recall(ctx, p, handlers...)
 }

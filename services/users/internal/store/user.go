@@ -15,7 +15,11 @@ import (
 	"herald/shared/search"
 )
 
-const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name, preferred_language, gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, sequence, created_at, changed_at`
+const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name, preferred_language, ` +
+	`gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, ` +
+	`sequence, created_at, changed_at`
+
+const readUser = `select ` + userColumns + ` from users where org_id = @org_id and id = @id`
 
 // The columns that users are searched by.
 var (
@@ -28,13 +32,13 @@ var (
 
 // User reads a user of an organization.
 func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) {
-	u, err := postgres.One[domain.User](ctx, s.DB, `select `+userColumns+` from users where org_id = $1 and id = $2`, orgID, id)
+	u, err := postgres.One[domain.User](ctx, s.journal.DB, readUser, postgres.Args{"org_id": orgID, "id": id})
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
 // AnyUser reads a user wherever they belong, for services that ask about one.
 func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
-	u, err := postgres.One[domain.User](ctx, s.DB, `select `+userColumns+` from users where id = $1`, id)
+	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id`, postgres.Args{"id": id})
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
@@ -49,32 +53,43 @@ type NewUser struct {
 
 // CreateUser writes a user in one statement.
 func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message) (resource.Record, error) {
-	return s.Create(ctx, created, newUser(u))
+	return s.journal.Create(ctx, created, newUser(u))
 }
 
-func newUser(u NewUser) event.Save {
-	save := event.Save{AggregateID: u.ID, OrganizationID: u.OrgID, Constraints: constraints}
-	save.SQL = `created as (
-		insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
-			nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded, email_verified,
-			phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
-		select $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, position, time, time from event
-		returning id
-	)`
-	save.Args = []any{
-		u.ID, u.OrgID, u.Type, u.State, u.UserName, search.Fold(u.UserName), u.FirstName, search.Fold(u.FirstName), u.LastName, search.Fold(u.LastName),
-		u.NickName, u.DisplayName, search.Fold(u.DisplayName), u.PreferredLanguage, u.Gender, u.Email, search.Fold(u.Email), u.EmailVerified,
-		u.Phone, u.PhoneVerified, string(u.PasswordHash), u.PasswordChangeRequired, u.Digest,
+func newUser(u NewUser) event.Statement {
+	save := event.Statement{
+		AggregateID: u.ID, OrganizationID: u.OrgID,
+		SQL: `created as (
+			insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
+				nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded, email_verified,
+				phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
+			select @id, @org_id, @type, @state, @user_name, @user_name_folded, @first_name, @first_name_folded, @last_name, @last_name_folded,
+				@nick_name, @display_name, @display_name_folded, @preferred_language, @gender, @email, @email_folded, @email_verified,
+				@phone, @phone_verified, @password_hash, @password_change_required, @import_digest, position, time, time from event
+			returning id
+		)`,
+		Args: postgres.Args{
+			"id": u.ID, "org_id": u.OrgID, "type": u.Type, "state": u.State,
+			"user_name": u.UserName, "user_name_folded": search.Fold(u.UserName),
+			"first_name": u.FirstName, "first_name_folded": search.Fold(u.FirstName),
+			"last_name": u.LastName, "last_name_folded": search.Fold(u.LastName),
+			"nick_name": u.NickName, "display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
+			"preferred_language": u.PreferredLanguage, "gender": u.Gender,
+			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
+			"phone": u.Phone, "phone_verified": u.PhoneVerified,
+			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired, "import_digest": u.Digest,
+		},
 	}
 	if u.Code != nil {
 		save.EventID = u.Code.NotificationID
 		save.Also(`code as (
 			insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
-			select created.id, ?, ?, ?, ?, time from event, created
-		)`, u.Code.Kind, u.Code.NotificationID, u.Code.Nonce, u.Code.MAC)
+			select created.id, @purpose, @event_id, @nonce, @mac, time from event, created
+		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC})
 	}
 	if u.OTP != nil {
-		save.Also(`factor as (insert into otp_factors (user_id, secret, state) select id, ?, ? from created)`, u.OTP, domain.FactorReady)
+		save.Also(`factor as (insert into otp_factors (user_id, secret, state) select id, @otp, @ready from created)`,
+			postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
 	}
 	if len(u.Metadata) > 0 {
 		keys := slices.Collect(maps.Keys(u.Metadata))
@@ -84,8 +99,8 @@ func newUser(u NewUser) event.Save {
 		}
 		save.Also(`metadata as (
 			insert into user_metadata (user_id, key, value) select created.id, m.key, m.value
-			from created, unnest(?::text[], ?::bytea[]) m (key, value)
-		)`, keys, values)
+			from created, unnest(@keys::text[], @values::bytea[]) m (key, value)
+		)`, postgres.Args{"keys": keys, "values": values})
 	}
 	return save
 }
@@ -101,9 +116,9 @@ type FirstImport struct {
 
 // FirstImport reads the import behind an id; ErrUserNotFound where there was none.
 func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) {
-	f, err := postgres.One[FirstImport](ctx, s.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
-		from users u join events e on e.aggregate_id = u.id and e.name = 'imported' where u.id = $1
-		order by e.position limit 1`, id)
+	f, err := postgres.One[FirstImport](ctx, s.journal.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
+		from users u join events e on e.aggregate_id = u.id and e.name = 'imported' where u.id = @id
+		order by e.position limit 1`, postgres.Args{"id": id})
 	return f, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
@@ -118,20 +133,19 @@ type UserChange struct {
 // the codes that go with that.
 func (s Store) ChangeUser(ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error)) (domain.User, UserChange, error) {
 	var made UserChange
-	u, err := event.Change(ctx, s.Journal, event.Object[domain.User]{
-		Lock:     `select ` + userColumns + ` from users where org_id = $1 and id = $2 for update`,
-		NotFound: domain.ErrUserNotFound,
-		Save: func(u domain.User) event.Save {
+	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
+		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id}, NotFound: domain.ErrUserNotFound,
+		Write: func(u domain.User) event.Statement {
 			save := saveUser(u)
 			if len(made.Ended) > 0 {
-				endCodes(&save, u.ID, made.Ended)
+				endCodes(&save, made.Ended)
 			}
 			if made.Code != nil {
-				made.Code.save(&save, u.ID)
+				made.Code.save(&save)
 			}
 			return save
 		},
-	}, []any{orgID, id}, func(u *domain.User) (proto.Message, error) {
+	}, func(u *domain.User) (proto.Message, error) {
 		var err error
 		made, err = change(u)
 		return made.Event, err
@@ -140,21 +154,26 @@ func (s Store) ChangeUser(ctx context.Context, orgID, id string, change func(*do
 }
 
 // saveUser writes what changes of a user after its creation.
-func saveUser(u domain.User) event.Save {
-	return event.Save{
-		AggregateID: u.ID, OrganizationID: u.OrgID, Constraints: constraints,
+func saveUser(u domain.User) event.Statement {
+	return event.Statement{
+		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
-			update users set state = $10, email = $11, email_folded = $12, email_verified = $13, password_hash = $14,
-				password_change_required = $15, sequence = position, changed_at = time
-			from event where id = $9
+			update users set state = @state, email = @email, email_folded = @email_folded, email_verified = @email_verified,
+				password_hash = @password_hash, password_change_required = @password_change_required,
+				sequence = position, changed_at = time
+			from event where id = @id
 		)`,
-		Args: []any{u.ID, u.State, u.Email, search.Fold(u.Email), u.EmailVerified, string(u.PasswordHash), u.PasswordChangeRequired},
+		Args: postgres.Args{
+			"id": u.ID, "state": u.State, "email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
+			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+		},
 	}
 }
 
 // UserNameFree tells whether a login name can be given.
 func (s Store) UserNameFree(ctx context.Context, name string) (free bool, err error) {
-	err = s.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = $1)`, search.Fold(name)).Scan(&free)
+	err = s.journal.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = @name)`,
+		postgres.Args{"name": search.Fold(name)}).Scan(&free)
 	return free, postgres.Fault(err)
 }
 
@@ -165,5 +184,5 @@ func (s Store) Users(orgID string) *search.Query {
 
 // SearchUsers runs it.
 func (s Store) SearchUsers(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.User], error) {
-	return search.Read[domain.User](ctx, s.DB, query, p)
+	return search.Read[domain.User](ctx, s.journal.DB, query, p)
 }

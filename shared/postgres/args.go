@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Args are the arguments of a statement by their names: @id in its SQL stands for the
+// argument id. Every name must have an argument, and every argument must be used.
+//
+// SQL is written out and so comes in few versions: a connection keeps the translation of
+// each one that it has seen.
+type Args map[string]any
+
+// translation is SQL as Postgres reads it, with the names behind $1, $2 and so on.
+type translation struct {
+	sql   string
+	names []string
+}
+
+// translations is where a connection's custom data holds them, by the SQL with names.
+const translations = "herald/shared/postgres.translations"
+
+// RewriteQuery implements pgx.QueryRewriter.
+func (a Args) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, unnamed []any) (string, []any, error) {
+	if len(unnamed) > 0 {
+		return "", nil, fmt.Errorf("%d arguments have no name", len(unnamed))
+	}
+	custom := conn.PgConn().CustomData()
+	known, ok := custom[translations].(map[string]translation)
+	if !ok {
+		known = map[string]translation{}
+		custom[translations] = known
+	}
+	t, ok := known[sql]
+	if !ok {
+		var err error
+		if t, err = a.translate(ctx, conn, sql); err != nil {
+			return "", nil, err
+		}
+		known[sql] = t
+	}
+	values := make([]any, len(t.names))
+	for i, name := range t.names {
+		if values[i], ok = a[name]; !ok {
+			return "", nil, a.mismatch(ctx, conn, sql)
+		}
+	}
+	if len(a) != len(values) {
+		return "", nil, a.mismatch(ctx, conn, sql)
+	}
+	return t.sql, values, nil
+}
+
+// translate lets pgx replace the names, which knows what is a part of a text, a comment
+// or an operator. With names for values it returns them in the order of their numbers.
+func (a Args) translate(ctx context.Context, conn *pgx.Conn, sql string) (translation, error) {
+	names := pgx.StrictNamedArgs{}
+	for name := range a {
+		names[name] = name
+	}
+	sql, ordered, err := names.RewriteQuery(ctx, conn, sql, nil)
+	if err != nil {
+		return translation{}, err
+	}
+	t := translation{sql: sql}
+	for _, name := range ordered {
+		t.names = append(t.names, name.(string))
+	}
+	return t, nil
+}
+
+// mismatch returns pgx's words for arguments that are not those of the SQL.
+func (a Args) mismatch(ctx context.Context, conn *pgx.Conn, sql string) error {
+	_, _, err := pgx.StrictNamedArgs(a).RewriteQuery(ctx, conn, sql, nil)
+	return err
+}

@@ -1,0 +1,96 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/shared/postgres"
+)
+
+func TestArgs(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	const sql = `select @b || '@a' || @a || @b || case when array[@a] <@ array['x'] then ' -- @c' end /* @d */ as id`
+	type row struct{ ID string }
+	for range 2 { // the second time the translation is known
+		got, err := postgres.One[row](t.Context(), pool, sql, postgres.Args{"a": "x", "b": "y"})
+		if err != nil || got.ID != "y@axy -- @c" {
+			t.Errorf("got %q, %v", got.ID, err)
+		}
+		for wrong, c := range map[string]struct {
+			args postgres.Args
+			says string
+		}{
+			"missing":    {postgres.Args{"a": "x"}, "b"},
+			"none":       {nil, ""},
+			"not used":   {postgres.Args{"a": "x", "b": "y", "more": 1}, "more"},
+			"other name": {postgres.Args{"a": "x", "c": "y"}, ""},
+		} {
+			if _, err := postgres.One[row](t.Context(), pool, sql, c.args); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", wrong, err)
+			}
+		}
+	}
+	if _, err := pool.Exec(t.Context(), `select @a`, postgres.Args{"a": "x"}, "y"); err == nil {
+		t.Error("an argument without a name is taken")
+	}
+}
+
+// Statements of a batch have their own arguments, and one that is wrong lets none run.
+func TestArgsInBatch(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	if _, err := pool.Exec(t.Context(), `create table said (word text)`); err != nil {
+		t.Fatal(err)
+	}
+	say := func(words ...postgres.Args) error {
+		var b pgx.Batch
+		for _, w := range words {
+			b.Queue(`insert into said values (@word)`, w)
+		}
+		return pool.SendBatch(t.Context(), &b).Close()
+	}
+	if err := say(postgres.Args{"word": "a"}, postgres.Args{"word": "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := say(postgres.Args{"word": "c"}, postgres.Args{"werd": "d"}); err == nil {
+		t.Error("an unknown name is taken")
+	}
+	var all string
+	if err := pool.QueryRow(t.Context(), `select string_agg(word, '') from said`).Scan(&all); err != nil || all != "ab" {
+		t.Errorf("said %q, %v", all, err)
+	}
+}
+
+// What names cost beside numbers, for the longest statement there is: 25 arguments.
+func BenchmarkArgs(b *testing.B) {
+	_, pool := database(b)
+	conn, err := pool.Acquire(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(conn.Release)
+	args, sql := postgres.Args{}, "select "+strings.Repeat("it is written out, ", 60)
+	for i := range 25 {
+		name := "argument_" + string(rune('a'+i))
+		args[name], sql = i, sql+", @"+name
+	}
+	b.Run("kept", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := args.RewriteQuery(b.Context(), conn.Conn(), sql, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("each time", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := pgx.StrictNamedArgs(args).RewriteQuery(b.Context(), conn.Conn(), sql, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
