@@ -118,6 +118,19 @@ func TestVariablesAndTests(t *testing.T) {
 	})
 }
 
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	const store = "services/users/internal/store/a.go"
+	judge(t, []rule{
+		{"arguments", store, head + "const a = `where id = @id and n = '$'`", head + "const a = `where id = $1`",
+			"a.go:4: SQL says $1: name the argument"},
+		{"a state", store, head + "const a = `where state = @active`", head + "const a = `where u.state = 1`",
+			"SQL says state = 1: name the state"},
+		{"a list of states", store, head + "const a = `where state in (@active, @locked)`",
+			head + "const a = `where state in (1, 2)`", "SQL says state in (1: name the state"},
+	})
+}
+
 // judge finds one mistake in what is bad, and none in what is good.
 func judge(t *testing.T, rules []rule) {
 	t.Helper()

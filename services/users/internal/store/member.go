@@ -15,10 +15,6 @@ import (
 
 const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
 
-// otherOwners selects those who own the instance and can log in.
-const otherOwners = `select from members m join users u on u.id = m.user_id join organizations o on o.id = u.org_id
-	where m.org_id = '' and 'IAM_OWNER' = any (m.roles) and u.state = 1 and o.state = 1`
-
 // Memberships reads all places in which a caller, and a user of an organization, have
 // roles. A user of another organization has none here.
 func (s Store) Memberships(ctx context.Context, callerID, orgID, userID string) ([]domain.Member, error) {
@@ -51,14 +47,13 @@ func memberArgs(m domain.Member) postgres.Args {
 // roles is removed.
 func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error)) (domain.Member, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
-		Lock: `select ` + prefixed("m", memberColumns) + ` from members m, instance i
-			where m.user_id = @user_id and m.org_id = @org_id and m.project_id = @project_id for update`,
+		Lock: `select ` + memberColumns + ` from members
+			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},
 		NotFound: domain.ErrMemberNotFound,
 		Write: func(m domain.Member) event.Statement {
 			return event.Statement{
-				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: domain.ErrLastOwner,
-				If: `@org_id <> '' or 'IAM_OWNER' = any (@roles::text[]) or exists (` + otherOwners + ` and m.user_id <> @user_id)`,
+				AggregateID: m.UserID, OrganizationID: m.OrgID,
 				SQL: `kept as (
 					update members set roles = @roles::text[], sequence = position, changed_at = time from event
 					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] <> '{}'

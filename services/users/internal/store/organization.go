@@ -12,7 +12,10 @@ import (
 	"herald/shared/search"
 )
 
-const orgColumns = `id, name, primary_domain, state, generation, sequence, created_at, changed_at`
+const (
+	orgColumns = `id, name, primary_domain, state, generation, sequence, created_at, changed_at`
+	readOrg    = `select ` + orgColumns + ` from organizations where id = @id`
+)
 
 // OrgName and OrgDomain are the columns that organizations are searched by.
 var (
@@ -22,7 +25,7 @@ var (
 
 // Org reads an organization.
 func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
-	o, err := postgres.One[domain.Org](ctx, s.journal.DB, `select `+orgColumns+` from organizations where id = @id`, postgres.Args{"id": id})
+	o, err := postgres.One[domain.Org](ctx, s.journal.DB, readOrg, postgres.Args{"id": id})
 	return o, postgres.Missing(err, domain.ErrOrgNotFound)
 }
 
@@ -49,18 +52,13 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 	}
 }
 
-// ChangeOrg locks an organization and saves what change makes of it. Where it ends
-// up inactive, somebody of another organization must own the instance.
+// ChangeOrg locks an organization and saves what change makes of it.
 func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org) (proto.Message, error)) (domain.Org, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
-		// The instance's row makes those who could lock each other out take turns.
-		Lock:     `select ` + prefixed("o", orgColumns) + ` from organizations o, instance i where o.id = @id for update`,
-		Args:     postgres.Args{"id": id},
-		NotFound: domain.ErrOrgNotFound,
+		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
 		Write: func(o domain.Org) event.Statement {
 			return event.Statement{
-				AggregateID: o.ID, OrganizationID: o.ID, Unless: domain.ErrLastOwner,
-				If: `@state = @active or exists (` + otherOwners + ` and u.org_id <> @id)`,
+				AggregateID: o.ID, OrganizationID: o.ID,
 				SQL: `org as (
 					update organizations set name = @name, name_folded = @name_folded, state = @state, generation = @generation,
 						sequence = position, changed_at = time
@@ -68,7 +66,6 @@ func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org
 				)`,
 				Args: postgres.Args{
 					"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State, "generation": o.Generation,
-					"active": domain.OrgActive,
 				},
 			}
 		},

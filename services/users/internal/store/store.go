@@ -38,6 +38,7 @@ var constraints = map[string]*fault.Fault{
 	"members_user_id_fkey":         domain.ErrUserNotFound,
 	"project_owners_once":          domain.ErrOwnerMade,
 	"instance_pkey":                ErrStarted,
+	"instance_has_owner":           domain.ErrLastOwner,
 }
 
 // Now is the time that changes have.

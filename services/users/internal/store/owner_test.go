@@ -1,0 +1,212 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/event"
+)
+
+// losses are all ways in which an owner stops being one who can log in, also those that
+// no operation makes: $1 is the owner, whose organization has the same id.
+var losses = map[string]string{
+	"user inactive":      `update users set state = 2 where id = $1`,
+	"user locked":        `update users set state = 3 where id = $1`,
+	"user initial":       `update users set state = 4 where id = $1`,
+	"user gone":          `delete from users where id = $1`,
+	"user moved":         `update users set org_id = 'asleep' where id = $1`,
+	"org inactive":       `update organizations set state = 2 where id = $1`,
+	"org gone":           `with all_of_it as (delete from users where org_id = $1) delete from organizations where id = $1`,
+	"member gone":        `delete from members where user_id = $1`,
+	"member has less":    `update members set roles = '{IAM_OWNER_VIEWER}' where user_id = $1`,
+	"member of another":  `update members set org_id = 'asleep' where user_id = $1`,
+	"member is another":  `update members set user_id = 'not ' || $1 where user_id = $1`,
+	"both in one change": `with u as (update users set state = 2 where id = $1) update members set roles = '{}' where user_id = $1`,
+}
+
+// gains leave an owner who can log in as one.
+var gains = map[string]string{
+	"another name":  `update users set user_name = 'other', generation = 2 where id = $1`,
+	"another role":  `update members set roles = '{IAM_OWNER_VIEWER,IAM_OWNER}' where user_id = $1`,
+	"renamed org":   `update organizations set name = 'other' where id = $1`,
+	"second member": `insert into members values ($1, $1, '', '{ORG_OWNER}', 1, now(), now())`,
+}
+
+type owners struct {
+	*testing.T
+	db *pgxpool.Pool
+}
+
+func newOwners(t *testing.T) owners {
+	t.Helper()
+	db, err := pgxpool.New(t.Context(), kit.Database(t).Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return owners{t, db}
+}
+
+// are makes an instance anew whose owners these are. All other users are locked, the
+// organization asleep is inactive.
+func (o owners) are(ids ...string) {
+	o.Helper()
+	for _, sql := range []string{
+		`truncate organizations cascade`,
+		`insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
+			select n, n, n, n, case n when 'asleep' then 2 else 1 end, 1, now(), now() from unnest($1::text[] || '{nobody,asleep}') n`,
+		`insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
+			select n, n, 1, 1, n, n, 1, now(), now() from unnest($1::text[]) n union all
+			select n, 'nobody', 1, 3, n, n, 1, now(), now() from unnest('{nobody,not a,not b}'::text[]) n`,
+		`insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
+			select n, '', '{IAM_OWNER}', 1, now(), now() from unnest($1::text[]) n`,
+		`insert into instance (org_id, administrator) select 'nobody', 'nobody' where $1::text[] is not null`,
+	} {
+		args := []any{ids}
+		if sql[0] == 't' {
+			args = nil
+		}
+		if _, err := o.db.Exec(o.Context(), sql, args...); err != nil {
+			o.Fatal(err)
+		}
+	}
+	// The role in an organization is none in the instance.
+	if _, err := o.db.Exec(o.Context(), `insert into members values ('nobody', 'nobody', '', '{IAM_OWNER}', 1, now(), now())`); err != nil {
+		o.Fatal(err)
+	}
+}
+
+// refused tells whether an error is the rule's, and fails for all others.
+func (o owners) refused(what string, err error) bool {
+	o.Helper()
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if err != nil && (!ok || pg.ConstraintName != "instance_has_owner") {
+		o.Fatalf("%s: %v", what, err)
+	}
+	return err != nil
+}
+
+func TestInstanceHasOwner(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t)
+	for what, sql := range losses {
+		o.are("a")
+		if _, err := o.db.Exec(t.Context(), sql, "a"); !o.refused(what, err) {
+			t.Errorf("%s: the last owner is gone", what)
+		}
+		o.are("a", "b")
+		if _, err := o.db.Exec(t.Context(), sql, "a"); o.refused(what, err) {
+			t.Errorf("%s: refused, but there is another owner", what)
+		}
+	}
+	for what, sql := range gains {
+		o.are("a")
+		if _, err := o.db.Exec(t.Context(), sql, "a"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// Whatever takes two owners away at once, the second waits for the first and is refused.
+func TestInstanceHasOwnerAtOnce(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t)
+	for first, one := range losses {
+		for second, other := range losses {
+			o.are("a", "b")
+			if o.bothAtOnce(first, one, second, other); t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+func (o owners) bothAtOnce(first, one, second, other string) {
+	o.Helper()
+	ctx, cancel := context.WithTimeout(o.Context(), 30*time.Second)
+	defer cancel()
+	tx, err := o.db.Begin(ctx)
+	if err != nil {
+		o.Fatal(err)
+	}
+	defer tx.Rollback(ctx)
+	if _, err := tx.Exec(ctx, one, "a"); err != nil {
+		o.Fatalf("%s: %v", first, err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := o.db.Exec(ctx, other, "b")
+		ended <- err
+	}()
+	for waits := false; !waits; {
+		select {
+		case err := <-ended:
+			o.Fatalf("%s did not wait for %s: %v", second, first, err)
+		default:
+			if err := o.db.QueryRow(ctx, `select exists (select from pg_stat_activity
+				where datname = current_database() and wait_event_type = 'Lock')`).Scan(&waits); err != nil {
+				o.Fatal(err)
+			}
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		o.Fatal(err)
+	}
+	if err := <-ended; !o.refused(second, err) {
+		o.Errorf("%s, and %s at once: nobody owns the instance", first, second)
+	}
+}
+
+// What a store saves passes through the rule, whichever state an operation will set.
+func TestLastOwnerIsAFault(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t)
+	o.are("a")
+	s := store.New(event.Journal{DB: o.db, Now: time.Now, Committed: func(event.Event) {}})
+	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
+		_, _, err := s.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
+			u.State = state
+			return store.UserChange{Event: &emptypb.Empty{}}, nil
+		})
+		if !errors.Is(err, domain.ErrLastOwner) {
+			t.Errorf("state %d: %v", state, err)
+		}
+	}
+	_, err := s.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
+		org.State = domain.OrgInactive
+		return &emptypb.Empty{}, nil
+	})
+	if !errors.Is(err, domain.ErrLastOwner) {
+		t.Errorf("organization: %v", err)
+	}
+	_, err = s.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
+		m.Roles = nil
+		return &emptypb.Empty{}, nil
+	})
+	if !errors.Is(err, domain.ErrLastOwner) {
+		t.Errorf("member: %v", err)
+	}
+}
+
+// The migration's names for states are the domain's.
+func TestStatesByName(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t)
+	var user domain.UserState
+	var org domain.OrgState
+	if err := o.db.QueryRow(t.Context(), `select user_active(), org_active()`).Scan(&user, &org); err != nil {
+		t.Fatal(err)
+	}
+	if user != domain.UserActive || org != domain.OrgActive {
+		t.Errorf("active is %d for users, %d for organizations", user, org)
+	}
+}
