@@ -177,7 +177,8 @@ func (w *world) deliveredOnce() (f found) {
 		ID                string
 		State, Unanswered int
 	}
-	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state, count(a) filter (where a.state = 6) as unanswered
+	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state,
+		count(a) filter (where a.state = 6) as unanswered
 		from notifications n left join attempts a on a.notification_id = n.id group by n.id`, nil)
 	if err != nil {
 		w.Fatal(err)

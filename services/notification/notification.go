@@ -66,7 +66,7 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 	return &mail.Sender{
 		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
 		Relay: relay,
-		From: c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL),
+		From:  c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL),
 		Now: s.Now, Log: s.Log,
 		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1), Trials: make(chan mail.Trial),
 	}, nil

@@ -38,7 +38,8 @@ func (w *world) projects() projects {
 func (p projects) happen(projectID, userID string, m proto.Message) {
 	p.Helper()
 	save := event.Statement{AggregateID: projectID, OrganizationID: p.orgID}
-	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m, save); err != nil {
+	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m,
+		save); err != nil {
 		p.Fatal(err)
 	}
 }

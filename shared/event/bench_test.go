@@ -27,7 +27,8 @@ func BenchmarkRelayFloor(b *testing.B) {
 	acks := make([]jetstream.PubAckFuture, 0, 512)
 	b.ResetTimer()
 	for i := range b.N {
-		m := &nats.Msg{Subject: "events.users.org.created.o", Data: []byte("{}"), Header: nats.Header{nats.MsgIdHdr: {strconv.Itoa(i)}}}
+		m := &nats.Msg{Subject: "events.users.org.created.o", Data: []byte("{}"),
+			Header: nats.Header{nats.MsgIdHdr: {strconv.Itoa(i)}}}
 		ack, err := r.js.PublishMsgAsync(m)
 		if err != nil {
 			b.Fatal(err)

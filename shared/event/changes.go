@@ -19,5 +19,6 @@ const columns = `position, id, aggregate, aggregate_id, name, organization_id, a
 // Changes lists what happened to an aggregate, in the order of the events.
 func (j Journal) Changes(ctx context.Context, a Aggregate, p search.Page) (search.List[Event], error) {
 	return search.Read[Event](ctx, j.DB, search.Select(columns, "events", "position").
-		Where("organization_id = ?", a.OrganizationID).Where("aggregate = any (?)", a.Names).Where("aggregate_id = ?", a.ID), p)
+		Where("organization_id = ?", a.OrganizationID).Where("aggregate = any (?)", a.Names).Where("aggregate_id = ?",
+		a.ID), p)
 }

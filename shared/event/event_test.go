@@ -121,14 +121,16 @@ func start(t testing.TB, task func(context.Context)) (stop func()) {
 }
 
 func (r *replica) create(id string, with ...func(*event.Statement)) (resource.Record, error) {
-	return r.Create(caller.With(r.Context(), caller.Caller{UserID: "someone"}), &usersv1.OrgCreated{}, newThing(id, with...))
+	return r.Create(caller.With(r.Context(), caller.Caller{UserID: "someone"}), &usersv1.OrgCreated{},
+		newThing(id, with...))
 }
 
 func newThing(id string, with ...func(*event.Statement)) event.Statement {
 	save := event.Statement{
 		AggregateID: id, OrganizationID: "org-1", Unless: errUnless,
 		SQL: `created as (
-			insert into things (id, name, sequence, created_at, changed_at) select @id, @name, position, time, time from event
+			insert into things (id, name, sequence, created_at, changed_at) select @id, @name, position, time, time
+				from event
 		)`,
 		Args: postgres.Args{"id": id, "name": "name of " + id},
 	}
@@ -156,7 +158,8 @@ func (r *replica) rename(id, name string, with ...func(*event.Statement)) (thing
 		Write: func(x thing) event.Statement {
 			save := event.Statement{
 				AggregateID: x.ID, OrganizationID: "org-1", Unless: errUnless,
-				SQL:  `changed as (update things set name = @name, sequence = position, changed_at = time from event where id = @id)`,
+				SQL: `changed as (update things set name = @name, sequence = position, changed_at = time from event
+					where id = @id)`,
 				Args: postgres.Args{"id": x.ID, "name": x.Name},
 			}
 			for _, f := range with {
@@ -186,7 +189,8 @@ func (r *replica) count(sql string, args ...any) (n int) {
 func (r *replica) stream(n int) []jetstream.Msg {
 	r.Helper()
 	_, js := connect(r, r.ground, "auth")
-	c, err := js.CreateOrUpdateConsumer(r.Context(), event.Stream, jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckNonePolicy})
+	c, err := js.CreateOrUpdateConsumer(r.Context(), event.Stream,
+		jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckNonePolicy})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -240,7 +244,8 @@ func TestEventsAreCloudEvents(t *testing.T) {
 	}
 	want := map[string]string{
 		"Nats-Msg-Id": "event-1", "content-type": "application/json",
-		"ce-specversion": "1.0", "ce-id": "event-1", "ce-source": "/herald/users", "ce-type": "herald.users.org.created.v1",
+		"ce-specversion": "1.0", "ce-id": "event-1", "ce-source": "/herald/users",
+		"ce-type":    "herald.users.org.created.v1",
 		"ce-subject": "thing-1", "ce-time": "2026-01-02T02:04:05.678901Z", "ce-sequence": fmt.Sprint(record.Sequence),
 		"ce-organization": "a.b *>", "ce-actor": "someone",
 	}

@@ -181,7 +181,8 @@ func (j Journal) fault(err error, s Statement) error {
 func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
-	args["event_id"], args["event_aggregate"], args["event_aggregate_id"], args["event_name"] = e.ID, e.Aggregate, e.AggregateID, e.Name
+	args["event_id"], args["event_aggregate"], args["event_aggregate_id"], args["event_name"] = e.ID, e.Aggregate,
+		e.AggregateID, e.Name
 	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
 	if s.OrganizationOf == "" {
 		args["event_organization"] = e.OrganizationID
@@ -196,7 +197,8 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 	}
 	return `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select @event_id, @event_aggregate, @event_aggregate_id, @event_name, ` + cmp.Or(s.OrganizationOf, "@event_organization") + `,
+	select @event_id, @event_aggregate, @event_aggregate_id, @event_name, ` + cmp.Or(s.OrganizationOf,
+		"@event_organization") + `,
 		@event_actor, ` + data + `, @event_time::timestamptz
 	where ` + cmp.Or(s.If, "true") + ` returning position, time
 ), outboxed as (

@@ -87,14 +87,17 @@ func TestCreateAlso(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	if _, err := r.create("a", func(s *event.Statement) {
-		s.Also(`second as (insert into things (id, name, sequence, created_at, changed_at) select @second, @its_name, position, time, time from event)`,
+		s.Also(`second as (insert into things (id, name, sequence, created_at, changed_at) select @second, @its_name,
+			position, time, time from event)`,
 			postgres.Args{"second": "b", "its_name": "B?"})
-		s.Also(`third as (insert into things (id, name, sequence, created_at, changed_at) select @third, 'C of ' || @id, position, time, time from event)`,
+		s.Also(`third as (insert into things (id, name, sequence, created_at, changed_at) select @third,
+			'C of ' || @id, position, time, time from event)`,
 			postgres.Args{"third": "c"})
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if r.count("things where (id, name) in (('a', 'name of a'), ('b', 'B?'), ('c', 'C of a'))") != 3 || r.count("events") != 1 {
+	if r.count("things where (id, name) in (('a', 'name of a'), ('b', 'B?'), ('c', 'C of a'))") != 3 ||
+		r.count("events") != 1 {
 		t.Error("not all was written")
 	}
 }
@@ -152,7 +155,8 @@ func TestChange(t *testing.T) {
 	}
 	r.mustCreate("b")
 	changed, err := r.rename("a", "A")
-	if err != nil || changed.Name != "A" || changed.Sequence <= created.Sequence || !changed.CreatedAt.Equal(created.CreatedAt) {
+	if err != nil || changed.Name != "A" || changed.Sequence <= created.Sequence ||
+		!changed.CreatedAt.Equal(created.CreatedAt) {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}
 	if r.count("things t join events e on e.position = t.sequence and e.time = t.changed_at where t.id = 'a' and t.name = 'A' and t.sequence = $1 and t.changed_at = $2", changed.Sequence, changed.ChangedAt) != 1 {
@@ -171,7 +175,8 @@ func TestChange(t *testing.T) {
 	_, err = r.rename("a", "AA", func(s *event.Statement) { s.If = "@name <> 'AA'" })
 	wants(t, err, errUnless)
 	_, err = r.rename("a", "AA", func(s *event.Statement) { // refused at the commit only
-		s.SQL = `changed as (update things set name = @name, parent = 'nobody', sequence = position, changed_at = time from event where id = @id)`
+		s.SQL = `changed as (update things set name = @name, parent = 'nobody', sequence = position, changed_at = time
+			from event where id = @id)`
 	})
 	wants(t, err, errParent)
 	if _, err = r.rename("a", "NUL \x00"); fault.From(err).Code != fault.Invalid {

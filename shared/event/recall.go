@@ -28,11 +28,13 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 	// Materialized, else Postgres may look for a long history's few young events by reading
 	// all events there are, newest first.
 	events, err := postgres.All[Event](ctx, j.DB, `with past as materialized (
-			select `+columns+` from events where aggregate_id = @aggregate_id and organization_id = @organization_id and time >= @since
+			select `+columns+` from events where aggregate_id = @aggregate_id and organization_id = @organization_id
+				and time >= @since
 				and (aggregate, name) in (select * from unnest(@aggregates::text[], @names::text[]))
 		)
 		select `+columns+` from past order by position desc limit @most`, postgres.Args{
-		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since, "aggregates": aggregates, "names": names, "most": p.Most,
+		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since, "aggregates": aggregates,
+		"names": names, "most": p.Most,
 	})
 	if err != nil {
 		return err
@@ -46,5 +48,6 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 }
 
 func (e Event) delivery() Delivery {
-	return Delivery{ID: e.ID, AggregateID: e.AggregateID, OrganizationID: e.OrganizationID, Actor: e.Actor, Sequence: e.Position, Time: e.Time}
+	return Delivery{ID: e.ID, AggregateID: e.AggregateID, OrganizationID: e.OrganizationID, Actor: e.Actor,
+		Sequence: e.Position, Time: e.Time}
 }

@@ -35,31 +35,40 @@ func TestRecall(t *testing.T) {
 				return nil
 			}),
 			event.On(func(context.Context, event.Delivery, *usersv1.OrgCreated) error { created++; return nil }),
-			event.On(func(context.Context, event.Delivery, *usersv1.HumanCreated) error { t.Error("made up"); return nil }))
+			event.On(func(context.Context, event.Delivery,
+				*usersv1.HumanCreated) error {
+				t.Error("made up")
+				return nil
+			}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return seen, created
 	}
 	all, created := replay(event.Past{OrganizationID: "org-1", AggregateID: "a", Since: began, Most: 10})
-	if len(all) != 3 || created != 1 || all[0].AggregateID != "a" || all[0].OrganizationID != "org-1" || all[0].ID == "" ||
-		!all[0].Time.Equal(at) || !slices.IsSortedFunc(all, func(a, b event.Delivery) int { return int(b.Sequence - a.Sequence) }) {
+	if len(all) != 3 || created != 1 || all[0].AggregateID != "a" || all[0].OrganizationID != "org-1" ||
+		all[0].ID == "" ||
+		!all[0].Time.Equal(at) || !slices.IsSortedFunc(all,
+		func(a, b event.Delivery) int { return int(b.Sequence - a.Sequence) }) {
 		t.Errorf("%+v, %d created", all, created)
 	}
 	for _, p := range []event.Past{
-		{OrganizationID: "org-1", AggregateID: "a", Since: at.Add(-time.Second), Most: 10}, {OrganizationID: "org-1", AggregateID: "a", Since: began, Most: 2},
+		{OrganizationID: "org-1", AggregateID: "a", Since: at.Add(-time.Second), Most: 10}, {OrganizationID: "org-1",
+			AggregateID: "a", Since: began, Most: 2},
 	} {
 		if some, created := replay(p); !slices.Equal(some, all[:2]) || created != 0 {
 			t.Errorf("%+v: %+v, %d created", p, some, created)
 		}
 	}
-	for _, p := range []event.Past{{OrganizationID: "org-2", AggregateID: "a", Most: 10}, {OrganizationID: "org-1", AggregateID: "c", Most: 10}} {
+	for _, p := range []event.Past{{OrganizationID: "org-2", AggregateID: "a", Most: 10},
+		{OrganizationID: "org-1", AggregateID: "c", Most: 10}} {
 		if some, created := replay(p); len(some) != 0 || created != 0 {
 			t.Errorf("%+v: %+v, %d created", p, some, created)
 		}
 	}
 	broken := errors.New("broken")
-	err := r.Recall(t.Context(), event.Past{OrganizationID: "org-1", AggregateID: "a", Most: 10}, onRenamed(func(context.Context, event.Delivery) error { return broken }))
+	err := r.Recall(t.Context(), event.Past{OrganizationID: "org-1", AggregateID: "a", Most: 10},
+		onRenamed(func(context.Context, event.Delivery) error { return broken }))
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}

@@ -28,7 +28,8 @@ func TestArgs(t *testing.T) {
 			"not used":   {postgres.Args{"a": "x", "b": "y", "more": 1}, "more"},
 			"other name": {postgres.Args{"a": "x", "c": "y"}, ""},
 		} {
-			if _, err := postgres.One[row](t.Context(), pool, sql, c.args); err == nil || !strings.Contains(err.Error(), c.says) {
+			if _, err := postgres.One[row](t.Context(), pool, sql, c.args); err == nil ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v", wrong, err)
 			}
 		}
@@ -59,7 +60,8 @@ func TestArgsInBatch(t *testing.T) {
 		t.Error("an unknown name is taken")
 	}
 	var all string
-	if err := pool.QueryRow(t.Context(), `select string_agg(word, '') from said`).Scan(&all); err != nil || all != "ab" {
+	if err := pool.QueryRow(t.Context(), `select string_agg(word, '') from said`).Scan(&all); err != nil ||
+		all != "ab" {
 		t.Errorf("said %q, %v", all, err)
 	}
 }

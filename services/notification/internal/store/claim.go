@@ -27,11 +27,13 @@ func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.
 			from due where n.id = due.id
 			returning n.id, n.org_id, n.user_id, n.kind, n.state, n.created_at, n.language, n.recipient, n.fence
 		), died as (
-			update attempts a set state = @uncertain, reply = @unheard from claimed c where a.notification_id = c.id and a.state = @sending
+			update attempts a set state = @uncertain, reply = @unheard from claimed c where a.notification_id = c.id
+				and a.state = @sending
 		)
 		select c.id, c.org_id, c.user_id, c.kind, c.state, c.created_at, c.language, c.recipient, c.fence,
 			(select count(*) from attempts a where a.notification_id = c.id and a.rendered is not null) as unanswered,
-			(select a.rendered from attempts a where a.notification_id = c.id and a.rendered is not null order by a.number limit 1) as rendered
+			(select a.rendered from attempts a where a.notification_id = c.id and a.rendered is not null
+				order by a.number limit 1) as rendered
 		from claimed c`, postgres.Args{
 		"most": n, "lease": lease, "sending": domain.Sending, "uncertain": domain.Uncertain, "unheard": unheard,
 	})
@@ -39,7 +41,8 @@ func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.
 
 // Next says how long until another notification is due, at most most.
 func (s Store) Next(ctx context.Context, most time.Duration) (next time.Duration, err error) {
-	err = s.journal.DB.QueryRow(ctx, `select least(min(due_at) - now(), @most::interval) from notifications where due_at is not null`,
+	err = s.journal.DB.QueryRow(ctx, `select least(min(due_at) - now(), @most::interval) from notifications
+		where due_at is not null`,
 		postgres.Args{"most": most}).Scan(&next)
 	return next, postgres.Fault(err)
 }
@@ -93,14 +96,16 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, new
 		pause = &v.Pause
 	}
 	args := postgres.Args{
-		"id": c.ID, "fence": c.Fence, "state": v.State, "pause": pause, "language": c.Language, "recipient": c.Recipient,
-		"at": s.Now(), "attempt": v.Attempt, "reply": v.Reply, "sending": domain.Sending, "uncertain": domain.Uncertain,
+		"id": c.ID, "fence": c.Fence, "state": v.State, "pause": pause, "language": c.Language,
+		"recipient": c.Recipient,
+		"at":        s.Now(), "attempt": v.Attempt, "reply": v.Reply, "sending": domain.Sending, "uncertain": domain.Uncertain,
 	}
 	var err error
 	if news == nil {
 		err = s.journal.DB.QueryRow(ctx, "with "+settled+" select id from mine", args).Scan(new(string))
 	} else {
-		_, err = s.journal.Create(ctx, news, event.Statement{AggregateID: c.ID, OrganizationID: c.OrgID, If: held, SQL: settled, Args: args})
+		_, err = s.journal.Create(ctx, news, event.Statement{AggregateID: c.ID, OrganizationID: c.OrgID, If: held,
+			SQL: settled, Args: args})
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.ErrLost
@@ -117,7 +122,8 @@ const held = `exists (select from notifications where id = @id and fence = @fenc
 // settled writes to a claim that no other has taken. What was rendered stays with an
 // Uncertain attempt that another is to follow.
 const settled = `mine as (
-		update notifications set state = @state, due_at = now() + @pause::interval, language = @language, recipient = @recipient
+		update notifications set state = @state, due_at = now() + @pause::interval, language = @language,
+			recipient = @recipient
 		where id = @id and fence = @fence and state = @sending returning id
 	), attempt as (
 		insert into attempts (notification_id, number, time, state, reply)

@@ -18,7 +18,8 @@ func TestQueueOnce(t *testing.T) {
 	w := newWorld(t)
 	w.queue("a")
 	c := w.one(time.Minute)
-	if c.ID != "a" || c.OrgID != "o1" || c.UserID != "u1" || c.Kind != "init" || !c.CreatedAt.Equal(made) || c.Fence != 1 || c.Rendered != nil || c.Unanswered != 0 {
+	if c.ID != "a" || c.OrgID != "o1" || c.UserID != "u1" || c.Kind != "init" || !c.CreatedAt.Equal(made) ||
+		c.Fence != 1 || c.Rendered != nil || c.Unanswered != 0 {
 		t.Errorf("claimed %+v", c)
 	}
 	w.queue("a")
@@ -130,7 +131,8 @@ func TestUnanswered(t *testing.T) {
 	w.mark(died)
 	w.exec("update notifications set due_at = now()")
 	c := w.one(time.Minute)
-	if c.Unanswered != 1 || string(c.Rendered) != `{"text": "first"}` || c.Recipient != "ada@example.com" || c.Language != "en" {
+	if c.Unanswered != 1 || string(c.Rendered) != `{"text": "first"}` || c.Recipient != "ada@example.com" ||
+		c.Language != "en" {
 		t.Fatalf("claimed %+v", c)
 	}
 	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later"})

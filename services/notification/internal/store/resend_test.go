@@ -13,7 +13,8 @@ import (
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	n := domain.Notification{ID: "a", OrgID: "o1", UserID: "u1", Kind: domain.Test, CreatedAt: made, Language: "en", Recipient: "ada@example.com"}
+	n := domain.Notification{ID: "a", OrgID: "o1", UserID: "u1", Kind: domain.Test, CreatedAt: made, Language: "en",
+		Recipient: "ada@example.com"}
 	c, err := w.Begin(t.Context(), n, time.Minute)
 	if err != nil || c.State != domain.Sending || c.Fence != 1 {
 		t.Fatalf("%+v, %v", c, err)
@@ -35,20 +36,25 @@ func TestHurry(t *testing.T) {
 		kind  string
 		due   any
 	}{
-		"queued": {domain.Queued, domain.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying, domain.VerifyEmail, made.Add(1000 * time.Hour)},
+		"queued": {domain.Queued, domain.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying,
+			domain.VerifyEmail, made.Add(1000 * time.Hour)},
 		"sending": {domain.Sending, domain.Init, made.Add(1000 * time.Hour)}, "sent": {domain.Sent, domain.Init, nil},
-		"failed": {domain.Failed, domain.PasswordReset, nil}, "test": {domain.Retrying, domain.Test, made.Add(1000 * time.Hour)},
+		"failed": {domain.Failed, domain.PasswordReset, nil}, "test": {domain.Retrying, domain.Test,
+			made.Add(1000 * time.Hour)},
 	} {
-		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1', 'u1', $2, $3, $4, $5)`, id, row.kind, row.state, made, row.due)
+		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1',
+			'u1', $2, $3, $4, $5)`, id, row.kind, row.state, made, row.due)
 		n, err := w.Hurry(t.Context(), "o1", "u1", id)
-		if err != nil || n.ID != id || n.Kind != row.kind || n.State != row.state || n.OrgID != "o1" || n.UserID != "u1" {
+		if err != nil || n.ID != id || n.Kind != row.kind || n.State != row.state || n.OrgID != "o1" ||
+			n.UserID != "u1" {
 			t.Errorf("%s: %+v, %v", id, n, err)
 		}
 		for _, other := range [][3]string{{"o2", "u1", id}, {"o1", "u2", id}, {"", "", id}, {"o1", "u1", id + "x"}} {
 			if _, err := w.Hurry(t.Context(), other[0], other[1], other[2]); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%v: %v", other, err)
 			}
-			if _, err := w.Notification(t.Context(), other[0], other[1], other[2]); !errors.Is(err, domain.ErrNotFound) {
+			if _, err := w.Notification(t.Context(), other[0], other[1], other[2]); !errors.Is(err,
+				domain.ErrNotFound) {
 				t.Errorf("%v is read: %v", other, err)
 			}
 		}
@@ -112,7 +118,8 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 	settled := make(chan error)
 	go func() { settled <- w.Settle(t.Context(), c, c.Refused(), &notificationv1.MailFailed{UserId: "u1"}) }()
 	for waits := false; !waits; { // until it waits for the row
-		if err := w.db.QueryRow(t.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			"select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}

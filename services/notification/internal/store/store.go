@@ -35,13 +35,16 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	var ids, orgs, users, kinds []string
 	var times []time.Time
 	for _, n := range all {
-		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users, n.UserID), append(kinds, n.Kind), append(times, n.CreatedAt)
+		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users,
+			n.UserID), append(kinds, n.Kind), append(times, n.CreatedAt)
 	}
 	tag, err := s.journal.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
 		select n.*, @queued, now()
-		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[]) n (id, org_id, user_id, kind, created_at)
+		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[]) n (id, org_id,
+			user_id, kind, created_at)
 		order by n.id on conflict (id) do nothing`,
-		postgres.Args{"ids": ids, "orgs": orgs, "users": users, "kinds": kinds, "times": times, "queued": domain.Queued})
+		postgres.Args{"ids": ids, "orgs": orgs, "users": users, "kinds": kinds, "times": times,
+			"queued": domain.Queued})
 	return tag.RowsAffected(), postgres.Fault(err)
 }
 
@@ -50,10 +53,12 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 	c := domain.Claim{Notification: n, Fence: 1}
 	c.State = domain.Sending
 	_, err := s.journal.DB.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
-		values (@id, @org_id, @user_id, @kind, @state, @created_at, @language, @recipient, now() + @lease::interval, @fence)`,
+		values (@id, @org_id, @user_id, @kind, @state, @created_at, @language, @recipient, now() + @lease::interval,
+			@fence)`,
 		postgres.Args{
-			"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State, "created_at": c.CreatedAt,
-			"language": c.Language, "recipient": c.Recipient, "lease": lease, "fence": c.Fence,
+			"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State,
+			"created_at": c.CreatedAt,
+			"language":   c.Language, "recipient": c.Recipient, "lease": lease, "fence": c.Fence,
 		})
 	return c, postgres.Fault(err)
 }
@@ -63,10 +68,12 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
 	n, err := postgres.One[domain.Notification](ctx, s.journal.DB, `with hurried as (
 			update notifications set due_at = now()
-			where org_id = @org_id and user_id = @user_id and id = @id and state in (@queued, @retrying) and kind <> @test returning `+columns+`
+			where org_id = @org_id and user_id = @user_id and id = @id and state in (@queued, @retrying)
+				and kind <> @test returning `+columns+`
 		)
 		select `+columns+` from hurried union all
-		select `+columns+` from notifications where org_id = @org_id and user_id = @user_id and id = @id and not exists (select from hurried)`,
+		select `+columns+` from notifications where org_id = @org_id and user_id = @user_id and id = @id
+			and not exists (select from hurried)`,
 		postgres.Args{
 			"org_id": orgID, "user_id": userID, "id": id,
 			"queued": domain.Queued, "retrying": domain.Retrying, "test": domain.Test,

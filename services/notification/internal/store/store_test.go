@@ -39,12 +39,14 @@ func newWorld(t testing.TB) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return world{t, db, store.New(event.Journal{DB: db, Now: func() time.Time { return made }, Committed: func(event.Event) {}})}
+	return world{t, db, store.New(event.Journal{DB: db, Now: func() time.Time { return made },
+		Committed: func(event.Event) {}})}
 }
 
 func (w world) queue(id string) {
 	w.Helper()
-	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: domain.Init, CreatedAt: made}); err != nil {
+	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: domain.Init,
+		CreatedAt: made}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -93,7 +95,8 @@ func (w world) settle(c domain.Claim, v domain.Verdict) {
 func (w world) rows(sql string) string {
 	w.Helper()
 	var text string
-	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from ("+sql+") r").Scan(&text); err != nil {
+	if err := w.db.QueryRow(w.Context(),
+		"select coalesce(string_agg(r::text, E'\n'), '') from ("+sql+") r").Scan(&text); err != nil {
 		w.Fatal(err)
 	}
 	return text
@@ -128,7 +131,8 @@ func TestList(t *testing.T) {
 		t.Errorf("attempt %+v", first)
 	}
 	for _, owner := range [][2]string{{"o2", "u1"}, {"o1", "u2"}, {"", ""}} {
-		if list, err := w.List(t.Context(), owner[0], owner[1], search.Page{Limit: 10}); err != nil || list.Total != 0 || len(list.Rows) != 0 {
+		if list, err := w.List(t.Context(), owner[0], owner[1], search.Page{Limit: 10}); err != nil ||
+			list.Total != 0 || len(list.Rows) != 0 {
 			t.Errorf("%q: %+v, %v", owner, list, err)
 		}
 	}

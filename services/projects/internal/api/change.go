@@ -10,10 +10,12 @@ import (
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
-func (a Projects) SearchProjectChanges(ctx context.Context, r *projectsv1.SearchProjectChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+func (a Projects) SearchProjectChanges(ctx context.Context,
+	r *projectsv1.SearchProjectChangesRequest) (*heraldv1.SearchChangesResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	return history.Response(a.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx), Names: []string{"project"}, ID: r.ProjectId}, p))
+	return history.Response(a.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx),
+		Names: []string{"project"}, ID: r.ProjectId}, p))
 }

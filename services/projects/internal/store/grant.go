@@ -20,7 +20,8 @@ const (
 	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.sequence, g.created_at, g.changed_at,
 		g.project_id, p.org_id, p.name as project_name, p.state as project_state`
 	grantFrom = `project_grants g join projects p on p.id = g.project_id`
-	readGrant = `select ` + grantColumns + ` from ` + grantFrom + ` where p.org_id = @org_id and g.project_id = @project_id and g.id = @id`
+	readGrant = `select ` + grantColumns + ` from ` + grantFrom +
+		` where p.org_id = @org_id and g.project_id = @project_id and g.id = @id`
 	lockGrant = readGrant + ` for no key update of p for update of g`
 )
 
@@ -40,12 +41,14 @@ func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (d
 // GrantTo reads a grant as the organization sees it that has it.
 func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) (domain.ProjectGrant, error) {
 	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
-		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`, grantKey(grantedOrgID, projectID, id))
+		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`, grantKey(grantedOrgID,
+		projectID, id))
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
 // giving writes what gives a project's roles to somebody. Lock holds the project.
-func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], given proto.Message) (resource.Record, error) {
+func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], given proto.Message) (resource.Record,
+	error) {
 	p, err := event.Change(ctx, s.journal, lock, func(*domain.Project) (proto.Message, error) { return given, nil })
 	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
@@ -54,7 +57,8 @@ func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], gi
 const holdOwn = readProject + ` for share`
 
 // CreateProjectGrant writes a grant. ErrRoleUnknown where a role is gone meanwhile.
-func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (resource.Record, error) {
+func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (resource.Record,
+	error) {
 	return s.giving(ctx, event.Locked[domain.Project]{
 		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: domain.ErrProjectNotFound,
 		Write: func(p domain.Project) event.Statement {
@@ -62,11 +66,14 @@ func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, ad
 				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: domain.ErrRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
-					insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
-					select @id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time from event
+					insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at,
+						changed_at)
+					select @id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time
+						from event
 				)`,
 				Args: postgres.Args{
-					"id": g.ID, "project_id": p.ID, "granted_org_id": g.GrantedOrgID, "role_keys": g.RoleKeys, "state": g.State,
+					"id": g.ID, "project_id": p.ID, "granted_org_id": g.GrantedOrgID, "role_keys": g.RoleKeys,
+					"state": g.State,
 				},
 			}
 		},
@@ -75,7 +82,8 @@ func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, ad
 
 // ChangeProjectGrant locks a grant and saves what change makes of it. Users lose the
 // roles that it no longer holds.
-func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error)) (domain.ProjectGrant, error) {
+func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id string,
+	change func(*domain.ProjectGrant) (proto.Message, error)) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
 		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
@@ -83,10 +91,12 @@ func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id stri
 				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
-					update project_grants set role_keys = @role_keys::text[], state = @state, sequence = position, changed_at = time
+					update project_grants set role_keys = @role_keys::text[], state = @state, sequence = position,
+						changed_at = time
 					from event where id = @id
 				), users as (
-					update user_grants set role_keys = array(select k from unnest(role_keys) k where k = any (@role_keys::text[]) order by k),
+					update user_grants set role_keys = array(select k from unnest(role_keys) k
+						where k = any (@role_keys::text[]) order by k),
 						sequence = position, changed_at = time
 					from event where project_grant_id = @id and not role_keys <@ @role_keys::text[]
 				)`,
@@ -97,13 +107,15 @@ func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id stri
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
-func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id string, removed func(domain.ProjectGrant) proto.Message) (domain.ProjectGrant, error) {
+func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id string,
+	removed func(domain.ProjectGrant) proto.Message) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
 		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL: `gone as (delete from project_grants g using event where g.id = @id)`, Args: postgres.Args{"id": g.ID},
+				SQL: `gone as (delete from project_grants g using event
+					where g.id = @id)`, Args: postgres.Args{"id": g.ID},
 			}
 		},
 	}, func(g *domain.ProjectGrant) (proto.Message, error) { return removed(*g), nil })
@@ -111,7 +123,8 @@ func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id stri
 
 // ProjectGrants begins a search among the grants of a project.
 func (s Store) ProjectGrants(orgID, projectID string) *search.Query {
-	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("p.org_id = ?", orgID).Where("g.project_id = ?", projectID)
+	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("p.org_id = ?",
+		orgID).Where("g.project_id = ?", projectID)
 }
 
 // GrantedProjects begins a search among the grants that an organization has.
@@ -120,6 +133,7 @@ func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
 }
 
 // SearchProjectGrants runs one of the two.
-func (s Store) SearchProjectGrants(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.ProjectGrant], error) {
+func (s Store) SearchProjectGrants(ctx context.Context, query *search.Query,
+	p search.Page) (search.List[domain.ProjectGrant], error) {
 	return search.Read[domain.ProjectGrant](ctx, s.journal.DB, query, p)
 }

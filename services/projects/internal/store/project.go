@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check, has_project_check,
+	projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check,
+		has_project_check,
 		private_labeling_setting, sequence, created_at, changed_at`
 	readProject = `select ` + projectColumns + ` from projects where org_id = @org_id and id = @id`
 )
@@ -34,9 +35,11 @@ func (s Store) CreateProject(ctx context.Context, p domain.Project, created prot
 	return s.journal.Create(ctx, created, event.Statement{
 		AggregateID: p.ID, OrganizationID: p.OrgID,
 		SQL: `project as (
-			insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check, has_project_check,
+			insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check,
+				has_project_check,
 				private_labeling_setting, sequence, created_at, changed_at)
-			select @id, @event_organization, @name, @name_folded, @state, @project_role_assertion, @project_role_check, @has_project_check,
+			select @id, @event_organization, @name, @name_folded, @state, @project_role_assertion, @project_role_check,
+				@has_project_check,
 				@private_labeling_setting, position, time, time
 			from event
 		)`,
@@ -57,7 +60,8 @@ func projectArgs(p domain.Project) postgres.Args {
 const lockProject = readProject + ` for update`
 
 // ChangeProject locks a project and saves what change makes of it.
-func (s Store) ChangeProject(ctx context.Context, orgID, id string, change func(*domain.Project) (proto.Message, error)) (domain.Project, error) {
+func (s Store) ChangeProject(ctx context.Context, orgID, id string,
+	change func(*domain.Project) (proto.Message, error)) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
 		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound, Write: saveProject,
 	}, change)
@@ -87,8 +91,10 @@ func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed prot
 		Write: func(p domain.Project) event.Statement {
 			return event.Statement{
 				AggregateID: p.ID, OrganizationID: p.OrgID,
-				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a where a.project_id = @id order by a.id))`,
-				SQL:    `gone as (delete from projects p using event where p.id = @id)`, Args: postgres.Args{"id": p.ID},
+				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a
+					where a.project_id = @id order by a.id))`,
+				SQL: `gone as (delete from projects p using event
+					where p.id = @id)`, Args: postgres.Args{"id": p.ID},
 			}
 		},
 	}, func(*domain.Project) (proto.Message, error) { return removed, nil })
@@ -100,6 +106,7 @@ func (s Store) Projects(orgID string) *search.Query {
 }
 
 // SearchProjects runs it.
-func (s Store) SearchProjects(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Project], error) {
+func (s Store) SearchProjects(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Project],
+	error) {
 	return search.Read[domain.Project](ctx, s.journal.DB, query, p)
 }

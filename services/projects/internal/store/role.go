@@ -17,7 +17,8 @@ const (
 	roleFrom    = `roles r join projects p on p.id = r.project_id`
 
 	// lockRole holds the project too: the events are the project's, and nobody gives its roles meanwhile.
-	lockRole = `select ` + roleColumns + ` from ` + roleFrom + ` where p.org_id = @org_id and r.project_id = @project_id and r.key = @key
+	lockRole = `select ` + roleColumns + ` from ` + roleFrom +
+		` where p.org_id = @org_id and r.project_id = @project_id and r.key = @key
 		for no key update of p for update of r`
 )
 
@@ -36,7 +37,8 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 }
 
 // CreateRoles adds roles to a project, all or none.
-func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message) (resource.Record, error) {
+func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role,
+	added proto.Message) (resource.Record, error) {
 	var keys, foldedKeys, names, foldedNames, groups []string
 	for _, r := range roles {
 		keys, foldedKeys = append(keys, r.Key), append(foldedKeys, search.Fold(r.Key))
@@ -45,15 +47,19 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 	}
 	return s.journal.Create(ctx, added, event.Statement{
 		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
-		If: `exists (select from projects where id = @project_id and org_id = @event_organization for no key update)`, // locked before the event has its position
+		If: `exists (select from projects where id = @project_id
+			and org_id = @event_organization for no key update)`, // locked before the event has its position
 		SQL: `role as (
-			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group", sequence, created_at, changed_at)
-			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time, time from event,
+			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group", sequence,
+				created_at, changed_at)
+			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time,
+				time from event,
 				unnest(@keys::text[], @keys_folded::text[], @names::text[], @names_folded::text[], @groups::text[])
 					r (key, key_folded, display_name, display_name_folded, in_group)
 		)`,
 		Args: postgres.Args{
-			"project_id": projectID, "keys": keys, "keys_folded": foldedKeys, "names": names, "names_folded": foldedNames, "groups": groups,
+			"project_id": projectID, "keys": keys, "keys_folded": foldedKeys, "names": names,
+			"names_folded": foldedNames, "groups": groups,
 		},
 	})
 }
@@ -63,14 +69,16 @@ func roleKey(orgID, projectID, key string) postgres.Args {
 }
 
 // ChangeRole locks a role and saves what change makes of it.
-func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error)) (domain.Role, error) {
+func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string,
+	change func(*domain.Role) (proto.Message, error)) (domain.Role, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
 		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
 			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
 				SQL: `role as (
-					update roles set display_name = @display_name, display_name_folded = @display_name_folded, "group" = @group,
+					update roles set display_name = @display_name, display_name_folded = @display_name_folded,
+						"group" = @group,
 						sequence = position, changed_at = time
 					from event where project_id = @project_id and key = @key
 				)`,
@@ -84,7 +92,8 @@ func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string, cha
 }
 
 // RemoveRole removes a role, also from grants and users who hold it.
-func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, removed proto.Message) (domain.Role, error) {
+func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, removed proto.Message) (domain.Role,
+	error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
 		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
@@ -93,10 +102,12 @@ func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, rem
 				SQL: `gone as (
 					delete from roles using event where project_id = @project_id and key = @key
 				), grants as (
-					update project_grants set role_keys = array_remove(role_keys, @key), sequence = position, changed_at = time
+					update project_grants set role_keys = array_remove(role_keys, @key), sequence = position,
+						changed_at = time
 					from event where project_id = @project_id and @key = any (role_keys)
 				), users as (
-					update user_grants set role_keys = array_remove(role_keys, @key), sequence = position, changed_at = time
+					update user_grants set role_keys = array_remove(role_keys, @key), sequence = position,
+						changed_at = time
 					from event where project_id = @project_id and @key = any (role_keys)
 				)`,
 				Args: postgres.Args{"project_id": r.ProjectID, "key": r.Key},
@@ -107,7 +118,8 @@ func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, rem
 
 // Roles begins a search among a project's roles.
 func (s Store) Roles(orgID, projectID string) *search.Query {
-	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
+	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").Where("p.org_id = ?",
+		orgID).Where("r.project_id = ?", projectID)
 }
 
 // SearchRoles runs it.

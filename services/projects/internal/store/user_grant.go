@@ -13,22 +13,27 @@ import (
 )
 
 const (
-	userGrantColumns = `u.id, u.org_id, u.user_id, u.project_id, coalesce(u.project_grant_id, '') as project_grant_id, u.role_keys,
+	userGrantColumns = `u.id, u.org_id, u.user_id, u.project_id, coalesce(u.project_grant_id, '') as project_grant_id,
+		u.role_keys,
 		u.sequence, u.created_at, u.changed_at, p.name as project_name`
 	userGrantFrom = `user_grants u join projects p on p.id = u.project_id`
-	readUserGrant = `select ` + userGrantColumns + ` from ` + userGrantFrom + ` where u.org_id = @org_id and u.user_id = @user_id and u.id = @id`
+	readUserGrant = `select ` + userGrantColumns + ` from ` + userGrantFrom +
+		` where u.org_id = @org_id and u.user_id = @user_id and u.id = @id`
 	lockUserGrant = readUserGrant + ` for share of p for update of u`
 
 	// holdGranted holds another organization's project for giving the roles of its grant.
 	holdGranted = `select ` + projectColumns + ` from projects p where p.id = @id and exists (
-			select from project_grants g where g.granted_org_id = @org_id and g.project_id = p.id and g.id = @project_grant_id
+			select from project_grants g where g.granted_org_id = @org_id and g.project_id = p.id
+				and g.id = @project_grant_id
 		) for share`
 
 	// givable tells whether roles can be given on a project: by its grant to the organization
 	// or, where there is none, by its owner.
-	givable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles where project_id = @project_id)
+	givable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
+		where project_id = @project_id)
 		else (select role_keys from project_grants
-			where granted_org_id = @event_organization and project_id = @project_id and id = @project_grant_id and state = @grant_active) end`
+			where granted_org_id = @event_organization and project_id = @project_id and id = @project_grant_id
+				and state = @grant_active) end`
 )
 
 func userGrantKey(orgID, userID, id string) postgres.Args {
@@ -44,7 +49,8 @@ func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.
 // CreateUserGrant writes a grant on an organization's own project, or on one that is
 // granted to it. ErrUserGrantNotAllowed where roles or grant are gone meanwhile.
 func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (resource.Record, error) {
-	lock := event.Locked[domain.Project]{Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: domain.ErrUserGrantProject}
+	lock := event.Locked[domain.Project]{Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID),
+		NotFound: domain.ErrUserGrantProject}
 	if g.ProjectGrantID != "" {
 		lock.Lock, lock.NotFound = holdGranted, domain.ErrUserGrantByGrant
 		lock.Args["project_grant_id"] = g.ProjectGrantID
@@ -55,8 +61,10 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 		return event.Statement{
 			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrUserGrantNotAllowed, If: givable,
 			SQL: `user_grant as (
-				insert into user_grants (id, org_id, project_id, project_grant_id, role_keys, user_id, sequence, created_at, changed_at)
-				select @id, @event_organization, @project_id, nullif(@project_grant_id, ''), @role_keys::text[], @user_id, position, time, time
+				insert into user_grants (id, org_id, project_id, project_grant_id, role_keys, user_id, sequence,
+					created_at, changed_at)
+				select @id, @event_organization, @project_id, nullif(@project_grant_id, ''), @role_keys::text[],
+					@user_id, position, time, time
 				from event
 			)`,
 			Args: args,
@@ -68,19 +76,22 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 // userGrantArgs are the arguments that a creation and a change have in common.
 func userGrantArgs(g domain.UserGrant) postgres.Args {
 	return postgres.Args{
-		"id": g.ID, "project_id": g.ProjectID, "project_grant_id": g.ProjectGrantID, "role_keys": g.RoleKeys, "grant_active": domain.GrantActive,
+		"id": g.ID, "project_id": g.ProjectID, "project_grant_id": g.ProjectGrantID, "role_keys": g.RoleKeys,
+		"grant_active": domain.GrantActive,
 	}
 }
 
 // ChangeUserGrant locks a user's grant and saves what change makes of it.
-func (s Store) ChangeUserGrant(ctx context.Context, orgID, userID, id string, change func(*domain.UserGrant) (proto.Message, error)) (domain.UserGrant, error) {
+func (s Store) ChangeUserGrant(ctx context.Context, orgID, userID, id string,
+	change func(*domain.UserGrant) (proto.Message, error)) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrUserGrantNotAllowed, If: givable,
 				SQL: `user_grant as (
-					update user_grants set role_keys = @role_keys::text[], sequence = position, changed_at = time from event where id = @id
+					update user_grants set role_keys = @role_keys::text[], sequence = position, changed_at = time
+						from event where id = @id
 				)`,
 				Args: userGrantArgs(g),
 			}
@@ -89,13 +100,15 @@ func (s Store) ChangeUserGrant(ctx context.Context, orgID, userID, id string, ch
 }
 
 // RemoveUserGrant takes the roles of a user's grant.
-func (s Store) RemoveUserGrant(ctx context.Context, orgID, userID, id string, removed func(domain.UserGrant) proto.Message) (domain.UserGrant, error) {
+func (s Store) RemoveUserGrant(ctx context.Context, orgID, userID, id string,
+	removed func(domain.UserGrant) proto.Message) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL: `gone as (delete from user_grants u using event where u.id = @id)`, Args: postgres.Args{"id": g.ID},
+				SQL: `gone as (delete from user_grants u using event
+					where u.id = @id)`, Args: postgres.Args{"id": g.ID},
 			}
 		},
 	}, func(g *domain.UserGrant) (proto.Message, error) { return removed(*g), nil })
@@ -107,6 +120,7 @@ func (s Store) UserGrants(orgID string) *search.Query {
 }
 
 // SearchUserGrants runs it.
-func (s Store) SearchUserGrants(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.UserGrant], error) {
+func (s Store) SearchUserGrants(ctx context.Context, query *search.Query,
+	p search.Page) (search.List[domain.UserGrant], error) {
 	return search.Read[domain.UserGrant](ctx, s.journal.DB, query, p)
 }

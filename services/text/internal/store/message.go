@@ -16,7 +16,8 @@ import (
 // supported language that they are written in.
 type Key struct{ OrganizationID, Kind, Language string }
 
-const customColumns = `title, pre_header, subject, greeting, text, button_text, footer_text, sequence, created_at, changed_at`
+const customColumns = `title, pre_header, subject, greeting, text, button_text, footer_text, sequence, created_at,
+	changed_at`
 
 // Beginning is the record of what nobody has changed since the service's history began.
 func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
@@ -32,11 +33,13 @@ func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 // when the service's history began.
 func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 	c, err := postgres.One[domain.Custom](ctx, s.journal.DB, `select
-		coalesce(c.sequence, 0) as sequence, coalesce(c.created_at, f.time) as created_at, coalesce(c.changed_at, f.time) as changed_at,
+		coalesce(c.sequence, 0) as sequence, coalesce(c.created_at, f.time) as created_at, coalesce(c.changed_at,
+			f.time) as changed_at,
 		coalesce(c.title, '') as title, coalesce(c.pre_header, '') as pre_header, coalesce(c.subject, '') as subject,
 		coalesce(c.greeting, '') as greeting, coalesce(c.text, '') as text, coalesce(c.button_text, '') as button_text,
 		coalesce(c.footer_text, '') as footer_text
-		from first_start f left join custom_texts c on c.org_id = @org_id and c.kind = @kind and c.language = @language`, k.args())
+		from first_start f left join custom_texts c on c.org_id = @org_id and c.kind = @kind
+			and c.language = @language`, k.args())
 	if err != nil {
 		return domain.Custom{}, fmt.Errorf("read custom texts: %w", postgres.Fault(err))
 	}
@@ -45,7 +48,8 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 
 // SetCustom locks an organization's own texts, or the place of those that it has not
 // written yet, and saves what change makes of them.
-func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
+func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message,
+	error)) (domain.Custom, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
 		// The row is made here, so that the event's position is taken under its lock;
 		// without a change it goes with the transaction.
@@ -55,14 +59,17 @@ func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom)
 		Args: k.args(),
 		Write: func(c domain.Custom) event.Statement {
 			args := k.args()
-			args["title"], args["pre_header"], args["subject"], args["greeting"] = c.Title, c.PreHeader, c.Subject, c.Greeting
+			args["title"], args["pre_header"], args["subject"], args["greeting"] = c.Title, c.PreHeader, c.Subject,
+				c.Greeting
 			args["text"], args["button_text"], args["footer_text"] = c.Text, c.ButtonText, c.FooterText
 			return event.Statement{
 				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
 				SQL: `custom as (
-					update custom_texts set title = @title, pre_header = @pre_header, subject = @subject, greeting = @greeting, text = @text,
+					update custom_texts set title = @title, pre_header = @pre_header, subject = @subject,
+						greeting = @greeting, text = @text,
 						button_text = @button_text, footer_text = @footer_text,
-						sequence = position, created_at = case sequence when 0 then time else created_at end, changed_at = time
+						sequence = position, created_at = case sequence when 0 then time else created_at end,
+							changed_at = time
 					from event where org_id = @org_id and kind = @kind and language = @language
 				)`,
 				Args: args,
@@ -72,14 +79,17 @@ func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom)
 }
 
 // ResetCustom locks an organization's own texts and removes them.
-func (s Store) ResetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error)) (domain.Custom, error) {
+func (s Store) ResetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message,
+	error)) (domain.Custom, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
-		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind and language = @language for update`,
+		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind
+			and language = @language for update`,
 		Args: k.args(), NotFound: domain.ErrCustomNotFound,
 		Write: func(domain.Custom) event.Statement {
 			return event.Statement{
 				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
-				SQL:  `removed as (delete from custom_texts using event where org_id = @org_id and kind = @kind and language = @language)`,
+				SQL: `removed as (delete from custom_texts using event where org_id = @org_id and kind = @kind
+					and language = @language)`,
 				Args: k.args(),
 			}
 		},

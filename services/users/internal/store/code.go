@@ -48,7 +48,8 @@ func endCodes(s *event.Statement, kinds []domain.Kind) {
 // RequestCode replaces the code of a user who waits for one of its kind, unless that
 // was done a moment ago. It is one statement whoever asks for whom, so that its time
 // tells nothing.
-func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message) error {
+func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pause time.Duration,
+	requested proto.Message) error {
 	save := event.Statement{
 		AggregateID: userID, Unless: domain.ErrUserNotFound,
 		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
@@ -59,7 +60,8 @@ func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pau
 			for update of u)`, // locked before the event has its position
 		SQL: `requested as (update users set code_requested_at = time from event where id = @id)`,
 		Args: postgres.Args{
-			"id": userID, "human": domain.Human, "waiting": code.Kind.State(), "verified": code.Kind.Verified(), "pause": pause,
+			"id": userID, "human": domain.Human, "waiting": code.Kind.State(), "verified": code.Kind.Verified(),
+			"pause": pause,
 		},
 	}
 	code.save(&save)
@@ -79,7 +81,8 @@ type Code struct {
 // Code reads a user's code; the zero Code, which nothing typed equals, where there is
 // none.
 func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
-	c, err := postgres.One[Code](ctx, s.journal.DB, `select mac, expires_at from codes where user_id = @user_id and purpose = @purpose`,
+	c, err := postgres.One[Code](ctx, s.journal.DB, `select mac, expires_at from codes where user_id = @user_id
+		and purpose = @purpose`,
 		postgres.Args{"user_id": userID, "purpose": kind})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Code{}, nil
@@ -90,7 +93,8 @@ func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code,
 // TryCode counts a guess before it is looked at, so that no number of guesses at
 // once gets more than the bound. False from the bound on.
 func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now time.Time) (bool, error) {
-	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values (@user_id, @purpose, 1, @now)
+	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values (@user_id,
+		@purpose, 1, @now)
 		on conflict (user_id, purpose) do update set tries = t.tries + 1 where t.tries < @most`,
 		postgres.Args{"user_id": userID, "purpose": kind, "now": now, "most": domain.CodeTries})
 	return tag.RowsAffected() == 1, postgres.Fault(err)
@@ -100,7 +104,8 @@ func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now
 // that can still be used: its lifetime may have begun after the first guess.
 func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 	_, err := s.journal.DB.Exec(ctx, `delete from code_tries t where since < @oldest and not exists (
-		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose and (c.expires_at is null or c.expires_at > @now)
+		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose
+			and (c.expires_at is null or c.expires_at > @now)
 	)`, postgres.Args{"oldest": now.Add(-domain.LongestLifetime()), "now": now})
 	return postgres.Fault(err)
 }
@@ -108,7 +113,8 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 // UseCode locks a user with the code that was typed and saves what change makes of
 // the user; the code is gone with it. ErrCodeInvalid where another was faster, or took
 // the code away.
-func (s Store) UseCode(ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error)) (domain.User, error) {
+func (s Store) UseCode(ctx context.Context, userID string, kind domain.Kind, mac []byte,
+	change func(*domain.User) (proto.Message, error)) (domain.User, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		// The user first, as in every other change: the tables are locked in the order
 		// in which they stand.
@@ -141,9 +147,12 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 	for i, k := range kinds {
 		expiries[i] = now.Add(k.Lifetime())
 	}
-	m, err := postgres.One[Mail](ctx, s.journal.DB, `update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
-		from users u join organizations o on o.id = u.org_id, unnest(@kinds::text[], @expiries::timestamptz[]) k (purpose, expires_at)
-		where c.notification_id = @notification_id and c.user_id = @user_id and u.id = c.user_id and k.purpose = c.purpose
+	m, err := postgres.One[Mail](ctx, s.journal.DB, `update codes c set expires_at = coalesce(c.expires_at,
+		k.expires_at)
+		from users u join organizations o on o.id = u.org_id, unnest(@kinds::text[],
+			@expiries::timestamptz[]) k (purpose, expires_at)
+		where c.notification_id = @notification_id and c.user_id = @user_id and u.id = c.user_id
+			and k.purpose = c.purpose
 		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID, "kinds": kinds, "expiries": expiries})
 	return m, postgres.Missing(err, domain.ErrMailObsolete)

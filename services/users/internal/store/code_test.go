@@ -27,7 +27,8 @@ func TestForgetTries(t *testing.T) {
 	t.Cleanup(pool.Close)
 	db := store.New(event.Journal{DB: pool})
 	now := time.Now()
-	if _, err := pool.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
+	if _, err := pool.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state,
+		sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -42,7 +43,8 @@ func TestForgetTries(t *testing.T) {
 		"at a waiting code":  {73 * time.Hour, true, 0, true},
 		"at an expired code": {73 * time.Hour, true, -time.Minute, false},
 	} {
-		if _, err := pool.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at) values ($1, 'o', 1, 1, $1, $1, 1, now(), now())`, name); err != nil {
+		if _, err := pool.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded,
+			sequence, created_at, changed_at) values ($1, 'o', 1, 1, $1, $1, 1, now(), now())`, name); err != nil {
 			t.Fatal(err)
 		}
 		if c.code {
@@ -50,18 +52,21 @@ func TestForgetTries(t *testing.T) {
 			if at := now.Add(c.expires); c.expires != 0 {
 				expires = &at
 			}
-			if _, err := pool.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac, made_at, expires_at) values ($1, 'verifyemail', '', '', '', now(), $2)`, name, expires); err != nil {
+			if _, err := pool.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac,
+				made_at, expires_at) values ($1, 'verifyemail', '', '', '', now(), $2)`, name, expires); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if allowed, err := db.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed || err != nil {
+		if allowed, err := db.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed ||
+			err != nil {
 			t.Fatalf("%s: %t, %v", name, allowed, err)
 		}
 		if err := db.ForgetTries(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		var kept bool
-		if err := pool.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`, name).Scan(&kept); err != nil || kept != c.kept {
+		if err := pool.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`,
+			name).Scan(&kept); err != nil || kept != c.kept {
 			t.Errorf("%s: kept %t, %v", name, kept, err)
 		}
 	}

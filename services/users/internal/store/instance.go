@@ -30,7 +30,8 @@ type InstanceEvents struct{ Org, Administrator, Member, PAT proto.Message }
 
 // Administrator reads the user that the first start made; false before it.
 func (s Store) Administrator(ctx context.Context) (domain.User, bool, error) {
-	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+` from instance i join users u on u.id = i.administrator`, nil)
+	u, err := postgres.One[domain.User](ctx, s.journal.DB,
+		`select `+prefixed("u", userColumns)+` from instance i join users u on u.id = i.administrator`, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.User{}, false, nil
 	}
@@ -57,6 +58,7 @@ func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents)
 
 // KnownToken tells whether a token of a user has this hash.
 func (s Store) KnownToken(ctx context.Context, hash []byte) (known bool, err error) {
-	err = s.journal.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = @hash)`, postgres.Args{"hash": hash}).Scan(&known)
+	err = s.journal.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = @hash)`,
+		postgres.Args{"hash": hash}).Scan(&known)
 	return known, postgres.Fault(err)
 }

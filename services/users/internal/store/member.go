@@ -32,7 +32,8 @@ func newMember(m domain.Member) event.Statement {
 	return event.Statement{
 		AggregateID: m.UserID, OrganizationID: m.OrgID,
 		SQL: `member as (
-			insert into members (` + memberColumns + `) select @user_id, @org_id, @project_id, @roles, position, time, time from event
+			insert into members (` + memberColumns + `) select @user_id, @org_id, @project_id, @roles, position, time,
+				time from event
 		)`,
 		Args: memberArgs(m),
 	}
@@ -40,12 +41,14 @@ func newMember(m domain.Member) event.Statement {
 
 func memberArgs(m domain.Member) postgres.Args {
 	// Without roles there is an empty list; nil would be null.
-	return postgres.Args{"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID, "roles": append([]string{}, m.Roles...)}
+	return postgres.Args{"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID,
+		"roles": append([]string{}, m.Roles...)}
 }
 
 // ChangeMember locks a member and saves what change makes of it; a member without
 // roles is removed.
-func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error)) (domain.Member, error) {
+func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string,
+	change func(*domain.Member) (proto.Message, error)) (domain.Member, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
@@ -56,7 +59,8 @@ func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string
 				AggregateID: m.UserID, OrganizationID: m.OrgID,
 				SQL: `kept as (
 					update members set roles = @roles::text[], sequence = position, changed_at = time from event
-					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] <> '{}'
+					where user_id = @user_id and org_id = @org_id and project_id = @project_id
+						and @roles::text[] <> '{}'
 				), removed as (
 					delete from members using event
 					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] = '{}'
@@ -77,18 +81,22 @@ type NamedMember struct {
 // Members begins a search among the members of an organization, of one of its projects,
 // or of the instance where both ids are empty.
 func (s Store) Members(orgID, projectID string) *search.Query {
-	return search.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
-		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ? and m.project_id = ?`, orgID, projectID)
+	return search.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''),
+		u.user_name) as display_name`,
+		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ?
+			and m.project_id = ?`, orgID, projectID)
 }
 
 // SearchMembers runs it.
-func (s Store) SearchMembers(ctx context.Context, query *search.Query, p search.Page) (search.List[NamedMember], error) {
+func (s Store) SearchMembers(ctx context.Context, query *search.Query, p search.Page) (search.List[NamedMember],
+	error) {
 	return search.Read[NamedMember](ctx, s.journal.DB, query, p)
 }
 
 // SearchMemberships lists a user's places: all of them where orgID is empty, else
 // those in that organization.
-func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p search.Page) (search.List[domain.Member], error) {
+func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p search.Page) (search.List[domain.Member],
+	error) {
 	query := search.Select(memberColumns, "members", "created_at, org_id, project_id").Where("user_id = ?", userID)
 	if orgID != "" {
 		query.Where("org_id = ?", orgID)

@@ -31,7 +31,8 @@ func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 
 // CreateOrg writes an organization and its first owner; ownerID is empty where a
 // service creates it.
-func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (resource.Record, error) {
+func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (resource.Record,
+	error) {
 	return s.journal.Create(ctx, created, newOrg(o, ownerID))
 }
 
@@ -46,26 +47,30 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from event, org where @owner_id <> ''
 		)`,
 		Args: postgres.Args{
-			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain, "state": o.State,
+			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain,
+			"state":    o.State,
 			"owner_id": ownerID,
 		},
 	}
 }
 
 // ChangeOrg locks an organization and saves what change makes of it.
-func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org) (proto.Message, error)) (domain.Org, error) {
+func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org) (proto.Message, error)) (domain.Org,
+	error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
 		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
 		Write: func(o domain.Org) event.Statement {
 			return event.Statement{
 				AggregateID: o.ID, OrganizationID: o.ID,
 				SQL: `org as (
-					update organizations set name = @name, name_folded = @name_folded, state = @state, generation = @generation,
+					update organizations set name = @name, name_folded = @name_folded, state = @state,
+						generation = @generation,
 						sequence = position, changed_at = time
 					from event where id = @id
 				)`,
 				Args: postgres.Args{
-					"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State, "generation": o.Generation,
+					"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State,
+					"generation": o.Generation,
 				},
 			}
 		},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
@@ -14,23 +15,26 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/event"
+	"herald/shared/postgres"
 )
 
 // losses are all ways in which an owner stops being one who can log in, also those that
 // no operation makes: $1 is the owner, whose organization has the same id.
 var losses = map[string]string{
-	"user inactive":      `update users set state = 2 where id = $1`,
-	"user locked":        `update users set state = 3 where id = $1`,
-	"user initial":       `update users set state = 4 where id = $1`,
-	"user gone":          `delete from users where id = $1`,
-	"user moved":         `update users set org_id = 'asleep' where id = $1`,
-	"org inactive":       `update organizations set state = 2 where id = $1`,
-	"org gone":           `with all_of_it as (delete from users where org_id = $1) delete from organizations where id = $1`,
-	"member gone":        `delete from members where user_id = $1`,
-	"member has less":    `update members set roles = '{IAM_OWNER_VIEWER}' where user_id = $1`,
-	"member of another":  `update members set org_id = 'asleep' where user_id = $1`,
-	"member is another":  `update members set user_id = 'not ' || $1 where user_id = $1`,
-	"both in one change": `with u as (update users set state = 2 where id = $1) update members set roles = '{}' where user_id = $1`,
+	"user inactive": `update users set state = 2 where id = $1`,
+	"user locked":   `update users set state = 3 where id = $1`,
+	"user initial":  `update users set state = 4 where id = $1`,
+	"user gone":     `delete from users where id = $1`,
+	"user moved":    `update users set org_id = 'asleep' where id = $1`,
+	"org inactive":  `update organizations set state = 2 where id = $1`,
+	"org gone": `with all_of_it as (delete from users where org_id = $1) delete from organizations
+		where id = $1`,
+	"member gone":       `delete from members where user_id = $1`,
+	"member has less":   `update members set roles = '{IAM_OWNER_VIEWER}' where user_id = $1`,
+	"member of another": `update members set org_id = 'asleep' where user_id = $1`,
+	"member is another": `update members set user_id = 'not ' || $1 where user_id = $1`,
+	"both in one change": `with u as (update users set state = 2 where id = $1) update members set roles = '{}'
+		where user_id = $1`,
 }
 
 // gains leave an owner who can log in as one.
@@ -60,27 +64,23 @@ func newOwners(t *testing.T) owners {
 // organization asleep is inactive.
 func (o owners) are(ids ...string) {
 	o.Helper()
-	for _, sql := range []string{
-		`truncate organizations cascade`,
-		`insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
-			select n, n, n, n, case n when 'asleep' then 2 else 1 end, 1, now(), now() from unnest($1::text[] || '{nobody,asleep}') n`,
-		`insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
-			select n, n, 1, 1, n, n, 1, now(), now() from unnest($1::text[]) n union all
-			select n, 'nobody', 1, 3, n, n, 1, now(), now() from unnest('{nobody,not a,not b}'::text[]) n`,
-		`insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-			select n, '', '{IAM_OWNER}', 1, now(), now() from unnest($1::text[]) n`,
-		`insert into instance (org_id, administrator) select 'nobody', 'nobody' where $1::text[] is not null`,
-	} {
-		args := []any{ids}
-		if sql[0] == 't' {
-			args = nil
-		}
-		if _, err := o.db.Exec(o.Context(), sql, args...); err != nil {
-			o.Fatal(err)
-		}
+	args := postgres.Args{"owners": ids}
+	var b pgx.Batch                                                        // one transaction
+	for _, table := range []string{"instance", "users", "organizations"} { // without an instance nobody need own it
+		b.Queue(`delete from ` + table)
 	}
+	b.Queue(`insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
+		select n, n, n, n, case n when 'asleep' then 2 else 1 end, 1, now(), now()
+		from unnest(@owners::text[] || '{nobody,asleep}') n`, args)
+	b.Queue(`insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
+		select n, n, 1, 1, n, n, 1, now(), now() from unnest(@owners::text[]) n union all
+		select n, 'nobody', 1, 3, n, n, 1, now(), now() from unnest('{nobody,not a,not b}'::text[]) n`, args)
 	// The role in an organization is none in the instance.
-	if _, err := o.db.Exec(o.Context(), `insert into members values ('nobody', 'nobody', '', '{IAM_OWNER}', 1, now(), now())`); err != nil {
+	b.Queue(`insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
+		select n, '', '{IAM_OWNER}'::text[], 1, now(), now() from unnest(@owners::text[]) n union all
+		select 'nobody', 'nobody', '{IAM_OWNER}', 1, now(), now()`, args)
+	b.Queue(`insert into instance (org_id, administrator) values ('nobody', 'nobody')`)
+	if err := o.db.SendBatch(o.Context(), &b).Close(); err != nil {
 		o.Fatal(err)
 	}
 }

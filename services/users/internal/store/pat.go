@@ -18,7 +18,8 @@ const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequenc
 
 const (
 	patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
-	readPAT = `select ` + patColumns + ` from ` + patFrom + ` where u.org_id = @org_id and p.user_id = @user_id and p.id = @id`
+	readPAT = `select ` + patColumns + ` from ` + patFrom +
+		` where u.org_id = @org_id and p.user_id = @user_id and p.id = @id`
 )
 
 // CreatePAT writes a token's hash.
@@ -34,13 +35,15 @@ func newPAT(t domain.PAT, hash []byte) event.Statement {
 			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
 			select @id, @user_id, @hash, @scopes, @expires_at, position, time, time from event
 		)`,
-		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes, "expires_at": t.ExpiresAt},
+		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
+			"expires_at": t.ExpiresAt},
 	}
 }
 
 // PAT reads a user's token.
 func (s Store) PAT(ctx context.Context, orgID, userID, id string) (domain.PAT, error) {
-	t, err := postgres.One[domain.PAT](ctx, s.journal.DB, readPAT, postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
+	t, err := postgres.One[domain.PAT](ctx, s.journal.DB, readPAT,
+		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
 	return t, postgres.Missing(err, domain.ErrTokenNotFound)
 }
 
@@ -88,19 +91,24 @@ type Holder struct {
 // may own thousands of projects: where a role in the organization
 // or the instance gives all that roles on projects give, those are not even read.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
-	return postgres.All[Holder](ctx, s.journal.DB, `select u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
-			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place, m.project_id as project, m.roles
+	return postgres.All[Holder](ctx, s.journal.DB, `select u.id as user_id, u.org_id as home_org_id,
+		u.state as user_state, o.state as home_state,
+			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place,
+				m.project_id as project, m.roles
 		from personal_access_tokens p
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id
 		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) asked
 		left join organizations a on a.id = asked.id
 		left join lateral (
-			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id) and w.project_id = ''
+			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id)
+				and w.project_id = ''
 			union all
-			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = asked.id and w.project_id <> '' and not exists (
+			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = asked.id
+				and w.project_id <> '' and not exists (
 				select from members c where c.user_id = u.id and c.project_id = '' and (
-					c.org_id = '' and c.roles && @above_in_instance or c.org_id = asked.id and c.roles && @above_in_org))
+					c.org_id = '' and c.roles && @above_in_instance or c.org_id = asked.id
+						and c.roles && @above_in_org))
 		) m on true
 		where p.hash = @hash`, postgres.Args{
 		"hash": hash, "org_id": orgID, "above_in_instance": permission.AboveProjects(permission.Instance),

@@ -25,7 +25,9 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 func (s Store) RemoveProjectMembers(ctx context.Context, orgID, projectID string) error {
 	var b pgx.Batch // one transaction
 	// This waits for an owner who is being made.
-	b.Queue(`insert into project_owners (project_id) values (@project_id) on conflict do nothing`, postgres.Args{"project_id": projectID})
-	b.Queue(`delete from members where org_id = @org_id and project_id = @project_id`, postgres.Args{"org_id": orgID, "project_id": projectID})
+	b.Queue(`insert into project_owners (project_id) values (@project_id) on conflict do nothing`,
+		postgres.Args{"project_id": projectID})
+	b.Queue(`delete from members where org_id = @org_id and project_id = @project_id`,
+		postgres.Args{"org_id": orgID, "project_id": projectID})
 	return postgres.Fault(s.journal.DB.SendBatch(ctx, &b).Close())
 }

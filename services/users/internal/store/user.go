@@ -15,7 +15,8 @@ import (
 	"herald/shared/search"
 )
 
-const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name, preferred_language, ` +
+const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name,
+	preferred_language, ` +
 	`gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, ` +
 	`sequence, created_at, changed_at`
 
@@ -38,7 +39,8 @@ func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) 
 
 // AnyUser reads a user wherever they belong, for services that ask about one.
 func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
-	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id`, postgres.Args{"id": id})
+	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id`,
+		postgres.Args{"id": id})
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
@@ -60,12 +62,18 @@ func newUser(u NewUser) event.Statement {
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `created as (
-			insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
-				nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded, email_verified,
-				phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
-			select @id, @org_id, @type, @state, @user_name, @user_name_folded, @first_name, @first_name_folded, @last_name, @last_name_folded,
-				@nick_name, @display_name, @display_name_folded, @preferred_language, @gender, @email, @email_folded, @email_verified,
-				@phone, @phone_verified, @password_hash, @password_change_required, @import_digest, position, time, time from event
+			insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded,
+				last_name, last_name_folded,
+				nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded,
+					email_verified,
+				phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at,
+					changed_at)
+			select @id, @org_id, @type, @state, @user_name, @user_name_folded, @first_name, @first_name_folded,
+				@last_name, @last_name_folded,
+				@nick_name, @display_name, @display_name_folded, @preferred_language, @gender, @email, @email_folded,
+					@email_verified,
+				@phone, @phone_verified, @password_hash, @password_change_required, @import_digest, position, time,
+					time from event
 			returning id
 		)`,
 		Args: postgres.Args{
@@ -77,7 +85,8 @@ func newUser(u NewUser) event.Statement {
 			"preferred_language": u.PreferredLanguage, "gender": u.Gender,
 			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
 			"phone": u.Phone, "phone_verified": u.PhoneVerified,
-			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired, "import_digest": u.Digest,
+			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+			"import_digest": u.Digest,
 		},
 	}
 	if u.Code != nil {
@@ -131,10 +140,12 @@ type UserChange struct {
 
 // ChangeUser locks a user of an organization and saves what change makes of it, and
 // the codes that go with that.
-func (s Store) ChangeUser(ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error)) (domain.User, UserChange, error) {
+func (s Store) ChangeUser(ctx context.Context, orgID, id string,
+	change func(*domain.User) (UserChange, error)) (domain.User, UserChange, error) {
 	var made UserChange
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
-		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id}, NotFound: domain.ErrUserNotFound,
+		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID,
+			"id": id}, NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u)
 			if len(made.Ended) > 0 {
@@ -158,14 +169,16 @@ func saveUser(u domain.User) event.Statement {
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
-			update users set state = @state, email = @email, email_folded = @email_folded, email_verified = @email_verified,
+			update users set state = @state, email = @email, email_folded = @email_folded,
+				email_verified = @email_verified,
 				password_hash = @password_hash, password_change_required = @password_change_required,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
 		Args: postgres.Args{
-			"id": u.ID, "state": u.State, "email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
-			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+			"id": u.ID, "state": u.State, "email": u.Email, "email_folded": search.Fold(u.Email),
+			"email_verified": u.EmailVerified,
+			"password_hash":  string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
 		},
 	}
 }
