@@ -11,6 +11,7 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
+	"herald/shared/mailkind"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -148,7 +149,7 @@ func TestNotifierDied(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{})
 			n := domain.Notification{
-				ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: w.ground.Now(),
+				ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mailkind.Init, CreatedAt: w.ground.Now(),
 			}
 			if _, err := w.store().Queue(t.Context(), n); err != nil {
 				t.Fatal(err)

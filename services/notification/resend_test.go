@@ -14,6 +14,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
+	"herald/shared/mailkind"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -35,7 +36,8 @@ func (w *world) refused(err error, id string, code fault.Code) {
 // before its event has come, which finds it there.
 func TestResendAnew(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
+	for _, known := range mailkind.All() {
+		kind := string(known)
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}}})
@@ -132,7 +134,7 @@ func TestResendWaiting(t *testing.T) {
 func TestResendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
-	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Init, CreatedAt: time.Now()}
+	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mailkind.Init, CreatedAt: time.Now()}
 	if _, err := w.store().Queue(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,12 @@ import (
 
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 )
 
 // Asked hears that an event asked for a mail of a kind, such as init. The mail has the
 // event's id, its user is the aggregate.
-type Asked func(ctx context.Context, d event.Delivery, kind string) error
+type Asked func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error
 
 // Handlers pass on to asked the events that ask for a mail, and no others.
 func Handlers(asked Asked) []event.Handler {
@@ -33,17 +34,22 @@ func on[E any, P interface {
 	proto.Message
 }](asked Asked, kind func(P) string) event.Handler {
 	return event.On(func(ctx context.Context, d event.Delivery, e P) error {
-		if k := kind(e); k != "" {
-			return asked(ctx, d, k)
+		name := kind(e)
+		if name == "" {
+			return nil
 		}
-		return nil
+		known, err := mailkind.Parse(name)
+		if err != nil {
+			return err
+		}
+		return asked(ctx, d, known)
 	})
 }
 
 // first is the kind of the mail to a new user; empty where none is needed.
 func first(m usersv1.InitMail) string {
 	if m == usersv1.InitMail_INIT_MAIL_QUEUED {
-		return "init"
+		return string(mailkind.Init)
 	}
 	return ""
 }

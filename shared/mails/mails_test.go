@@ -16,6 +16,7 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/mailkind"
 	"herald/shared/mails"
 	"herald/shared/postgres"
 	"herald/shared/testkit"
@@ -51,8 +52,8 @@ func with(t protoreflect.MessageType) map[string][]proto.Message {
 		variants[kind] = append(variants[kind], m.Interface())
 	}
 	if f := fields.ByName("mail"); f != nil {
-		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
-			set(kind, f, protoreflect.ValueOfString(kind))
+		for _, kind := range mailkind.All() {
+			set(string(kind), f, protoreflect.ValueOfString(string(kind)))
 		}
 	}
 	if f := fields.ByName("init_mail"); f != nil {
@@ -87,12 +88,12 @@ func TestHandlers(t *testing.T) {
 				}
 				past := event.Past{OrganizationID: "o1", AggregateID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
-					mails.Handlers(func(_ context.Context, d event.Delivery, kind string) error {
+					mails.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
 						if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
 							!d.Time.Equal(now) {
 							t.Errorf("%s: %+v", aggregate, d)
 						}
-						got = append(got, kind)
+						got = append(got, string(kind))
 						return nil
 					})...)
 				if err != nil || !slices.Equal(got, want) {

@@ -9,6 +9,7 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 )
 
 // Mail is a mail with a code: what text says in it, and what users says about its reader. Whether
@@ -16,11 +17,10 @@ import (
 type Mail struct {
 	// PublicURL begins the link, without a slash at its end.
 	PublicURL string
-	// Kind is one that Path knows.
-	Kind   string
-	UserID string
-	Reader *usersv1.PrepareMailResponse
-	Text   *textv1.CustomText
+	Kind      mailkind.Kind
+	UserID    string
+	Reader    *usersv1.PrepareMailResponse
+	Text      *textv1.CustomText
 	// Language is the BCP 47 tag of Text.
 	Language string
 }
@@ -28,8 +28,8 @@ type Mail struct {
 // Render fails for an unknown kind and as Message.Render does. The reader's code is not in what
 // it answers with, but where Fill puts it.
 func (m Mail) Render() (Rendered, error) {
-	path, ok := Path(m.Kind)
-	if !ok {
+	page := m.Kind.Page()
+	if page.Path == "" {
 		return Rendered{}, fmt.Errorf("there is no mail of the kind %q", m.Kind)
 	}
 	values := m.values()
@@ -40,15 +40,15 @@ func (m Mail) Render() (Rendered, error) {
 			Text:     m.Text.GetText(), ButtonText: m.Text.GetButtonText(), FooterText: m.Text.GetFooterText(),
 		},
 		Language: m.Language,
-		Link:     m.PublicURL + path + "?" + m.query(),
+		Link:     m.PublicURL + page.Path + "?" + m.query(),
 		Value:    func(name string) string { return values[name] },
 	}.Render()
 }
 
-// query is the link's; the page of the init mail is told whether it has to ask for a password.
+// query is the link's; a page that may ask for a password is told whether the user has one.
 func (m Mail) query() string {
 	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
-	if m.Kind == "init" {
+	if m.Kind.Page().Password == mailkind.AskedIfMissing {
 		query += "&passwordset=" + strconv.FormatBool(m.Reader.GetPasswordSet())
 	}
 	return query

@@ -9,9 +9,10 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 )
 
-func mail(kind string) Mail {
+func mail(kind mailkind.Kind) Mail {
 	return Mail{
 		PublicURL: "https://id.example.com", Kind: kind, UserID: "u&1", Language: "de",
 		Reader: &usersv1.PrepareMailResponse{
@@ -30,7 +31,7 @@ func mail(kind string) Mail {
 // Each kind leads to its own page, with what the page needs to know.
 func TestMail(t *testing.T) {
 	t.Parallel()
-	for kind, link := range map[string]string{
+	for kind, link := range map[mailkind.Kind]string{
 		"init":          "https://id.example.com/ui/login/user/init?userID=u%261&code=K7MPX4RD&orgID=o+1&passwordset=true",
 		"verifyemail":   "https://id.example.com/ui/login/mail/verification?userID=u%261&code=K7MPX4RD&orgID=o+1",
 		"passwordreset": "https://id.example.com/ui/login/password/reset?userID=u%261&code=K7MPX4RD&orgID=o+1",

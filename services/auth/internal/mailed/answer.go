@@ -8,6 +8,7 @@ import (
 
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 )
 
 // Faults of users that have a page of their own, by their stable ids.
@@ -47,9 +48,9 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
 		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid,
 	}
-	name := r.kind.form
-	if !f.Password {
-		name = r.confirm
+	name := r.text("confirm")
+	if f.Password {
+		name = r.text("form")
 	}
 	switch {
 	case f.Focus != "":
@@ -83,12 +84,12 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == codeLocked:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
-	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.kind.form != "":
+	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
 		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
 		p.Look.Notice(w, r.Request, f.HTTPStatus(), "away", r.address(r.path()))
 	default:
-		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.name, "err", err)
+		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.kind, "err", err)
 		p.Look.Notice(w, r.Request, http.StatusInternalServerError, "failed", r.address(r.path()))
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"herald/services/auth/internal/look"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 )
 
 // patience is how long users may take; hashing a password may have to wait for its turn.
@@ -31,7 +32,7 @@ var (
 	doneBody   = look.Body(files, "done.html")
 )
 
-// Pages answers for the paths that render.Path has for each kind of mail.
+// Pages answers for the paths that the links of mails have.
 type Pages struct {
 	Users usersv1.UsersClient
 	Look  *look.Look
@@ -40,7 +41,8 @@ type Pages struct {
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
-	for _, k := range kinds {
+	for _, known := range mailkind.All() {
+		k := kind(known)
 		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
 		mux.HandleFunc("POST "+k.path(), p.withLink(k, p.complete))
 		mux.HandleFunc("POST "+k.resendPath(), p.withLink(k, p.resend))
@@ -89,7 +91,7 @@ func parse(r *http.Request) (url.Values, error) {
 // better said before somebody thinks of a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
-		Kind: r.name, UserId: r.UserID, Code: r.Code,
+		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
 	})
 	switch {
 	case err != nil:
@@ -106,7 +108,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.form(w, r, http.StatusBadRequest, faulty)
 		return
 	}
-	asked := &usersv1.CompleteCodeRequest{Kind: r.name, UserId: r.UserID, Code: r.Code}
+	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
 	if r.asksPassword(r.link) { // one that no form of ours asked for goes nowhere
 		asked.Password = r.password
 	}
@@ -115,7 +117,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.refused(w, r, err)
 		return
 	}
-	p.Look.Write(w, r.Request, look.Page{Status: http.StatusOK, Name: r.done, Body: doneBody, Data: done.LoginName})
+	p.Look.Write(w, r.Request, look.Page{Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName})
 }
 
 // mistake finds what needs nobody else to be seen, and costs no try of the code.
@@ -137,10 +139,10 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. Whoever asks for whom, the answer is the same.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: r.name,
+	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: string(r.kind),
 		UserId: r.UserID}); err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	p.Look.Notice(w, r.Request, http.StatusOK, r.resent, "")
+	p.Look.Notice(w, r.Request, http.StatusOK, r.text("resent"), "")
 }

@@ -12,6 +12,7 @@ import (
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 	"herald/shared/rpc"
 	"herald/shared/search"
 )
@@ -63,13 +64,13 @@ func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	}
 	var mails []domain.Notification
 	for _, m := range asked.Result {
-		mail := domain.Notification{
-			ID: m.NotificationId, OrgID: orgID, UserID: userID, Kind: m.Kind, CreatedAt: m.Time.AsTime(),
-		}
-		if err := mail.BringsCode(); err != nil {
+		kind, err := mailkind.Parse(m.Kind)
+		if err != nil {
 			return err
 		}
-		mails = append(mails, mail)
+		mails = append(mails, domain.Notification{
+			ID: m.NotificationId, OrgID: orgID, UserID: userID, Kind: kind, CreatedAt: m.Time.AsTime(),
+		})
 	}
 	added, err := n.Store.Queue(ctx, mails...)
 	if added > 0 {
@@ -80,7 +81,7 @@ func (n Notifications) catchUp(ctx context.Context, userID string) error {
 
 func notification(n domain.Listed) *notificationv1.Notification {
 	out := &notificationv1.Notification{
-		Id: n.ID, Kind: n.Kind, State: notificationv1.NotificationState(n.State), Language: n.Language,
+		Id: n.ID, Kind: string(n.Kind), State: notificationv1.NotificationState(n.State), Language: n.Language,
 		Recipient: n.Recipient,
 	}
 	for _, a := range n.Attempts {

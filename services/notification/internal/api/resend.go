@@ -10,6 +10,7 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 )
 
 // ResendNotification sends a mail at once that waits, leaves one alone that is under way,
@@ -61,17 +62,17 @@ func (n Notifications) hurry(
 }
 
 // renew asks for a new mail and answers with its notification's id.
-func (n Notifications) renew(ctx context.Context, userID, kind string) (string, error) {
+func (n Notifications) renew(ctx context.Context, userID string, kind mailkind.Kind) (string, error) {
 	switch kind {
-	case domain.Init:
+	case mailkind.Init:
 		r, err := n.Users.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: userID})
 		return r.GetNotificationId(), err
-	case domain.VerifyEmail:
+	case mailkind.VerifyEmail:
 		r, err := n.Users.ResendEmailVerification(ctx, &usersv1.ResendEmailVerificationRequest{UserId: userID})
 		return r.GetNotificationId(), err
-	case domain.PasswordReset:
+	case mailkind.PasswordReset:
 		r, err := n.Users.RequestPasswordReset(ctx, &usersv1.RequestPasswordResetRequest{UserId: userID})
 		return r.GetNotificationId(), err
 	}
-	return "", fmt.Errorf("there is no mail of kind %q", kind)
+	return "", fmt.Errorf("users cannot be asked for another mail of kind %q", kind)
 }

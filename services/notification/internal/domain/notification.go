@@ -4,10 +4,10 @@ package domain
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 )
 
 // ErrLost says that the lease of a mail ran out and another notifier has it.
@@ -24,15 +24,9 @@ var (
 		"in recipient").On("recipient", "is missing")
 )
 
-// The kinds of mails.
-const (
-	// Init, VerifyEmail and PasswordReset bring a code, which users hands out.
-	Init          = "init"
-	VerifyEmail   = "verifyemail"
-	PasswordReset = "passwordreset"
-	// Test shows whether mails can be sent. It is tried once, and asks users for nothing.
-	Test = "test"
-)
+// Test is the kind of the one mail that no user asks for: it shows whether mails can be
+// sent. It is tried once, and asks users for nothing.
+const Test mailkind.Kind = "test"
 
 // State is where a notification, or an attempt to deliver it, stands.
 type State int16
@@ -61,21 +55,12 @@ type Notification struct {
 	ID        string
 	OrgID     string
 	UserID    string
-	Kind      string
+	Kind      mailkind.Kind
 	State     State
 	CreatedAt time.Time
 	// Language and Recipient are known once the mail was prepared.
 	Language  string
 	Recipient string
-}
-
-// BringsCode fails for a mail of a kind that users cannot ask for.
-func (n Notification) BringsCode() error {
-	switch n.Kind {
-	case Init, VerifyEmail, PasswordReset:
-		return nil
-	}
-	return fmt.Errorf("there is no mail of kind %q", n.Kind)
 }
 
 // Attempt is one delivery to the mail server, or what kept the mail from getting there.

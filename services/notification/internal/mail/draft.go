@@ -61,7 +61,7 @@ func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, co
 		return d, m.Code, nil
 	}
 	t, err := s.Text.ResolveMessageText(ctx, &textv1.ResolveMessageTextRequest{
-		OrgId: m.OrgId, Kind: c.Kind, PreferredLanguage: m.PreferredLanguage,
+		OrgId: m.OrgId, Kind: string(c.Kind), PreferredLanguage: m.PreferredLanguage,
 	})
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask text: %w", err)

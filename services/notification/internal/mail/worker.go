@@ -145,7 +145,7 @@ func (r result) news(c domain.Claim) proto.Message {
 		return nil
 	}
 	return &notificationv1.MailFailed{
-		UserId: c.UserID, Kind: c.Kind, State: notificationv1.NotificationState(r.verdict.State),
+		UserId: c.UserID, Kind: string(c.Kind), State: notificationv1.NotificationState(r.verdict.State),
 		ReplyCode: int32(r.verdict.Code),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	"herald/shared/mailkind"
 )
 
 // A mail that is claimed from its beginning is nobody else's before its lease runs out.
@@ -33,13 +34,13 @@ func TestHurry(t *testing.T) {
 	w := newWorld(t)
 	for id, row := range map[string]struct {
 		state domain.State
-		kind  string
+		kind  mailkind.Kind
 		due   any
 	}{
-		"queued": {domain.Queued, domain.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying,
-			domain.VerifyEmail, made.Add(1000 * time.Hour)},
-		"sending": {domain.Sending, domain.Init, made.Add(1000 * time.Hour)}, "sent": {domain.Sent, domain.Init, nil},
-		"failed": {domain.Failed, domain.PasswordReset, nil}, "test": {domain.Retrying, domain.Test,
+		"queued": {domain.Queued, mailkind.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying,
+			mailkind.VerifyEmail, made.Add(1000 * time.Hour)},
+		"sending": {domain.Sending, mailkind.Init, made.Add(1000 * time.Hour)}, "sent": {domain.Sent, mailkind.Init, nil},
+		"failed": {domain.Failed, mailkind.PasswordReset, nil}, "test": {domain.Retrying, domain.Test,
 			made.Add(1000 * time.Hour)},
 	} {
 		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1',

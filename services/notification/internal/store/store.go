@@ -36,7 +36,7 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	var times []time.Time
 	for _, n := range all {
 		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users,
-			n.UserID), append(kinds, n.Kind), append(times, n.CreatedAt)
+			n.UserID), append(kinds, string(n.Kind)), append(times, n.CreatedAt)
 	}
 	tag, err := s.journal.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
 		select n.*, @queued, now()

@@ -14,6 +14,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
+	"herald/shared/mailkind"
 	"herald/shared/postgres"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -45,7 +46,7 @@ func newWorld(t testing.TB) world {
 
 func (w world) queue(id string) {
 	w.Helper()
-	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: domain.Init,
+	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: mailkind.Init,
 		CreatedAt: made}); err != nil {
 		w.Fatal(err)
 	}

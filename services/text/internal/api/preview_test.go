@@ -9,6 +9,7 @@ import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 	"herald/shared/render"
 	"herald/shared/resource"
 )
@@ -42,8 +43,8 @@ func TestAcceptedCanBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, language := range c.Languages() {
-		for _, kind := range []string{"init", "verifyemail", "passwordreset"} {
-			standard, err := c.Default(kind, language)
+		for _, kind := range mailkind.All() {
+			standard, err := c.Default(string(kind), language)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 )
 
 // Faults of languages that are asked for.
@@ -65,6 +66,16 @@ func read(name string) (texts map[string]Texts, err error) {
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&texts); err != nil {
 		return nil, fmt.Errorf("default texts %s: %w", name, err)
+	}
+	for _, kind := range mailkind.All() {
+		if _, ok := texts[string(kind)]; !ok {
+			return nil, fmt.Errorf("default texts %s: there are none for %s", name, kind)
+		}
+	}
+	for name := range texts {
+		if _, err := mailkind.Parse(name); err != nil {
+			return nil, fmt.Errorf("default texts %s: %w", name, err)
+		}
 	}
 	return texts, nil
 }

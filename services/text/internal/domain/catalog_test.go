@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 )
 
 // listed are the languages that specification 4.5 answers with at least.
@@ -107,7 +108,11 @@ func TestDefaultLanguage(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	c := catalog(t)
-	for _, kind := range kinds {
+	for _, known := range mailkind.All() {
+		kind := string(known)
+		if needed[kind] == nil {
+			t.Errorf("needed says nothing of what the texts of %s must tell", kind)
+		}
 		if _, err := c.Default(kind, "en"); err != nil || CheckKind(kind) != nil {
 			t.Errorf("%s: %v", kind, err)
 		}

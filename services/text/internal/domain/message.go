@@ -5,9 +5,9 @@ package domain
 
 import (
 	"cmp"
-	"slices"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 	"herald/shared/resource"
 )
 
@@ -19,12 +19,9 @@ var (
 		"The organization has no text of its own for this message in this language")
 )
 
-// kinds are the messages that the system sends.
-var kinds = []string{"init", "verifyemail", "passwordreset"}
-
 // CheckKind answers with ErrKind for a message that the system does not send.
 func CheckKind(kind string) error {
-	if !slices.Contains(kinds, kind) {
+	if _, err := mailkind.Parse(kind); err != nil {
 		return ErrKind
 	}
 	return nil

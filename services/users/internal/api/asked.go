@@ -8,6 +8,7 @@ import (
 
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 	"herald/shared/mails"
 )
 
@@ -27,8 +28,8 @@ func (u Users) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRequ
 	}
 	answer := &usersv1.ListAskedMailsResponse{}
 	past := event.Past{OrganizationID: r.OrgId, AggregateID: r.UserId, Since: u.Now().Add(-askedFor), Most: askedMost}
-	err := u.Store.Recall(ctx, past, mails.Handlers(func(_ context.Context, d event.Delivery, kind string) error {
-		answer.Result = append(answer.Result, &usersv1.AskedMail{NotificationId: d.ID, Kind: kind, Time: timestamppb.New(d.Time)})
+	err := u.Store.Recall(ctx, past, mails.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
+		answer.Result = append(answer.Result, &usersv1.AskedMail{NotificationId: d.ID, Kind: string(kind), Time: timestamppb.New(d.Time)})
 		return nil
 	})...)
 	if err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -12,6 +13,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
+	"herald/shared/mailkind"
 	"herald/shared/resource"
 )
 
@@ -125,9 +127,9 @@ func (u Users) CompleteCode(ctx context.Context, r *usersv1.CompleteCodeRequest)
 	switch {
 	case !known:
 		return nil, domain.ErrCodeInvalid
-	case kind == domain.KindVerifyEmail:
+	case kind.Password() == mailkind.NeverAsked:
 		r.Password = ""
-	case kind == domain.KindPasswordReset && r.Password == "":
+	case kind.Password() == mailkind.AlwaysAsked && r.Password == "":
 		return nil, errPasswordRequired
 	}
 	if r.Password != "" {
@@ -199,10 +201,11 @@ func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domai
 		case domain.KindVerifyEmail:
 			changed, err := found.VerifyEmail()
 			return &usersv1.HumanEmailVerified{Changed: changed}, err
-		default:
+		case domain.KindPasswordReset:
 			changed, err := found.ResetPassword(domain.Hidden(hash))
 			return &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: changed}, err
 		}
+		return nil, fmt.Errorf("nothing is done with a code of kind %q", t.kind)
 	})
 }
 

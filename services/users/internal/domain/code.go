@@ -11,21 +11,21 @@ import (
 	"time"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 	"herald/shared/secret"
 )
 
-// Kind is what a mailed code is for. The mail that carries it, its texts and its
-// notification have the same kind; the tables call it the purpose.
-type Kind string
+// Kind is the kind of the mail that carries a code; the tables call it the purpose.
+type Kind mailkind.Kind
 
 // The kinds of mailed codes.
 const (
-	KindInit          Kind = "init"
-	KindVerifyEmail   Kind = "verifyemail"
-	KindPasswordReset Kind = "passwordreset"
+	KindInit          = Kind(mailkind.Init)
+	KindVerifyEmail   = Kind(mailkind.VerifyEmail)
+	KindPasswordReset = Kind(mailkind.PasswordReset)
 )
 
-// rules is the table of who waits for which mail. A password is never reset by a mail
+// rules says of every mail whose page takes a code who waits for which mail. A password is never reset by a mail
 // to an address that nobody has verified: that would give the account away.
 var rules = map[Kind]rule{
 	KindInit:          {lifetime: 72 * time.Hour, state: UserInitial, verified: []bool{false, true}},
@@ -56,6 +56,9 @@ func (k Kind) State() UserState { return rules[k].state }
 
 // Verified lists whether the e-mail of such users is verified.
 func (k Kind) Verified() []bool { return slices.Clone(rules[k].verified) }
+
+// Password tells whether the page that takes the code asks for a new password.
+func (k Kind) Password() mailkind.Password { return mailkind.Kind(k).Page().Password }
 
 // LongestLifetime is that of the codes that count the longest.
 func LongestLifetime() time.Duration {

@@ -7,12 +7,18 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 )
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	lifetimes := map[string]time.Duration{
 		"init": 72 * time.Hour, "verifyemail": 72 * time.Hour, "passwordreset": time.Hour,
+	}
+	for _, kind := range mailkind.All() {
+		if _, known := domain.ParseKind(string(kind)); known != (kind.Page().Path != "") {
+			t.Errorf("%s has the page %q; its code has rules: %t", kind, kind.Page().Path, known)
+		}
 	}
 	if n := len(domain.Kinds()); n != len(lifetimes) {
 		t.Errorf("%d kinds", n)

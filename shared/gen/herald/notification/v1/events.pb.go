@@ -26,7 +26,7 @@ const (
 type MailFailed struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// init, verifyemail, passwordreset or test.
+	// The kind of mail, as in a notification.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// NOTIFICATION_STATE_FAILED or NOTIFICATION_STATE_UNCERTAIN.
 	State NotificationState `protobuf:"varint,3,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`

@@ -25,7 +25,7 @@ const (
 // An organization wrote its own text of a message.
 type MessageTextChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// init, verifyemail or passwordreset.
+	// The kind of mail, as in a notification.
 	Kind          string   `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language      string   `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	Changed       []string `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`

@@ -109,7 +109,7 @@ func (x *ListLanguagesResponse) GetLanguages() []string {
 
 type GetMessageTextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// init, verifyemail or passwordreset.
+	// The kind of mail, as in a notification.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language      string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -392,8 +392,7 @@ type HumanEmailChanged struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	State   UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	Changed []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
-	// The mail that goes with it: verifyemail, init for a user who waits for that one, or
-	// empty where none is needed.
+	// The kind of the mail that goes with it, or empty where none is needed.
 	Mail          string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,7 +452,7 @@ func (x *HumanEmailChanged) GetMail() string {
 // A new mail with a code was asked for; codes mailed before it count no more.
 type HumanEmailVerificationRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// verifyemail.
+	// The kind of the mail.
 	Mail          string `protobuf:"bytes,1,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -544,7 +543,7 @@ func (x *HumanEmailVerified) GetChanged() []string {
 // A mail with a code was asked for; the password stays until the code is used.
 type HumanPasswordResetRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// passwordreset.
+	// The kind of the mail.
 	Mail          string `protobuf:"bytes,1,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

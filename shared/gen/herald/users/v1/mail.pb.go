@@ -766,7 +766,7 @@ func (x *RequestPasswordResetResponse) GetNotificationId() string {
 // Asked when somebody opens the link in a mail; changes nothing.
 type CheckCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// init, verifyemail or passwordreset.
+	// The kind of mail, as in a notification.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Code          string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
@@ -1404,7 +1404,7 @@ type AskedMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event's id.
 	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	// init, verifyemail or passwordreset.
+	// The kind of mail, as in a notification.
 	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -1,0 +1,77 @@
+// Package mailkind is the list of the mails that Herald sends to people. Users makes their codes,
+// text holds their texts, the notifier sends them and auth shows the pages behind their links:
+// all by this list.
+package mailkind
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Kind is the name of a mail. Its code, texts, notification and pages have the same name.
+type Kind string
+
+// The kinds of mails.
+const (
+	// Init brings a new user to the first password, or to a verified address.
+	Init Kind = "init"
+	// VerifyEmail proves that the user reads the mails to the address.
+	VerifyEmail Kind = "verifyemail"
+	// PasswordReset brings a user who forgot the password to a new one.
+	PasswordReset Kind = "passwordreset"
+)
+
+// Password says whether the page of a mail asks for a new password.
+type Password int
+
+// What a page asks for.
+const (
+	NeverAsked Password = iota
+	AlwaysAsked
+	// AskedIfMissing asks users who have none; the link says whether the user has one.
+	AskedIfMissing
+)
+
+// Page is where the link of a mail leads.
+type Page struct {
+	// Path begins with a slash and stands below the public URL.
+	Path     string
+	Password Password
+}
+
+// kinds is the list.
+var kinds = []struct {
+	kind Kind
+	page Page
+}{
+	{Init, Page{"/ui/login/user/init", AskedIfMissing}},
+	{VerifyEmail, Page{"/ui/login/mail/verification", NeverAsked}},
+	{PasswordReset, Page{"/ui/login/password/reset", AlwaysAsked}},
+}
+
+// All returns every kind.
+func All() []Kind {
+	all := make([]Kind, len(kinds))
+	for i, k := range kinds {
+		all[i] = k.kind
+	}
+	return all
+}
+
+// Parse returns the kind of a name; it fails for a mail that there is not.
+func Parse(name string) (Kind, error) {
+	if !slices.Contains(All(), Kind(name)) {
+		return "", fmt.Errorf("there is no mail of kind %q", name)
+	}
+	return Kind(name), nil
+}
+
+// Page returns where the link of such a mail leads; the zero Page for a name that is no kind.
+func (k Kind) Page() Page {
+	for _, known := range kinds {
+		if known.kind == k {
+			return known.page
+		}
+	}
+	return Page{}
+}

@@ -1,0 +1,47 @@
+package mailkind_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"herald/shared/mailkind"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	paths := map[string]bool{}
+	for _, kind := range mailkind.All() {
+		if got, err := mailkind.Parse(string(kind)); got != kind || err != nil {
+			t.Errorf("%s is read as %q, %v", kind, got, err)
+		}
+		if path := kind.Page().Path; !strings.HasPrefix(path, "/ui/login/") || paths[path] {
+			t.Errorf("%s has the page %q", kind, path)
+		}
+		paths[kind.Page().Path] = true
+	}
+	for _, name := range []string{"", "Init", "init ", "test", "phone"} {
+		if got, err := mailkind.Parse(name); got != "" || err == nil {
+			t.Errorf("%q is read as %q", name, got)
+		}
+	}
+	if page := mailkind.Kind("test").Page(); page != (mailkind.Page{}) {
+		t.Errorf("a mail that is no kind leads to %v", page)
+	}
+}
+
+// The contract of notifications says which kinds there are, and all others refer to it.
+func TestContractNamesEveryKind(t *testing.T) {
+	t.Parallel()
+	contract, err := os.ReadFile("../proto/herald/notification/v1/notification.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(contract), "// The kind of mail: ")
+	list, _, _ = strings.Cut(list, "\n")
+	for _, kind := range append(mailkind.All(), "test") {
+		if !strings.Contains(" "+strings.NewReplacer(",", " ", ".", " ").Replace(list)+" ", " "+string(kind)+" ") {
+			t.Errorf("notification.proto says that the kinds are %q, which lacks %s", list, kind)
+		}
+	}
+}
