@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"herald/shared/mailkind"
 )
 
 func catalogs(t *testing.T) map[string]texts {
@@ -79,15 +81,46 @@ var ofUsers = []string{
 	"CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT",
 }
 
+// pagesOfMails are the names of the pages that the kinds of mails lead to.
+func pagesOfMails() (names []string) {
+	for _, kind := range mailkind.All() {
+		pages := []string{"resent", "done"}
+		if kind.Page().Password != mailkind.NeverAsked {
+			pages = append(pages, "form")
+		}
+		if kind.Page().Password != mailkind.AlwaysAsked {
+			pages = append(pages, "confirm")
+		}
+		for _, page := range pages {
+			names = append(names, string(kind)+"."+page)
+		}
+	}
+	return names
+}
+
+// A kind of mail is not in the list without the texts of its pages.
+func TestPagesOfMailsHaveTexts(t *testing.T) {
+	t.Parallel()
+	for _, page := range pagesOfMails() {
+		for _, part := range []string{".title", ".text"} {
+			if catalogs(t)["en"][page+part] == "" {
+				t.Errorf("%s is not there", page+part)
+			}
+		}
+	}
+}
+
 func TestEveryTextIsUsed(t *testing.T) {
 	t.Parallel()
 	program := sources(t)
+	ofMails := pagesOfMails()
 	for key := range catalogs(t)["en"] {
 		page, part, _ := strings.Cut(key, ".")
 		if i := strings.LastIndexByte(key, '.'); i >= 0 {
 			page, part = key[:i], key[i+1:]
 		}
-		ofPage := strings.Contains(program, `"`+page+`"`) && strings.Contains(program, `(print .Name ".`+part+`")`)
+		named := strings.Contains(program, `"`+page+`"`) || slices.Contains(ofMails, page)
+		ofPage := named && strings.Contains(program, `(print .Name ".`+part+`")`)
 		if !ofPage && !strings.Contains(program, `"`+key+`"`) && !slices.Contains(ofUsers, key) {
 			t.Errorf("%s is not used", key)
 		}
