@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
@@ -144,33 +143,6 @@ func (a Projects) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*pro
 	return &projectsv1.AppResponse{Details: resource.Changed(app.Record, app.OrgID)}, nil
 }
 
-// oidcConfig reads what a creation and a change have in common.
-func oidcConfig(r interface {
-	GetRedirectUris() []string
-	GetResponseTypes() []projectsv1.OidcResponseType
-	GetGrantTypes() []projectsv1.OidcGrantType
-	GetAppType() projectsv1.OidcAppType
-	GetAuthMethodType() projectsv1.OidcAuthMethodType
-	GetPostLogoutRedirectUris() []string
-	GetBackChannelLogoutUri() string
-	GetDevMode() bool
-	GetAccessTokenType() projectsv1.OidcTokenType
-	GetAccessTokenRoleAssertion() bool
-	GetIdTokenRoleAssertion() bool
-	GetIdTokenUserinfoAssertion() bool
-	GetClockSkew() *durationpb.Duration
-	GetAdditionalOrigins() []string
-}) domain.OIDCConfig {
-	return domain.OIDCConfig{
-		RedirectURIs: r.GetRedirectUris(), ResponseTypes: numbers[domain.ResponseType](r.GetResponseTypes()), GrantTypes: numbers[domain.GrantType](r.GetGrantTypes()),
-		AppType: domain.AppType(r.GetAppType()), AuthMethod: domain.AuthMethod(r.GetAuthMethodType()),
-		PostLogoutRedirectURIs: r.GetPostLogoutRedirectUris(), BackChannelLogoutURI: r.GetBackChannelLogoutUri(), DevMode: r.GetDevMode(),
-		AccessTokenType: domain.TokenType(r.GetAccessTokenType()), AccessTokenRoleAssertion: r.GetAccessTokenRoleAssertion(),
-		IDTokenRoleAssertion: r.GetIdTokenRoleAssertion(), IDTokenUserinfoAssertion: r.GetIdTokenUserinfoAssertion(),
-		ClockSkew: r.GetClockSkew().AsDuration(), AdditionalOrigins: r.GetAdditionalOrigins(),
-	}.WithDefaults()
-}
-
 func apiConfig(r interface {
 	GetAuthMethodType() projectsv1.ApiAuthMethodType
 }) domain.APIConfig {
@@ -183,25 +155,6 @@ func application(app domain.Application) *projectsv1.App {
 		m.Config = &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{ClientId: app.ID, AuthMethodType: projectsv1.ApiAuthMethodType(app.API.AuthMethod)}}
 		return m
 	}
-	c := app.OIDC
-	m.Config = &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{
-		RedirectUris: c.RedirectURIs, ResponseTypes: numbers[projectsv1.OidcResponseType](c.ResponseTypes), GrantTypes: numbers[projectsv1.OidcGrantType](c.GrantTypes),
-		AppType: projectsv1.OidcAppType(c.AppType), AuthMethodType: projectsv1.OidcAuthMethodType(c.AuthMethod),
-		PostLogoutRedirectUris: c.PostLogoutRedirectURIs, BackChannelLogoutUri: c.BackChannelLogoutURI, DevMode: c.DevMode,
-		AccessTokenType: projectsv1.OidcTokenType(c.AccessTokenType), AccessTokenRoleAssertion: c.AccessTokenRoleAssertion,
-		IdTokenRoleAssertion: c.IDTokenRoleAssertion, IdTokenUserinfoAssertion: c.IDTokenUserinfoAssertion,
-		ClockSkew: durationpb.New(c.ClockSkew), AdditionalOrigins: c.AdditionalOrigins,
-		ClientId: app.ID, ComplianceProblems: app.ComplianceProblems(),
-	}}
+	m.Config = &projectsv1.App_OidcConfig{OidcConfig: oidcMessage(app)}
 	return m
-}
-
-// numbers turns numbers of the contract into those of the domain, which are the same,
-// and back.
-func numbers[To, From ~int16 | ~int32](from []From) []To {
-	to := make([]To, len(from))
-	for i, n := range from {
-		to[i] = To(n)
-	}
-	return to
 }

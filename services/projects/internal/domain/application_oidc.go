@@ -2,6 +2,8 @@ package domain
 
 import (
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -164,29 +166,36 @@ func (a *Application) ComplianceProblems() (problems []string) {
 	return problems
 }
 
-// differences names the fields in which two configurations differ.
+// oidcFields are the names in JSON of the fields of OIDCConfig, in their order.
+var oidcFields = func(t reflect.Type) []string {
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i] = t.Field(i).Tag.Get("json")
+	}
+	return names
+}(reflect.TypeFor[OIDCConfig]())
+
+// Fields yields the fields, which can be set, by their names in JSON.
+func (c *OIDCConfig) Fields() iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		v := reflect.ValueOf(c).Elem()
+		for i, name := range oidcFields {
+			if !yield(name, v.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+// differences names the fields in which two configurations differ. A list that is not there
+// is as one that is empty.
 func (c *OIDCConfig) differences(d OIDCConfig) (names []string) {
-	for _, f := range []struct {
-		name string
-		same bool
-	}{
-		{"redirectUris", slices.Equal(c.RedirectURIs, d.RedirectURIs)},
-		{"responseTypes", slices.Equal(c.ResponseTypes, d.ResponseTypes)},
-		{"grantTypes", slices.Equal(c.GrantTypes, d.GrantTypes)},
-		{"appType", c.AppType == d.AppType},
-		{"authMethodType", c.AuthMethod == d.AuthMethod},
-		{"postLogoutRedirectUris", slices.Equal(c.PostLogoutRedirectURIs, d.PostLogoutRedirectURIs)},
-		{"backChannelLogoutUri", c.BackChannelLogoutURI == d.BackChannelLogoutURI},
-		{"devMode", c.DevMode == d.DevMode},
-		{"accessTokenType", c.AccessTokenType == d.AccessTokenType},
-		{"accessTokenRoleAssertion", c.AccessTokenRoleAssertion == d.AccessTokenRoleAssertion},
-		{"idTokenRoleAssertion", c.IDTokenRoleAssertion == d.IDTokenRoleAssertion},
-		{"idTokenUserinfoAssertion", c.IDTokenUserinfoAssertion == d.IDTokenUserinfoAssertion},
-		{"clockSkew", c.ClockSkew == d.ClockSkew},
-		{"additionalOrigins", slices.Equal(c.AdditionalOrigins, d.AdditionalOrigins)},
-	} {
-		if !f.same {
-			names = append(names, f.name)
+	is, was := reflect.ValueOf(d), reflect.ValueOf(*c)
+	for i, name := range oidcFields {
+		is, was := is.Field(i), was.Field(i)
+		empty := is.Kind() == reflect.Slice && is.Len()+was.Len() == 0
+		if !empty && !reflect.DeepEqual(is.Interface(), was.Interface()) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"reflect"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"herald/services/projects/internal/domain"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+)
+
+// oidcConfig reads what a creation and a change have in common. A field of the configuration
+// has the same name in JSON in the domain and in every message.
+func oidcConfig(r proto.Message) domain.OIDCConfig {
+	var c domain.OIDCConfig
+	from := r.ProtoReflect()
+	for name, to := range c.Fields() {
+		f := from.Descriptor().Fields().ByJSONName(name)
+		if !f.IsList() {
+			to.Set(fromMessage(from.Get(f), to.Type()))
+			continue
+		}
+		list := from.Get(f).List()
+		for i := range list.Len() {
+			to.Set(reflect.Append(to, fromMessage(list.Get(i), to.Type().Elem())))
+		}
+	}
+	return c.WithDefaults()
+}
+
+func fromMessage(v protoreflect.Value, to reflect.Type) reflect.Value {
+	switch v := v.Interface().(type) {
+	case protoreflect.Message:
+		return reflect.ValueOf(v.Interface().(*durationpb.Duration).AsDuration())
+	default: // a string, a bool, or the number of an enum, which the domain has too
+		return reflect.ValueOf(v).Convert(to)
+	}
+}
+
+// oidcMessage writes the configuration of an OpenID Connect application.
+func oidcMessage(app domain.Application) *projectsv1.OidcConfig {
+	m := &projectsv1.OidcConfig{ClientId: app.ID, ComplianceProblems: app.ComplianceProblems()}
+	to := m.ProtoReflect()
+	for name, from := range app.OIDC.Fields() {
+		f := to.Descriptor().Fields().ByJSONName(name)
+		switch {
+		case !f.IsList():
+			to.Set(f, toMessage(from, f))
+		case from.Len() > 0:
+			list := to.Mutable(f).List()
+			for i := range from.Len() {
+				list.Append(toMessage(from.Index(i), f))
+			}
+		}
+	}
+	return m
+}
+
+func toMessage(from reflect.Value, f protoreflect.FieldDescriptor) protoreflect.Value {
+	switch f.Kind() {
+	case protoreflect.EnumKind:
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(from.Int()))
+	case protoreflect.MessageKind:
+		return protoreflect.ValueOf(durationpb.New(time.Duration(from.Int())).ProtoReflect())
+	default:
+		return protoreflect.ValueOf(from.Interface())
+	}
+}
