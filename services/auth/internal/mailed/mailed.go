@@ -117,7 +117,9 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.refused(w, r, err)
 		return
 	}
-	p.Look.Write(w, r.Request, look.Page{Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName})
+	p.Look.Write(w, r.Request, look.Page{
+		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName,
+	})
 }
 
 // mistake finds what needs nobody else to be seen, and costs no try of the code.

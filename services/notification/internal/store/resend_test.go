@@ -37,11 +37,12 @@ func TestHurry(t *testing.T) {
 		kind  mailkind.Kind
 		due   any
 	}{
-		"queued": {domain.Queued, mailkind.Init, made.Add(1000 * time.Hour)}, "retrying": {domain.Retrying,
-			mailkind.VerifyEmail, made.Add(1000 * time.Hour)},
-		"sending": {domain.Sending, mailkind.Init, made.Add(1000 * time.Hour)}, "sent": {domain.Sent, mailkind.Init, nil},
-		"failed": {domain.Failed, mailkind.PasswordReset, nil}, "test": {domain.Retrying, domain.Test,
-			made.Add(1000 * time.Hour)},
+		"queued":   {domain.Queued, mailkind.Init, made.Add(1000 * time.Hour)},
+		"retrying": {domain.Retrying, mailkind.VerifyEmail, made.Add(1000 * time.Hour)},
+		"sending":  {domain.Sending, mailkind.Init, made.Add(1000 * time.Hour)},
+		"sent":     {domain.Sent, mailkind.Init, nil},
+		"failed":   {domain.Failed, mailkind.PasswordReset, nil},
+		"test":     {domain.Retrying, domain.Test, made.Add(1000 * time.Hour)},
 	} {
 		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1',
 			'u1', $2, $3, $4, $5)`, id, row.kind, row.state, made, row.due)

@@ -28,10 +28,13 @@ func (u Users) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRequ
 	}
 	answer := &usersv1.ListAskedMailsResponse{}
 	past := event.Past{OrganizationID: r.OrgId, AggregateID: r.UserId, Since: u.Now().Add(-askedFor), Most: askedMost}
-	err := u.Store.Recall(ctx, past, mails.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
-		answer.Result = append(answer.Result, &usersv1.AskedMail{NotificationId: d.ID, Kind: string(kind), Time: timestamppb.New(d.Time)})
+	tell := func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
+		answer.Result = append(answer.Result, &usersv1.AskedMail{
+			NotificationId: d.ID, Kind: string(kind), Time: timestamppb.New(d.Time),
+		})
 		return nil
-	})...)
+	}
+	err := u.Store.Recall(ctx, past, mails.Handlers(tell)...)
 	if err != nil {
 		return nil, err
 	}
