@@ -76,7 +76,7 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{
 		"ce-id": {id.New()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
 	}}
-	if err := w.conns[0].PublishMsg(m); err != nil {
+	if err := w.services[0].PublishMsg(m); err != nil {
 		t.Fatal(err)
 	}
 	published := time.Now()
@@ -96,12 +96,8 @@ func TestWithoutTheBus(t *testing.T) {
 	token := w.owner()
 	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
 	get().ok(t)
-	for _, nc := range w.conns { // the services leave
-		left := nc.StatusChanged(nats.CLOSED)
-		if err := nc.Drain(); err != nil {
-			t.Fatal(err)
-		}
-		<-left
+	for _, s := range w.services {
+		s.Stop()
 	}
 	get().refused(t, 503, "UNAVAILABLE")
 	bus.Stop(w.Bus.Server.(*server.Server))

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
@@ -22,7 +22,6 @@ import (
 	"herald/gateway"
 	"herald/gateway/authn"
 	"herald/shared/boot"
-	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -47,24 +46,22 @@ var (
 type world struct {
 	boot.Ground
 	*users
-	url   string
-	auth  *auth
-	conns []*nats.Conn // of the services, users first
-	lines *testkit.Lines
-	clock *clock
+	url      string
+	auth     *auth
+	services []testkit.Server
+	lines    *testkit.Lines
+	clock    *clock
 }
 
 func start(t testing.TB) *world {
 	t.Helper()
-	w := &world{Ground: testkit.Ground(t), users: newUsers(), auth: &auth{}, lines: &testkit.Lines{}, clock: &clock{}}
-	var err error
-	w.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{}, "test", w.lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &world{users: newUsers(), auth: &auth{}, lines: &testkit.Lines{}, clock: &clock{}}
+	w.Ground = testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, w.lines)
 	w.Now = w.clock.Now
-	w.serve(t, "users", &usersv1.Users_ServiceDesc, w.users)
-	w.serve(t, "auth", &authv1.Auth_ServiceDesc, w.auth)
+	w.services = []testkit.Server{
+		testkit.Serve(t, w.Ground, "users", &usersv1.Users_ServiceDesc, w.users),
+		testkit.Serve(t, w.Ground, "auth", &authv1.Auth_ServiceDesc, w.auth),
+	}
 	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -79,24 +76,6 @@ func start(t testing.TB) *world {
 	t.Cleanup(func() { stop(); running.Wait() })
 	w.url = "http://" + g.Addr().String()
 	return w
-}
-
-func (w *world) serve(t testing.TB, name string, desc *grpc.ServiceDesc, service any) {
-	address := w.Bus
-	address.User, address.Password = name, bus.Password(w.Keys, name)
-	nc, err := bus.Connect(t.Context(), address, w.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewServer(rpc.Config{
-		Conn: nc, Signer: caller.NewSigner(w.Keys, w.Now), Log: w.Log, Metrics: w.Metrics,
-		Tracer: w.Traces.Tracer(name),
-	})
-	if err := s.Register(desc, service); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Drain(); nc.Close() })
-	w.conns = append(w.conns, nc)
 }
 
 // clock is time that a test can move on.

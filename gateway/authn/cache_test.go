@@ -13,26 +13,13 @@ import (
 	"herald/shared/testkit"
 )
 
-func connect(t *testing.T) *nats.Conn {
-	t.Helper()
-	g := testkit.Ground(t)
-	address := g.Bus
-	address.User, address.Password = bus.Gateway, bus.Password(g.Keys, bus.Gateway)
-	nc, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
-
 func of(userID string, at time.Time) Pass {
 	return Pass{caller: caller.Caller{UserID: userID}, asked: at}
 }
 
 func TestNothingIsBelievedFromBeforeAnInterruption(t *testing.T) {
 	t.Parallel()
-	nc, c, now := connect(t), newCache(), time.Now()
+	nc, c, now := testkit.Connect(t, testkit.Ground(t), bus.Gateway), newCache(), time.Now()
 	c.keep(of("u1", now), c.epoch())
 	if _, ok := c.find(key{}, now, nc); !ok {
 		t.Fatal("not found")
@@ -60,7 +47,7 @@ func TestNothingIsBelievedFromBeforeAnInterruption(t *testing.T) {
 
 func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	t.Parallel()
-	nc, c, now := connect(t), newCache(), time.Now()
+	nc, c, now := testkit.Connect(t, testkit.Ground(t), bus.Gateway), newCache(), time.Now()
 	asked := c.epoch()
 	c.drop(drop{"e1", "u2"}) // whoever it is about: the answer may have been given before it
 	c.keep(of("u1", now), asked)

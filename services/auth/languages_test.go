@@ -72,7 +72,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	checkLanguage(t, h, "th", "en")
 
 	x := &text{standard: "de", allowed: []string{"de", "fr"}}
-	stop := testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	server := testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
 	later(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)
@@ -87,7 +87,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "tlh", "en")
 
-	stop()
+	server.Stop()
 	later(time.Minute)
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "ja", "en")

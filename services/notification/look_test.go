@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
-	"herald/shared/permission"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -79,10 +77,7 @@ func (w *world) list(ctx context.Context) []*notificationv1.Notification {
 }
 
 func (w *world) as(ctx context.Context, orgID string, roles ...string) context.Context {
-	return testkit.As(ctx, w.ground, caller.Caller{
-		UserID: "boss", OrganizationID: orgID, HomeOrganizationID: orgID,
-		Memberships: []permission.Membership{{OrganizationID: orgID, Roles: roles}},
-	})
+	return testkit.Member(ctx, w.ground, "boss", orgID, roles...)
 }
 
 // accepted waits for mails at the relay and fails if there are more.

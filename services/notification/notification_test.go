@@ -86,11 +86,7 @@ func newWorld(t testing.TB, s setup) *world {
 	if s.keys != "" {
 		w.listen(s.keys)
 	}
-	w.ground.Telemetry, err = boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelDebug}, "test",
-		io.MultiWriter(t.Output(), w.logs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.ground = testkit.Logged(t, w.ground, slog.LevelDebug, io.MultiWriter(t.Output(), w.logs))
 	w.people = newPeople(t, w.ground)
 	w.relay = smtpd.Start(t, s.relay, s.faults...)
 	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))

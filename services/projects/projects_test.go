@@ -2,9 +2,7 @@ package projects_test
 
 import (
 	"context"
-	"errors"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +20,9 @@ import (
 )
 
 var kit = testkit.New("projects", projects.Migrations)
+
+// What tests of services have in common.
+var refused, race = testkit.Refused, testkit.Race
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
@@ -117,47 +118,9 @@ func (w *world) project(ctx context.Context, name string) string {
 }
 
 // rows counts what a query finds.
-func (w *world) rows(sql string, args ...any) (n int) {
+func (w *world) rows(sql string, args ...any) int {
 	w.Helper()
-	if err := w.service.DB.QueryRow(w.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
-		w.Fatal(err)
-	}
-	return n
-}
-
-// refused fails unless err is the fault of that id, whose message says all parts.
-func refused(t testing.TB, err error, id string, parts ...string) {
-	t.Helper()
-	f, ok := errors.AsType[*fault.Fault](err)
-	if !ok || f.ID != id {
-		t.Errorf("got %v, want %s", err, id)
-		return
-	}
-	for _, p := range parts {
-		if !strings.Contains(f.Message, p) {
-			t.Errorf("%s says %q, which lacks %q", id, f.Message, p)
-		}
-	}
-}
-
-// race runs attempts at once and answers with how many succeeded; all others must be
-// refused with one of the ids.
-func race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succeeded int) {
-	t.Helper()
-	errs := make([]error, n)
-	var wait sync.WaitGroup
-	for i := range n {
-		wait.Go(func() { errs[i] = attempt(i) })
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err == nil {
-			succeeded++
-		} else if f := fault.From(err); !slices.Contains(ids, f.ID) {
-			t.Errorf("got %v, want %v", err, ids)
-		}
-	}
-	return succeeded
+	return testkit.Rows(w, w.service.DB, sql, args...)
 }
 
 // same fails unless two messages are equal.

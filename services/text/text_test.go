@@ -65,10 +65,7 @@ func newWorld(t *testing.T, g boot.Ground, s *boot.Service) world {
 
 // as is a call of a user who has a role in the organization acted on.
 func (w world) as(ctx context.Context, organizationID string, roles ...string) context.Context {
-	return testkit.As(ctx, w.ground, caller.Caller{
-		UserID: "u1", OrganizationID: organizationID, HomeOrganizationID: organizationID,
-		Memberships: []permission.Membership{{OrganizationID: organizationID, Roles: roles}},
-	})
+	return testkit.Member(ctx, w.ground, "u1", organizationID, roles...)
 }
 
 // inInstance is a call of a user who has a role in the whole instance.

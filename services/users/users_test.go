@@ -2,7 +2,6 @@ package users_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -11,13 +10,15 @@ import (
 	"herald/services/users"
 	"herald/shared/boot"
 	"herald/shared/caller"
-	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
 var kit = testkit.New("users", users.Migrations)
+
+// What tests of services have in common.
+var refused = testkit.Refused
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
@@ -136,27 +137,9 @@ func (w *world) login(ctx context.Context, userID, orgID string) context.Context
 }
 
 // rows counts what a query finds.
-func (w *world) rows(sql string, args ...any) (n int) {
+func (w *world) rows(sql string, args ...any) int {
 	w.Helper()
-	if err := w.service.DB.QueryRow(w.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
-		w.Fatal(err)
-	}
-	return n
-}
-
-// refused fails unless err is the fault of that id, whose message says all parts.
-func refused(t testing.TB, err error, id string, parts ...string) {
-	t.Helper()
-	f, ok := errors.AsType[*fault.Fault](err)
-	if !ok || f.ID != id {
-		t.Errorf("got %v, want %s", err, id)
-		return
-	}
-	for _, p := range parts {
-		if !strings.Contains(f.Message, p) {
-			t.Errorf("%s says %q, which lacks %q", id, f.Message, p)
-		}
-	}
+	return testkit.Rows(w, w.service.DB, sql, args...)
 }
 
 // someHash is a pbkdf2-sha256 hash of a password that nobody types.

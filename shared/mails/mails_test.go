@@ -8,7 +8,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -18,7 +17,6 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/mailkind"
 	"herald/shared/mails"
-	"herald/shared/postgres"
 	"herald/shared/testkit"
 )
 
@@ -66,11 +64,7 @@ func with(t protoreflect.MessageType) map[string][]proto.Message {
 // Every event of users that names a mail asks for it, and none of the others asks.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
-	db, err := postgres.Open(t.Context(), kit.Database(t), noop.NewTracerProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := kit.Pool(t)
 	now := time.Now().Truncate(time.Microsecond)
 	journal := event.Journal{DB: db, Now: func() time.Time { return now }, Committed: func(event.Event) {}}
 	asking := 0

@@ -13,13 +13,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -50,12 +48,7 @@ type world struct {
 
 func newWorld(t testing.TB) world {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), kit.Database(t), noop.NewTracerProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return world{t, db}
+	return world{t, kit.Pool(t)}
 }
 
 func (w world) exec(sql string, args ...any) {

@@ -1,24 +1,20 @@
 package tenancy_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"herald/shared/contract"
+	"herald/shared/testkit/h2"
 )
 
 // What strangers send to the methods of projects is read as it is meant, or refused
@@ -316,7 +312,7 @@ func (w *world) oddPaths(m contract.Method, owner visitor) {
 			w.t.Errorf("%s %s answered %d, Location %q", verb, p, got, location)
 		}
 	}
-	procedure := m.Procedure()
+	procedure, host := m.Procedure(), strings.TrimPrefix(w.URL, "http://")
 	for _, p := range []string{
 		"/" + procedure, procedure + "/", strings.ToUpper(procedure), strings.ToLower(procedure),
 		strings.Replace(procedure, "/"+string(m.Name()), "//"+string(m.Name()), 1),
@@ -326,13 +322,13 @@ func (w *world) oddPaths(m contract.Method, owner visitor) {
 		if got, _ := w.raw("POST", p, owner.token, "application/json", body+"}"); got != http.StatusNotFound {
 			w.t.Errorf("POST %s answered %d", p, got)
 		}
-		if httpStatus, grpcStatus := w.overHTTP2(p, owner.token); grpcStatus != "12" && httpStatus != "404" {
-			w.t.Errorf("gRPC to %s answered %s %s", p, httpStatus, grpcStatus)
+		if got := h2.Dial(w.t, host).Call(p, owner.token); got.GRPCStatus != "12" && got.Status != "404" {
+			w.t.Errorf("gRPC to %s answered %+v", p, got)
 		}
 	}
 	// RFC 9113, 8.3.1: a path begins with a slash.
-	if httpStatus, grpcStatus := w.overHTTP2(procedure[1:], owner.token); httpStatus == "200" && grpcStatus != "12" {
-		w.t.Errorf("gRPC to %s answered %s %s", procedure[1:], httpStatus, grpcStatus)
+	if got := h2.Dial(w.t, host).Call(procedure[1:], owner.token); got.Status == "200" && got.GRPCStatus != "12" {
+		w.t.Errorf("gRPC to %s answered %+v", procedure[1:], got)
 	}
 }
 
@@ -356,55 +352,4 @@ func (w *world) raw(verb, path, token, media, body string) (code int, location s
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, answer.Body)
 	return answer.StatusCode, answer.Header.Get("Location")
-}
-
-// overHTTP2 opens a gRPC call at a path that no client would ask for, and answers with
-// the status of HTTP and of gRPC; neither where the stream is reset.
-func (w *world) overHTTP2(path, token string) (status, grpcStatus string) {
-	c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	f := http2.NewFramer(c, c)
-	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	var block bytes.Buffer
-	e := hpack.NewEncoder(&block)
-	for _, h := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":authority", "x"}, {":path", path},
-		{"content-type", "application/grpc"}, {"te", "trailers"}, {"authorization", "Bearer " + token},
-	} {
-		_ = e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
-	}
-	_, _ = io.WriteString(c, http2.ClientPreface)
-	_ = f.WriteSettings()
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})
-	_ = f.WriteData(1, true, make([]byte, 5))
-	for {
-		frame, err := f.ReadFrame()
-		if err != nil {
-			return status, grpcStatus
-		}
-		switch f := frame.(type) {
-		case *http2.RSTStreamFrame, *http2.GoAwayFrame:
-			return status, grpcStatus
-		case *http2.MetaHeadersFrame:
-			for _, h := range f.Fields {
-				switch h.Name {
-				case ":status":
-					status = h.Value
-				case "grpc-status":
-					grpcStatus = h.Value
-				}
-			}
-			if f.StreamEnded() {
-				return status, grpcStatus
-			}
-		case *http2.DataFrame:
-			if f.StreamEnded() {
-				return status, grpcStatus
-			}
-		}
-	}
 }

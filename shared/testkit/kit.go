@@ -1,6 +1,9 @@
-// Package testkit is the real world for tests: a Postgres server per test binary, a
-// database per test cloned from a migrated template, and a NATS server per test with
-// the users and permissions of production. What is missing on the machine fails the
+// Package testkit is the real world for tests, a piece for each level. Kit is that of stores:
+// a Postgres server per test binary, and a database per test cloned from a migrated template.
+// Ground, Serve and their like are that of services: a NATS server per test with the users
+// and permissions of production, on which services answer and stories are told. Package h2
+// says to a gateway what no client would; browser and smtpd are what people use. The whole
+// system is started by deploy/herald/test/whole. What is missing on the machine fails the
 // test; nothing is skipped.
 package testkit
 
@@ -8,8 +11,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -17,16 +18,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace/noop"
-	"google.golang.org/grpc"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
-	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
-	"herald/shared/rpc"
 	"herald/shared/secret"
 )
 
@@ -136,23 +134,15 @@ func (k *Kit) Database(t testing.TB) secret.Text {
 	return url
 }
 
-// Ground starts a NATS server for one test and answers with what services stand on.
-func Ground(t testing.TB) boot.Ground {
+// Pool opens a fresh database as the service does.
+func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	server, err := bus.Embedded{Dir: t.TempDir(), Keys: keys()}.Start()
+	db, err := postgres.Open(t.Context(), k.Database(t), noop.NewTracerProvider())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { bus.Stop(server) })
-	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelInfo}, "test", t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(),
-		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
-		Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
-	}
+	t.Cleanup(db.Close)
+	return db
 }
 
 // Open opens the package's service on a fresh database.
@@ -163,52 +153,4 @@ func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// Run runs a service until the test ends.
-func Run(t testing.TB, s *boot.Service) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait() })
-}
-
-// As answers with a context for calls that a caller makes through the gateway; pass
-// it with the connection of Calls.
-func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
-	return rpc.WithSigned(ctx, caller.NewSigner(g.Keys, g.Now).Sign(c))
-}
-
-// Calls connects as a NATS user, a service or the gateway, and answers with its
-// calling end.
-func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
-	t.Helper()
-	address := g.Bus
-	address.User, address.Password = user, bus.Password(g.Keys, user)
-	nc, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return rpc.NewConn(nc, caller.NewSigner(g.Keys, g.Now), user)
-}
-
-// Serve answers on the real bus in the place of another service, until the test ends or
-// stop is called.
-func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDesc, implementation any) (stop func()) {
-	t.Helper()
-	address := g.Bus
-	address.User, address.Password = service, bus.Password(g.Keys, service)
-	nc, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rpc.NewServer(rpc.Config{Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics,
-		Tracer: g.Traces.Tracer(service)})
-	if err := s.Register(contract, implementation); err != nil {
-		t.Fatal(err)
-	}
-	stop = sync.OnceFunc(func() { s.Drain(); nc.Close() })
-	t.Cleanup(stop)
-	return stop
 }

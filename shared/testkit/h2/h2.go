@@ -1,0 +1,118 @@
+// Package h2 speaks HTTP/2 frame by frame, so that a test can ask for what no client would.
+package h2
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// Conn is a connection on which a test says what it wants.
+type Conn struct {
+	*http2.Framer
+	net.Conn
+	t    testing.TB
+	next uint32
+}
+
+// Dial connects to a host and port, until the test ends.
+func Dial(t testing.TB, address string) *Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	f := http2.NewFramer(c, c)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	if err := f.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	return &Conn{f, c, t, 1}
+}
+
+// Stream returns the id of a new stream.
+func (c *Conn) Stream() uint32 {
+	id := c.next
+	c.next += 2
+	return id
+}
+
+// Answer is how a stream ended: its statuses as they stand in its headers, or none where the
+// server reset it or left.
+type Answer struct {
+	Status, GRPCStatus string
+	Reset              bool
+}
+
+// Call makes a gRPC call with an empty message at a path, and reads its answer.
+func (c *Conn) Call(path, token string) Answer {
+	c.t.Helper()
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	for _, f := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":authority", "x"}, {":path", path},
+		{"content-type", "application/grpc"}, {"te", "trailers"}, {"authorization", "Bearer " + token},
+	} {
+		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+	}
+	id := c.Stream()
+	headers := http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true}
+	if err := c.WriteHeaders(headers); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.WriteData(id, true, make([]byte, 5)); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.answer(id)
+}
+
+// answer reads on to the end of a stream.
+func (c *Conn) answer(id uint32) (a Answer) {
+	c.t.Helper()
+	for {
+		frame, err := c.ReadFrame()
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+			c.t.Fatal(err)
+		}
+		if err != nil {
+			a.Reset = true
+			return a
+		}
+		switch f := frame.(type) {
+		case *http2.GoAwayFrame:
+			a.Reset = true
+			return a
+		case *http2.RSTStreamFrame:
+			if a.Reset = f.StreamID == id; a.Reset {
+				return a
+			}
+		case *http2.MetaHeadersFrame:
+			if f.StreamID != id {
+				continue
+			}
+			for _, h := range f.Fields {
+				switch h.Name {
+				case ":status":
+					a.Status = h.Value
+				case "grpc-status":
+					a.GRPCStatus = h.Value
+				}
+			}
+		}
+		if h := frame.Header(); h.StreamID == id && h.Flags.Has(http2.FlagDataEndStream) &&
+			(h.Type == http2.FrameData || h.Type == http2.FrameHeaders) {
+			return a
+		}
+	}
+}

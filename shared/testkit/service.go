@@ -1,0 +1,116 @@
+package testkit
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/grpc"
+
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/permission"
+	"herald/shared/rpc"
+)
+
+// Ground starts a NATS server for one test and answers with what services stand on.
+func Ground(t testing.TB) boot.Ground {
+	t.Helper()
+	server, err := bus.Embedded{Dir: t.TempDir(), Keys: keys()}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bus.Stop(server) })
+	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelInfo}, "test", t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return boot.Ground{
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(),
+		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
+		Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
+	}
+}
+
+// Run runs a service until the test ends.
+func Run(t testing.TB, s *boot.Service) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
+// As answers with a context for calls that a caller makes through the gateway; pass
+// it with the connection of Calls.
+func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
+	return rpc.WithSigned(ctx, caller.NewSigner(g.Keys, g.Now).Sign(c))
+}
+
+// Member is As for a user who has roles in the organization acted on.
+func Member(ctx context.Context, g boot.Ground, userID, orgID string, roles ...string) context.Context {
+	return As(ctx, g, caller.Caller{
+		UserID: userID, OrganizationID: orgID, HomeOrganizationID: orgID,
+		Memberships: []permission.Membership{{OrganizationID: orgID, Roles: roles}},
+	})
+}
+
+// Connect connects as a NATS user, a service or the gateway, until the test ends.
+func Connect(t testing.TB, g boot.Ground, user string) *nats.Conn {
+	t.Helper()
+	address := g.Bus
+	address.User, address.Password = user, bus.Password(g.Keys, user)
+	nc, err := bus.Connect(t.Context(), address, g.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// Calls connects as a NATS user and returns its calling end.
+func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
+	t.Helper()
+	return rpc.NewConn(Connect(t, g, user), caller.NewSigner(g.Keys, g.Now), user)
+}
+
+// Server answers in the place of a service.
+type Server struct {
+	*nats.Conn
+	// Stop lets the requests under way end, and leaves the bus.
+	Stop func()
+}
+
+// Serve answers on the real bus in the place of another service, until the test ends or
+// the server is stopped.
+func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDesc, implementation any) Server {
+	t.Helper()
+	nc := Connect(t, g, service)
+	s := rpc.NewServer(rpc.Config{
+		Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics,
+		Tracer: g.Traces.Tracer(service),
+	})
+	if err := s.Register(contract, implementation); err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceFunc(func() { s.Drain(); nc.Close() })
+	t.Cleanup(stop)
+	return Server{nc, stop}
+}
+
+// Logged returns a ground whose services log to w, with telemetry of their own.
+func Logged(t testing.TB, g boot.Ground, level slog.Level, w io.Writer) boot.Ground {
+	t.Helper()
+	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: level}, "test", w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Telemetry = telemetry
+	return g
+}
