@@ -6,6 +6,7 @@ SHELL := /bin/bash
 MODULES := shared docs gateway services/users services/projects services/text services/notification services/auth deploy/herald examples/subscriber
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
+LINT = $$(GOWORK=off go -C tools/lint tool -n golangci-lint)
 FUZZTIME ?= 20s
 BINARY ?= .build/herald
 IMAGE ?= herald:local
@@ -31,21 +32,21 @@ test: ## Run all tests, on real servers and a real browser
 	@go test -timeout 15m work
 
 .PHONY: check
-check: ## Check formatting, contracts, generated code and module files
+check: ## Check formatting, style, contracts, generated code and module files
 	@test -z "$$(gofmt -l $(MODULES) | grep -v /gen/ | tee /dev/stderr)"
-	@go vet work
+	@go test -count=1 ./deploy/herald/internal/structure | { ! grep -v "^ok"; }
+	@$(LINT) run $(MODULES:%=./%/...)
 	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/look | { ! grep -v "^ok"; }
 	@$(BUF) lint
 	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }
 	@$(BUF) breaking --against shared/proto/released.binpb
-	@deploy/check-generated.sh
+	@deploy/generate.sh --check
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m/go.mod is not tidy: run \`go mod tidy\` there"; exit 1; }; done
 
 .PHONY: generate
 generate: ## Generate code and documents from the contracts in shared/proto
 	@$(BUF) format -w
-	@rm -rf shared/gen && $(BUF) generate
-	@$(BUF) build -o - | go run ./deploy/herald/internal/reference/generate docs
+	@deploy/generate.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)

@@ -110,6 +110,9 @@ func (r *replica) messages() (found []*nats.Msg) {
 			nats.MsgIdHdr: {id}, "ce-id": {id}, "ce-subject": {aggregate}, "ce-sequence": {strconv.FormatInt(position, 10)},
 		}})
 	}
+	if err := rows.Err(); err != nil {
+		r.Fatal(err)
+	}
 	return found
 }
 

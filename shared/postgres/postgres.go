@@ -47,8 +47,7 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	config.MaxConnIdleTime = 10 * time.Minute
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
-	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces), otelpgx.WithTrimSQLInSpanName(),
-		otelpgx.WithDisableQuerySpanNamePrefix())
+	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
@@ -65,7 +64,11 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations
 		if _, err := c.Exec(ctx, "set statement_timeout = 0"); err != nil {
 			return fmt.Errorf("migrate %s: %w", history, Fault(err))
 		}
-		defer c.Exec(ctx, "reset statement_timeout")
+		defer func() {
+			if _, err := c.Exec(ctx, "reset statement_timeout"); err != nil {
+				c.Conn().Close(ctx) // the pool makes another
+			}
+		}()
 		m, err := migrate.NewMigrator(ctx, c.Conn(), history)
 		if err != nil {
 			return fmt.Errorf("migrate %s: %w", history, Fault(err))

@@ -140,7 +140,7 @@ func (c *Conn) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	defer drop(nil)
 	defer context.AfterFunc(c.spell.Load(), func() { drop(nats.ErrDisconnected) })()
 	r, err := c.nc.RequestMsgWithContext(ctx, m)
-	if err != nil && context.Cause(ctx) == nats.ErrDisconnected {
+	if err != nil && errors.Is(context.Cause(ctx), nats.ErrDisconnected) {
 		err = nats.ErrDisconnected
 	}
 	return r, err

@@ -26,9 +26,9 @@ const DefaultLimit = 1000
 var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 
 // CheckMax refuses a configured maximum that is none.
-func CheckMax(max int64) error {
-	if max < 1 || max > DefaultLimit {
-		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", max, DefaultLimit)
+func CheckMax(limit int64) error {
+	if limit < 1 || limit > DefaultLimit {
+		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", limit, DefaultLimit)
 	}
 	return nil
 }
@@ -40,18 +40,18 @@ type Page struct {
 	Asc    bool
 }
 
-// Bounds reads a page; max is the configured maximum.
-func Bounds(q *heraldv1.ListQuery, max int64) (Page, error) {
+// Bounds reads a page; largest is the configured maximum.
+func Bounds(q *heraldv1.ListQuery, largest int64) (Page, error) {
 	p := Page{q.GetOffset(), q.GetLimit(), q.GetAsc()}
 	switch {
 	case p.Limit < 0:
 		return Page{}, fault.ErrInvalid.Say("query.limit: must not be negative").On("query.limit",
 			"must not be negative")
-	case p.Limit > max:
-		reason := fmt.Sprintf("the maximum is %d", max)
+	case p.Limit > largest:
+		reason := fmt.Sprintf("the maximum is %d", largest)
 		return Page{}, ErrLimit.Say("query.limit: %s", reason).On("query.limit", reason)
 	case p.Limit == 0:
-		p.Limit = min(DefaultLimit, max)
+		p.Limit = min(DefaultLimit, largest)
 	}
 	// No table has more rows than an int64 counts, and Postgres takes no larger offset.
 	p.Offset = min(p.Offset, 1<<62)

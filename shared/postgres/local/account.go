@@ -35,7 +35,7 @@ func chooseAccount(dir string) (account, error) {
 			return newAccount(u)
 		}
 	}
-	return account{}, errors.New("Postgres refuses to run as root and there is neither a user postgres nor nobody: " +
+	return account{}, errors.New("there is neither a user postgres nor nobody, and as root Postgres refuses to run: " +
 		"`useradd --system postgres`")
 }
 

@@ -69,7 +69,7 @@ func (s *Server) claim(ctx context.Context) error {
 		}
 		// Where the kernel does not tell the server that its parent has gone, we do.
 		if pid, _ := readPID(s.data()); pid > 1 && !told {
-			syscall.Kill(pid, syscall.SIGINT)
+			_ = syscall.Kill(pid, syscall.SIGINT)
 		}
 		select {
 		case <-again.C:

@@ -52,7 +52,7 @@ func (s *Server) spawn(program string, args []string) (*process, error) {
 }
 
 func (p *process) signal(sig syscall.Signal) {
-	p.cmd.Process.Signal(sig) // fails only when it has ended
+	_ = p.cmd.Process.Signal(sig) // fails only when it has ended
 }
 
 // wait answers when the process has ended by itself, or was ended with the context.

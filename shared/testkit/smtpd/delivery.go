@@ -2,6 +2,7 @@ package smtpd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -66,7 +67,7 @@ func (d Delivery) Parse() (Message, error) {
 	parts := multipart.NewReader(read.Body, parameters["boundary"])
 	for {
 		part, err := parts.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return m, nil
 		}
 		if err != nil {

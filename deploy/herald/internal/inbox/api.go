@@ -151,5 +151,5 @@ func (in *Inbox) deleteMessages(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(answer) // fails only when nobody reads
+	_ = json.NewEncoder(w).Encode(answer) // fails only when nobody reads
 }

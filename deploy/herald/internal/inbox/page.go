@@ -78,7 +78,7 @@ func frame(w http.ResponseWriter, _ *http.Request, m Mail) {
 
 func render(w http.ResponseWriter, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	pages.ExecuteTemplate(w, name, data) // fails only when nobody reads
+	_ = pages.ExecuteTemplate(w, name, data) // fails only when nobody reads
 }
 
 // String is the name and the address, as far as they are known.

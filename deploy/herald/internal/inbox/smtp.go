@@ -32,7 +32,7 @@ func (in *Inbox) ServeSMTP(ctx context.Context, l net.Listener) error {
 	server.EnableSMTPUTF8 = true
 	server.ErrorLog = slog.NewLogLogger(in.log.Handler(), slog.LevelWarn)
 	stop := context.AfterFunc(ctx, func() {
-		server.Close()
+		_ = server.Close()
 		l.Close() // the server does not know it yet if ctx has ended already
 	})
 	defer stop()

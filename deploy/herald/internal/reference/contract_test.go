@@ -42,12 +42,12 @@ func documents(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	made := map[string]any{}
-	for name, make := range map[string]func() ([]byte, error){"api": c.OpenAPI, "events": c.AsyncAPI} {
-		first, err := make()
+	for name, document := range map[string]func() ([]byte, error){"api": c.OpenAPI, "events": c.AsyncAPI} {
+		first, err := document()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := make(); err != nil || !bytes.Equal(first, again) {
+		if again, err := document(); err != nil || !bytes.Equal(first, again) {
 			t.Errorf("%s differs the second time: %v", name, err)
 		}
 		var v any

@@ -51,7 +51,7 @@ func Documents(image []byte, root string, settings []boot.Setting) (map[string][
 
 // write adds the pages, and what is read on paper or in the repository.
 func (s shown) write(all map[string][]byte) error {
-	pages, err := template.New("").Funcs(template.FuncMap(functions)).ParseFS(site, "site/*.html")
+	pages, err := template.New("").Funcs(functions).ParseFS(site, "site/*.html")
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,11 @@ func newMachine(t *testing.T) machine {
 	m := machine{t: t, bin: t.TempDir(), root: t.TempDir()}
 	m.env = []string{"PATH=" + m.bin, "SETUP_ROOT=" + m.root, "CALLS=" + m.calls()}
 	for _, name := range []string{"cat", "chmod", "env", "grep", "mkdir", "sed", "tee", "uname"} {
-		real, err := exec.LookPath(name)
+		found, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(real, filepath.Join(m.bin, name)); err != nil {
+		if err := os.Symlink(found, filepath.Join(m.bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

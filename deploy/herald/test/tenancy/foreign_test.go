@@ -224,7 +224,7 @@ func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
 		return verb + " " + path
 	}
 	for _, m := range methods {
-		body := ""
+		var body string
 		switch {
 		case !strings.Contains(verbAndPath(m), " /management/"):
 			continue

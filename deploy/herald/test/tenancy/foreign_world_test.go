@@ -473,13 +473,11 @@ func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 	if id := ids["notification_id"]; id != "" {
 		w.mailKnown(id)
 	}
-	before, ok := map[string]string{"ReactivateProject": "DeactivateProject", "ReactivateApp": "DeactivateApp",
-		"ReactivateProjectGrant": "DeactivateProjectGrant", "ResetMessageText": "SetMessageText"}[string(m.Name())]
-	if !ok {
+	switch m.Name() {
+	case "ReactivateProject", "ReactivateApp", "ReactivateProjectGrant", "ResetMessageText":
+	default:
 		return
 	}
-	first := m
-	first.MethodDescriptor = m.Parent().(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(before))
 	rule := strings.Replace(verbAndPath(m), "_reactivate", "_deactivate", 1)
 	w.must(s.org, w.fill(s, ids, strings.NewReplacer("DELETE", "PUT", "{kind}", "init").Replace(rule)),
 		`{"subject":"Welcome"}`)

@@ -58,7 +58,7 @@ func (g *gate) finished(r result, t Times) turn {
 	case r.way == blocked && probed:
 		g.pause = min(2*g.pause, t.MaxProbe)
 		g.rest = time.After(g.pause)
-	case r.way == clear && g.pause > 0:
+	case r.way == taken && g.pause > 0:
 		*g = gate{}
 		return opened
 	}

@@ -33,14 +33,14 @@ func TestGate(t *testing.T) {
 		finished(report("a", unknown), stayed)
 		expect(8, 8)
 		finished(report("b", blocked), closed)
-		for _, pause := range []time.Duration{1, 2, 4, 4} {
+		for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second} {
 			expect(8, 0)
 			finished(report("c", blocked), stayed) // was under way when the gate closed
 			start := time.Now()
 			<-g.rest
 			g.rest = nil
-			if got := time.Since(start); got != pause*time.Second {
-				t.Errorf("a pause of %s, want %d s", got, pause)
+			if got := time.Since(start); got != pause {
+				t.Errorf("a pause of %s, want %s", got, pause)
 			}
 			expect(0, 0)
 			expect(8, 1)
@@ -53,8 +53,8 @@ func TestGate(t *testing.T) {
 		g.started(store.Hold{ID: "probe"})
 		finished(report("probe", unknown), stayed) // says nothing: the next one may go at once
 		expect(8, 1)
-		finished(report("d", clear), opened)
-		finished(report("e", clear), stayed)
+		finished(report("d", taken), opened)
+		finished(report("e", taken), stayed)
 		expect(8, 8)
 		finished(report("f", blocked), closed)
 		start := time.Now()

@@ -30,7 +30,7 @@ type way int
 
 const (
 	unknown way = iota
-	clear       // the relay dealt with the mail
+	taken       // the relay dealt with the mail
 	blocked     // no mail can be sent at present
 )
 
@@ -115,7 +115,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 
 // judge is the result of a mail that the relay was asked to take.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent send.Result) result {
-	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: clear}
+	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
 	switch sent.Outcome {
 	case send.Sent:
 		r.verdict = c.Delivered()

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Generates shared/gen and docs from the contracts. Each is replaced as a whole once the new one is
+# complete. With --check nothing is replaced, but compared with what is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .build
+fresh=$(mktemp -d "$PWD/.build/generate.XXXXXX")
+trap '[ -e shared/gen ] || mv "$fresh/old" shared/gen; rm -rf "$fresh"' EXIT
+buf=$(GOWORK=off go -C tools tool -n buf)
+
+# missing lists the methods of the contracts that their service has not in Go: Users.LockUser.
+missing() {
+	for file in shared/gen/herald/*/v1/*_grpc.pb.go; do
+		service=$(basename "${file%/v1/*}")
+		awk '/^type [A-Za-z]*Server interface {/ { name = $2; sub("Server$", "", name) } /^}/ { name = "" }
+			name !~ /^(Unsafe|$)/ && /^\t[A-Z]/ { sub(/\(.*/, ""); print name "." $1 }' "$file" |
+			while read -r method; do
+				grep -rqE "^func \([^)]*\) ${method#*.}\(" --include='*.go' "services/$service" || echo "$method"
+			done
+	done
+}
+
+GOWORK=off "$buf" generate --output "$fresh"
+"$buf" build --output "$fresh/image.binpb"
+if [ "${1:-}" = --check ]; then
+	diff -r "$fresh/shared/gen" shared/gen || { echo 'shared/gen is not what the contracts say: run `make generate`' >&2; exit 1; }
+else
+	mv shared/gen "$fresh/old"
+	mv "$fresh/shared/gen" shared/gen
+fi
+
+# The documents are written by a part of the program, which has to compile with the new contracts.
+if methods=$(missing | paste -sd ' ') && [ -n "$methods" ]; then
+	echo "docs stays as it is until the methods of the contracts are there in Go: write $methods in the api of" \
+		"their service, then run \`make generate\` again. The code of the contracts, shared/gen, is new." >&2
+	exit 1
+fi
+go run ./deploy/herald/internal/reference/generate "$fresh/docs" < "$fresh/image.binpb" || {
+	echo 'docs stays as it is until the program compiles: mend what is said above, then run `make generate` again.' \
+		'The code of the contracts, shared/gen, is new.' >&2
+	exit 1
+}
+if [ "${1:-}" = --check ]; then
+	diff -r -x decisions -x viewer -x '*.go' -x go.mod "$fresh/docs" docs ||
+		{ echo 'docs is not what the contracts say: run `make generate`' >&2; exit 1; }
+else
+	cp -r "$fresh/docs/." docs
+fi

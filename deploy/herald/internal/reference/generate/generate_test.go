@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// copied is what deploy/generate.sh reads and writes.
+var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
+	"services/users/internal/api", "services/projects", "services/text", "services/notification", "services/auth", "docs"}
+
+const (
+	contract = "shared/proto/herald/users/v1/users.proto"
+	code     = "shared/gen/herald/users/v1/users_grpc.pb.go"
+)
+
+// copyRepository returns a copy in which contracts can be changed.
+func copyRepository(t *testing.T) string {
+	t.Helper()
+	const root = "../../../../.."
+	to := t.TempDir()
+	for _, name := range copied {
+		from, target := filepath.Join(root, name), filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.IsDir() {
+			err = os.CopyFS(target, os.DirFS(from))
+		} else {
+			var text []byte
+			text, err = os.ReadFile(from)
+			if err == nil {
+				err = os.WriteFile(target, text, info.Mode())
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Whoever adds a method to a contract is told what to write; a contract that is broken changes nothing.
+func TestMissingMethods(t *testing.T) {
+	t.Parallel()
+	root := copyRepository(t)
+	generate := func(old, new string) string {
+		text := strings.Replace(read(t, root, contract), old, new, 1)
+		if err := os.WriteFile(filepath.Join(root, contract), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), "deploy/generate.sh")
+		c.Dir, c.Env = root, append(os.Environ(), "GOWORK=off")
+		out, err := c.CombinedOutput()
+		if err == nil {
+			t.Errorf("it ended well: %s", out)
+		}
+		return string(out)
+	}
+	docs, before := read(t, root, "docs/openapi.json"), read(t, root, code)
+
+	const methods = "service Users {\n"
+	out := generate(methods, "service Users {{\n")
+	if !strings.Contains(out, contract) || read(t, root, code) != before {
+		t.Errorf("a broken contract: %s", out)
+	}
+
+	const more = `service Users {
+  // Is new.
+  rpc BurnUser(GetUserRequest) returns (GetUserResponse) {
+    option (herald.v1.access) = {permission: "user.read"};
+    option (google.api.http) = {get: "/management/v1/users/{user_id}/_burn"};
+  }
+  // Is new too.
+  rpc FreezeUser(GetUserRequest) returns (GetUserResponse) {
+    option (herald.v1.access) = {permission: "user.read"};
+    option (google.api.http) = {get: "/management/v1/users/{user_id}/_freeze"};
+  }
+`
+	out = generate("service Users {{\n", more)
+	if !strings.HasPrefix(out, "docs stays as it is until the methods of the contracts are there in Go: write "+
+		"Users.BurnUser Users.FreezeUser in") || strings.Count(out, "\n") != 1 {
+		t.Errorf("two methods are missing: %s", out)
+	}
+	if text := read(t, root, code); !strings.Contains(text, "BurnUser(") || !strings.Contains(text, "GetUser(") {
+		t.Error("the code of the contracts is not new, or not whole")
+	}
+	if read(t, root, "docs/openapi.json") != docs {
+		t.Error("the documents changed")
+	}
+	if left, err := os.ReadDir(filepath.Join(root, ".build")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
