@@ -18,6 +18,10 @@ const (
 	standby = time.Second     // how often a replica asks whether the lock is free
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
+	// pace is the least time between two looks: where changes come faster, many wait for
+	// the next look, and one sync of the stream does for all of them. After a rest the
+	// first one goes at once.
+	pace    = 20 * time.Millisecond
 	ackWait = 10 * time.Second
 	round   = 30 * time.Second // the most that one window, or one question about the lock, may take
 	lockKey = 0x6865726c64     // "herald"
@@ -85,11 +89,12 @@ func (r Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
 	for {
+		next := time.Now().Add(pace)
 		n, err := r.relay(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if n < window && !wait(ctx, news, look) {
+		if n < window && !(wait(ctx, news, look) && wait(ctx, nil, time.Until(next))) {
 			return nil
 		}
 	}
