@@ -18,6 +18,7 @@ import (
 
 	"herald/deploy/herald/internal/allinone"
 	"herald/deploy/herald/internal/provision"
+	"herald/deploy/herald/test/whole"
 	"herald/shared/bus"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
@@ -228,7 +229,7 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 	"compose": func(t *testing.T, _ secret.Keys, secrets string) (*server.Server, bus.Address) {
 		dir := t.TempDir()
 		for from, to := range map[string]string{
-			"../nats/nats.conf": "nats.conf", secrets + "/nats/users.conf": "users/users.conf",
+			whole.Root(t) + "/deploy/nats/nats.conf": "nats.conf", secrets + "/nats/users.conf": "users/users.conf",
 		} {
 			text, err := os.ReadFile(from)
 			if err != nil {
