@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"herald/gateway/authn"
+	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
@@ -73,8 +74,8 @@ func TestScopes(t *testing.T) {
 	all := map[string]string{
 		"none":     w.token("u1", []string{"ORG_OWNER"}),
 		"openid":   w.token("u1", []string{"ORG_OWNER"}, "openid"),
-		"audience": w.token("u1", []string{"ORG_OWNER"}, authn.Audience),
-		"both":     w.token("u1", []string{"ORG_OWNER"}, "openid", authn.Audience),
+		"audience": w.token("u1", []string{"ORG_OWNER"}, contract.Audience),
+		"both":     w.token("u1", []string{"ORG_OWNER"}, "openid", contract.Audience),
 	}
 	for _, c := range []struct {
 		method, path string
@@ -83,9 +84,9 @@ func TestScopes(t *testing.T) {
 	}{
 		{"GET", "/auth/v1/users/me", "openid both", "openid"},
 		{"POST", "/auth/v1/users/me/pats/_search", "openid both", "openid"},
-		{"DELETE", "/auth/v1/users/me/pats/t1", "both", "openid " + authn.Audience},
-		{"GET", "/management/v1/users/u1", "both", "openid " + authn.Audience},
-		{"POST", "/management/v1/users/_search", "both", "openid " + authn.Audience},
+		{"DELETE", "/auth/v1/users/me/pats/t1", "both", "openid " + contract.Audience},
+		{"GET", "/management/v1/users/u1", "both", "openid " + contract.Audience},
+		{"POST", "/management/v1/users/_search", "both", "openid " + contract.Audience},
 	} {
 		for name, token := range all {
 			got := w.do(t, c.method, c.path, "", as(token)...)
@@ -172,7 +173,7 @@ func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	scopeless := w.token("u1", []string{"ORG_OWNER"})
-	viewer := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	viewer := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
 	pairs := []string{"Content-Type", "text/plain", "x-service-orgid", "o1,o2"}
 	const path, body = "/management/v1/users/u1/pats", "{"
 	w.do(t, "POST", path+"x", body, pairs...).refused(t, 404, "NOT_FOUND")
@@ -192,7 +193,7 @@ func TestOrderOfChecks(t *testing.T) {
 func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
 	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id",
 		"forged")...).ok(t)
 	if w.caller.UserID != "u9" || w.id == "forged" {
@@ -203,7 +204,7 @@ func TestForgedCallerHeadersAreDropped(t *testing.T) {
 func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	token := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", authn.Audience)
+	token := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
 	add := func() answer { return w.do(t, "POST", "/management/v1/users/u1/pats", "", as(token)...) }
 	add().refused(t, 403, "PERMISSION_DENIED")
 	if n := w.resolved.Load(); n != 1 {
@@ -213,7 +214,7 @@ func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
 	if n := w.resolved.Load(); n != 2 {
 		t.Errorf("resolved %d times", n)
 	}
-	w.grant(token, "u1", []string{"ORG_OWNER"}, "openid", authn.Audience)
+	w.grant(token, "u1", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	add().ok(t)
 	w.failWith(func(context.Context) error { return errToken })
 	got := add()

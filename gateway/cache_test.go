@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"herald/gateway/authn"
 	"herald/shared/bus"
+	"herald/shared/contract"
 	"herald/shared/id"
 	"herald/shared/secret"
 )
@@ -46,7 +46,7 @@ func TestEventsEndBelief(t *testing.T) {
 		other             bool // whether another user is asked for too
 	}{
 		{"human.initialized", "u1", `{}`, false},
-		{"machine.deactivated", "u1", `{}`, false},
+		{"human.password_changed", "u1", `{}`, false},
 		{"member.removed", "m1", `{"userId":"u1"}`, false},
 		{"pat.removed", "p1", `{"userId":"u1"}`, false},
 		{"pat.removed", "p1", `[]`, true},
@@ -64,7 +64,7 @@ func TestEventsEndBelief(t *testing.T) {
 func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool) {
 	t.Helper()
 	one := w.owner()
-	two := w.token("u2", []string{"ORG_OWNER"}, "openid", authn.Audience)
+	two := w.token("u2", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	get := func(token string) int {
 		return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
 	}
@@ -142,7 +142,7 @@ func TestNobodyIsRefusedForAnother(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { get().refused(t, 401, "UNAUTHENTICATED") })
 	w.asked(t)
-	w.grant(token, "u1", nil, "openid", authn.Audience)
+	w.grant(token, "u1", nil, "openid", contract.Audience)
 	for range 20 {
 		all.Go(func() { get().ok(t) })
 	}

@@ -211,7 +211,7 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
 	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway)
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		return err
 	}

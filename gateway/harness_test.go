@@ -20,9 +20,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/gateway"
-	"herald/gateway/authn"
 	"herald/shared/boot"
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	_ "herald/shared/gen/herald/notification/v1"
@@ -87,6 +87,7 @@ func (c *clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
 // users is a users service that knows tokens and one user, u1 of organization o1.
 type users struct {
 	usersv1.UnimplementedUsersServer
+	testkit.Unguarded
 	mu       sync.Mutex
 	tokens   map[string]*heraldv1.Caller
 	last     proto.Message
@@ -138,7 +139,7 @@ func (u *users) revoke(token string) {
 }
 
 func (u *users) owner() string {
-	return u.token("u1", []string{"ORG_OWNER"}, "openid", authn.Audience)
+	return u.token("u1", []string{"ORG_OWNER"}, "openid", contract.Audience)
 }
 
 func (u *users) ResolveToken(_ context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {

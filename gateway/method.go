@@ -76,12 +76,8 @@ func newMethod(d contract.Method) (*method, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public}
-	if len(d.Rules) > 0 {
-		verb, path, _ := contract.Route(d.Rules[0])
-		m.need = authn.Needs(verb, path)
-	}
-	return m, nil
+	need := authn.Need{Scopes: d.Scopes, Home: d.Home()}
+	return &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public, need: need}, nil
 }
 
 func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {

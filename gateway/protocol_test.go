@@ -27,7 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"herald/gateway/authn"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -222,7 +222,7 @@ func TestEveryProtocolAnswersAlike(t *testing.T) {
 		{"no token", "", "u1", nil, 16, "UNAUTHENTICATED"},
 		{"unknown token", "hrld_x", "u1", nil, 16, "UNAUTHENTICATED"},
 		{"no scope", w.token("u1", []string{"ORG_OWNER"}, "openid"), "u1", nil, 7, "INSUFFICIENT_SCOPE"},
-		{"no permission", w.token("u1", nil, "openid", authn.Audience), "u1", nil, 7, "PERMISSION_DENIED"},
+		{"no permission", w.token("u1", nil, "openid", contract.Audience), "u1", nil, 7, "PERMISSION_DENIED"},
 		{"every detail", w.owner(), "u1", strange, 5, "USER_NOT_FOUND"},
 		{"internal", w.owner(), "u1", io.ErrUnexpectedEOF, 13, "INTERNAL"},
 		{"away", w.owner(), "u1", fault.ErrUnavailable.After(1e9), 14, "UNAVAILABLE"},

@@ -41,13 +41,18 @@ type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
 	known   *cache
+	news    news
 	flights singleflight.Group
 }
 
 // New subscribes to the events by which callers change; they are heard until the
 // connection closes.
 func New(c Config) (*Authenticator, error) {
-	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache()}
+	news, err := readNews()
+	if err != nil {
+		return nil, err
+	}
+	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), news: news}
 	return a, a.listen()
 }
 

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"herald/shared/permission"
 )
 
 const (
@@ -70,21 +68,6 @@ func (c *cache) remove(k key) {
 	defer c.mu.Unlock()
 	delete(c.passes, k)
 	c.drops++
-}
-
-// covers tells whether a membership gives a user, who is known, nothing new.
-func (c *cache) covers(userID string, m permission.Membership) (known bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, p := range c.passes {
-		if p.caller.UserID != userID {
-			continue
-		}
-		if known = permission.Covers(p.caller.Memberships, []permission.Membership{m}); !known {
-			return false
-		}
-	}
-	return known
 }
 
 // drop forgets whom it is about, unless it was done a moment ago. News of an event comes

@@ -9,7 +9,7 @@ import (
 
 	"herald/shared/bus"
 	"herald/shared/caller"
-	"herald/shared/permission"
+	_ "herald/shared/gen/herald/projects/v1" // whose events change nobody
 	"herald/shared/testkit"
 )
 
@@ -56,11 +56,21 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	}
 }
 
+// listener hears events, of which the test sends its own.
+func listener(t *testing.T) *Authenticator {
+	t.Helper()
+	news, err := readNews()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Authenticator{known: newCache(), news: news}
+}
+
 // News of one event comes twice, in either order: the first drops what is known from
 // before it, the second leaves what was asked for in between.
 func TestNewsCountsOnce(t *testing.T) {
 	t.Parallel()
-	a := &Authenticator{known: newCache()}
+	a := listener(t)
 	known := func(userID string) bool {
 		_, ok := a.known.passes[key{organization: userID}]
 		return ok
@@ -117,24 +127,6 @@ func TestNewsCountsOnce(t *testing.T) {
 	}
 }
 
-// News that drops nobody, because of what was known, is heard again.
-func TestNewsThatDroppedNobodyIsNotRecalled(t *testing.T) {
-	t.Parallel()
-	a := &Authenticator{known: newCache()}
-	owner := caller.Caller{UserID: "u1", Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}}}
-	added := &nats.Msg{Header: nats.Header{"ce-id": {"e1"}, "ce-type": {"herald.users.member.added.v1"}, "ce-organization": {"o1"}},
-		Data: []byte(`{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`)}
-	a.known.keep(Pass{caller: owner}, a.known.epoch())
-	if a.hear(added); len(a.known.passes) != 1 {
-		t.Fatal("dropped for what it had already")
-	}
-	owner.Memberships = nil
-	a.known.keep(Pass{caller: owner}, a.known.epoch())
-	if a.hear(added); len(a.known.passes) != 0 {
-		t.Error("not heard")
-	}
-}
-
 func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache()
@@ -146,63 +138,39 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 }
 
-func TestNeedsOfMethods(t *testing.T) {
+func TestWhomEventsEnd(t *testing.T) {
 	t.Parallel()
+	a := listener(t)
 	for _, c := range []struct {
-		verb, path string
-		own, home  bool // without the audience; on no other organization
+		kind, subject, data string
+		drops               uint64
+		one, two            bool // who is known afterwards
 	}{
-		{"GET", "/auth/v1/users/me", true, true},
-		{"POST", "/auth/v1/memberships/me/_search", true, true},
-		{"POST", "/auth/v1/users/me/auth_factors/otp", true, true},
-		{"POST", "/auth/v1/users/me/auth_factors/otp/_verify", true, true},
-		{"DELETE", "/auth/v1/users/me/auth_factors/otp", false, true},
-		{"PUT", "/auth/v1/users/me/email", false, true},
-		{"PUT", "/auth/v1/users/me/_search", false, true},
-		{"GET", "/management/v1/users/{user_id}", false, false},
-		{"POST", "/admin/v1/orgs/_search", false, true},
+		{"herald.users.human.imported.v1", "u1", `{}`, 0, true, true},
+		{"herald.users.human.created.v1", "u1", `{}`, 0, true, true},
+		{"herald.users.org.renamed.v1", "o1", `{}`, 0, true, true},
+		{"herald.users.pat.added.v1", "t1", `{"userId":"u1"}`, 0, true, true},
+		{"herald.projects.project.deactivated.v1", "p1", `{}`, 0, true, true},
+		{"", "u1", `{"userId":"u1"}`, 0, true, true},
+		{"herald.users.pat.removed.v1", "t1", `{"userId":"u1"}`, 1, false, true},
+		{"herald.users.member.added.v1", "u1", `{"userId":"u1","projectId":"p1"}`, 1, false, true},
+		{"herald.users.member.changed.v1", "u1", `[]`, 1, false, false},
+		{"herald.users.human.initialized.v1", "u2", `{}`, 1, true, false},
+		{"herald.users.human.initialized.v1", "", `{}`, 1, false, false},
+		{"herald.users.org.deactivated.v1", "o1", `{}`, 1, false, false},
+		{"herald.users.x.y.v1", "u1", `{"userId":"u1"}`, 1, false, false}, // of a newer release
+		{"herald.users", "u1", `{}`, 1, false, false},
 	} {
-		if got := Needs(c.verb, c.path); (len(got.Scopes) == 1) != c.own || got.Home != c.home {
-			t.Errorf("%s %s: %v", c.verb, c.path, got)
+		for _, u := range []string{"u1", "u2"} {
+			p := Pass{key: key{organization: u}, caller: caller.Caller{UserID: u}}
+			a.known.keep(p, a.known.epoch())
 		}
-	}
-}
-
-// Roles that are covered by what is known of a user end no belief, others do.
-func TestAddedMembers(t *testing.T) {
-	t.Parallel()
-	owner := caller.Caller{UserID: "u1", OrganizationID: "o1", Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}}}
-	for _, c := range []struct {
-		organization, data string
-		drops              uint64
-	}{
-		{"o1", `{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`, 0},
-		{"o1", `{"userId":"u1","roles":["ORG_OWNER_VIEWER"]}`, 0},
-		{"o2", `{"userId":"u1","projectId":"p1","roles":["PROJECT_OWNER"]}`, 1},
-		{"", `{"userId":"u1","roles":["IAM_OWNER"],"instance":true}`, 1},
-		{"o1", `{"userId":"u2","projectId":"p1","roles":["PROJECT_OWNER"]}`, 1}, // perhaps being asked about
-		{"o1", `[]`, 1},
-	} {
-		a := &Authenticator{known: newCache()}
-		a.known.keep(Pass{key: key{organization: "o1"}, caller: owner}, 0)
-		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {"herald.users.member.added.v1"}, "ce-organization": {c.organization}}, Data: []byte(c.data)})
-		if got := a.known.epoch(); got != c.drops {
-			t.Errorf("%s %s: %d drops", c.organization, c.data, got)
-		}
-	}
-}
-
-func TestEventsThatChangeNobody(t *testing.T) {
-	t.Parallel()
-	a := &Authenticator{known: newCache()}
-	for kind, drops := range map[string]uint64{
-		"herald.users.human.imported.v1": 0, "herald.users.human.created.v1": 0, "herald.users.machine.created.v1": 0,
-		"herald.users.pat.added.v1": 0, "herald.users": 0, "": 0, "herald.users.human.initialized.v1": 1, "herald.users.x.y.v1": 1,
-	} {
 		before := a.known.epoch()
-		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {kind}}})
-		if got := a.known.epoch() - before; got != drops {
-			t.Errorf("%s: %d drops", kind, got)
+		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {c.kind}, "ce-subject": {c.subject}}, Data: []byte(c.data)})
+		_, one := a.known.passes[key{organization: "u1"}]
+		_, two := a.known.passes[key{organization: "u2"}]
+		if drops := a.known.epoch() - before; drops != c.drops || one != c.one || two != c.two {
+			t.Errorf("%s of %q: %d drops, u1 %v, u2 %v", c.kind, c.subject, drops, one, two)
 		}
 	}
 }

@@ -3,53 +3,62 @@ package authn
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"herald/shared/permission"
+	"herald/shared/contract"
+	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// listen subscribes to the news of users, who alone knows roles, states and personal
-// access tokens. Whichever of the two comes first counts.
+// news are the events that may come, by their type.
+type news map[string]contract.Event
+
+func readNews() (news, error) {
+	events, err := contract.Events(protoregistry.GlobalFiles)
+	all := news{}
+	for _, e := range events {
+		all[e.Type()] = e
+	}
+	return all, err
+}
+
+// listen subscribes to the services after whose events somebody is another caller. An
+// event comes twice, right after the commit and for certain; the first one counts.
 func (a *Authenticator) listen() error {
-	for _, subject := range []string{"outbox.users", "events.users.>"} { // right after the commit, and for certain
-		if _, err := a.Conn.Subscribe(subject, func(m *nats.Msg) { a.hear(m) }); err != nil {
-			return fmt.Errorf("subscribe to events: %w", err)
+	services := map[string]bool{}
+	for _, e := range a.news {
+		if e.EndsCallers() {
+			services[e.Service] = true
+		}
+	}
+	for service := range services {
+		for _, subject := range []string{"outbox." + service, "events." + service + ".>"} {
+			if _, err := a.Conn.Subscribe(subject, func(m *nats.Msg) { a.hear(m) }); err != nil {
+				return fmt.Errorf("subscribe to events: %w", err)
+			}
 		}
 	}
 	return a.Conn.Flush() // from here on no change goes unheard
 }
 
-// hear drops whom an event is about, or everybody where it does not say or is not
-// known here.
+// hear forgets whom an event ends: everybody where it does not say, or where a newer
+// service sent it and its contract is not known here.
 func (a *Authenticator) hear(m *nats.Msg) {
-	kind := strings.Split(m.Header.Get("ce-type"), ".") // herald.users.<aggregate>.<event>.v1
-	if len(kind) < 4 {
+	kind := m.Header.Get("ce-type")
+	e, known := a.news[kind]
+	if kind == "" || known && !e.EndsCallers() {
 		return
 	}
-	var payload struct {
-		UserID    string   `json:"userId"`
-		ProjectID string   `json:"projectId"`
-		Roles     []string `json:"roles"`
+	d := drop{eventID: m.Header.Get("ce-id")}
+	switch ends := e.Option.GetEnds().(type) {
+	case *heraldv1.Event_EndsSubject:
+		d.userID = m.Header.Get("ce-subject")
+	case *heraldv1.Event_EndsUser:
+		var data map[string]any
+		_ = json.Unmarshal(m.Data, &data)
+		d.userID, _ = data[e.Fields().ByName(protoreflect.Name(ends.EndsUser)).JSONName()].(string)
 	}
-	switch kind[2] + "." + kind[3] {
-	case "human.created", "human.imported", "machine.created", "org.created", "pat.added":
-		return // nobody who was known before is another now
-	}
-	switch kind[2] {
-	case "human", "machine":
-		payload.UserID = m.Header.Get("ce-subject")
-	case "member", "pat":
-		if json.Unmarshal(m.Data, &payload) != nil {
-			payload.UserID = ""
-		}
-	}
-	if payload.UserID != "" && kind[2]+"."+kind[3] == "member.added" {
-		added := permission.Membership{OrganizationID: m.Header.Get("ce-organization"), ProjectID: payload.ProjectID, Roles: payload.Roles}
-		if a.known.covers(payload.UserID, added) {
-			return // whoever owns an organization owns all its projects already
-		}
-	}
-	a.known.drop(drop{m.Header.Get("ce-id"), payload.UserID})
+	a.known.drop(d)
 }

@@ -17,9 +17,6 @@ var (
 	ErrOrganization = fault.New(fault.Invalid, "ORGANIZATION_HEADER_INVALID", "x-service-orgid names one organization")
 )
 
-// Audience is the scope of tokens for the management of the platform itself.
-const Audience = "urn:service:iam:org:project:id:service:aud"
-
 // nowhere is asked for instead of a name that no organization can have: the answer
 // is that of any unknown one.
 const nowhere = "?"
@@ -72,27 +69,12 @@ func organization(h http.Header) (string, error) {
 	return given[0], nil
 }
 
-// exempt are the endings of the self-service writes that a login for any other
-// application may do: setting up one's own second factor.
-var exempt = []string{"/auth_factors/otp", "/_verify"}
-
-// Need is what a method needs of a token.
+// Need is what a method needs of a token, as its contract says it.
 type Need struct {
 	Scopes []string
 	// Home tells that the method acts on the caller's own organization or on none: one
 	// that a request names is checked and changes nothing.
 	Home bool
-}
-
-// Needs tells it by the first of a method's REST paths.
-func Needs(verb, path string) Need {
-	ends := func(suffix string) bool { return strings.HasSuffix(path, suffix) }
-	self := strings.HasPrefix(path, "/auth/v1/")
-	open := verb == http.MethodGet || verb == http.MethodPost && (ends("/_search") || slices.ContainsFunc(exempt, ends))
-	if self && open {
-		return Need{[]string{"openid"}, true}
-	}
-	return Need{[]string{"openid", Audience}, self || strings.HasPrefix(path, "/admin/v1/")}
 }
 
 func permits(has, needed []string) error {

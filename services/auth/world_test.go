@@ -83,6 +83,7 @@ func pageTexts(t *testing.T, language string) (texts map[string]string) {
 // users stands in for the service of that name. Codes and passwords decide what it says.
 type users struct {
 	usersv1.UnimplementedUsersServer
+	testkit.Unguarded
 	loginName string
 	mu        sync.Mutex
 	calls     []proto.Message

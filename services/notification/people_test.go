@@ -33,6 +33,7 @@ type people struct {
 	renew func(ctx context.Context, kind, userID string) (string, error)
 	me    *usersv1.User
 	usersv1.UnimplementedUsersServer
+	testkit.Unguarded
 	textv1.UnimplementedTextServer
 }
 

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 // names begin so, and users belong to the organization after the hyphen.
 type users struct {
 	usersv1.UnimplementedUsersServer
+	testkit.Unguarded
 	mu     sync.Mutex
 	owners []*usersv1.MakeProjectOwnerRequest
 }

@@ -79,13 +79,16 @@ func TestEscalation(t *testing.T) {
 	orgA, inA := w.org("A")
 	_, inB := w.org("B")
 	ownerA, ownerB, both := w.person(inA, "owner-a"), w.person(inB, "owner-b"), w.person(inA, "both")
+	above := w.person(inA, "above")
+	w.addIamMember(above, "IAM_USER_MANAGER") // of the instance, but lives in A
 	w.addMember(inA, ownerA, "ORG_OWNER")
 	w.addMember(inB, ownerB, "ORG_OWNER")
 	w.addMember(inB, both, "ORG_OWNER") // of B, but lives in A
 	asA := w.login(inA, ownerA, "")
 
-	_, err := w.gateway.AddPersonalAccessToken(asA, &usersv1.AddPersonalAccessTokenRequest{UserId: both})
-	refused(t, err, "ESCALATION")
+	_, err := w.gateway.AddPersonalAccessToken(asA, &usersv1.AddPersonalAccessTokenRequest{UserId: above})
+	refused(t, err, "ESCALATION", "user.delete", "the whole instance")
+	w.login(asA, both, "") // roles elsewhere do not shield
 	_, err = w.gateway.AddPersonalAccessToken(asA, &usersv1.AddPersonalAccessTokenRequest{UserId: ownerB})
 	if err == nil {
 		t.Error("a token for another organization's owner")
@@ -108,7 +111,7 @@ func TestEscalation(t *testing.T) {
 	_, err = w.gateway.ResendInitialization(asManager, &usersv1.ResendInitializationRequest{
 		UserId: waiting, Email: "mine@example.com",
 	})
-	refused(t, err, "ESCALATION")
+	refused(t, err, "ESCALATION", "org.delete", w.orgID)
 }
 
 func TestLastOwner(t *testing.T) {

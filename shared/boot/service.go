@@ -88,7 +88,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
 	s.server = rpc.NewServer(rpc.Config{
-		Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name),
+		Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name), Now: s.Now,
 	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", s.DB.Ping)

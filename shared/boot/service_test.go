@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 // people answers when it is told to.
 type people struct {
 	usersv1.UnimplementedUsersServer
+	testkit.Unguarded
 	db      *boot.Service
 	entered chan struct{}
 	release chan struct{}

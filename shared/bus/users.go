@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"google.golang.org/protobuf/reflect/protoregistry"
+
 	"herald/shared/contract"
 	"herald/shared/secret"
 )
@@ -29,7 +31,7 @@ type User struct {
 // Users reads from the contracts who calls and who answers what. Whoever is not
 // named by an internal method cannot even send to it.
 func Users() ([]User, error) {
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +64,18 @@ func Users() ([]User, error) {
 		users = append(users, serviceUser(s, calls[s]))
 	}
 	return users, nil
+}
+
+// heard lists where the news comes from after which somebody is another caller.
+func heard() (subjects []string, err error) {
+	events, err := contract.Events(protoregistry.GlobalFiles)
+	for _, e := range events {
+		if e.EndsCallers() {
+			subjects = append(subjects, "outbox."+e.Service)
+		}
+	}
+	slices.Sort(subjects)
+	return slices.Compact(subjects), err
 }
 
 func serviceUser(s string, calls []string) User {

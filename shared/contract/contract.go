@@ -1,10 +1,11 @@
-// Package contract reads what the protos say about methods: who may call them, where
-// they are and which rules their fields have. Everybody who serves, carries, calls or
-// documents methods asks it, so that a method is described in one place only.
+// Package contract reads what the protos say: who may call a method and what else
+// protects it, where it is and which rules its fields have, whom an event concerns.
+// Everybody who serves, carries, calls or documents methods and events asks it, so that
+// each is described in one place only. A contract that forgets what protects is refused
+// with a sentence that says what to add.
 package contract
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 )
+
+// The scopes of tokens for the platform itself.
+const (
+	OpenID   = "openid"
+	Audience = "urn:service:iam:org:project:id:service:aud"
+)
+
+// self begins the paths of what is the caller's own.
+const self = "/auth/v1/"
 
 // Method is what a contract says about one of its methods.
 type Method struct {
@@ -26,9 +35,24 @@ type Method struct {
 	Rules []*annotations.HttpRule
 	// Pages are path prefixes whose requests the method answers unread.
 	Pages []string
+	// Scopes are those that a token needs.
+	Scopes []string
+	// History names the events that the method lists; empty for none.
+	History string
 
 	// ids are the request's fields that the REST paths hold.
 	ids []protoreflect.FieldDescriptor
+}
+
+// Home reports whether the method acts on the caller's own organization or on none: one
+// that a request names is checked and changes nothing.
+func (m Method) Home() bool { return m.under(self) || m.under("/admin/v1/") }
+
+func (m Method) under(prefix string) bool {
+	return slices.ContainsFunc(m.Rules, func(rule *annotations.HttpRule) bool {
+		_, path, _ := Route(rule)
+		return strings.HasPrefix(path, prefix)
+	})
 }
 
 // Procedure is the method's path over gRPC: /herald.users.v1.Users/GetUser.
@@ -55,15 +79,15 @@ func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	for i := range service.Methods().Len() {
 		m, err := method(service.Methods().Get(i))
 		if err != nil {
-			return nil, fmt.Errorf("contract of %s: %w", service.Methods().Get(i).FullName(), err)
+			return nil, fmt.Errorf("contract of %s: %w", m.FullName(), err)
 		}
 		methods = append(methods, m)
 	}
 	return methods, nil
 }
 
-// All reads every herald contract that is linked into the program, by name.
-func All() ([]Method, error) {
+// AllMethods reads every herald contract that is linked into the program, by name.
+func AllMethods() ([]Method, error) {
 	var methods []Method
 	var err error
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -86,6 +110,7 @@ func All() ([]Method, error) {
 func method(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{MethodDescriptor: d}
 	m.Access, _ = proto.GetExtension(d.Options(), heraldv1.E_Access).(*heraldv1.Access)
+	m.History, _ = proto.GetExtension(d.Options(), heraldv1.E_History).(string)
 	if pages, _ := proto.GetExtension(d.Options(), heraldv1.E_Pages).(*heraldv1.Pages); pages != nil {
 		m.Pages = pages.Prefixes
 	}
@@ -98,38 +123,10 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 			m.ids = append(m.ids, d.Input().Fields().ByName(protoreflect.Name(name)))
 		}
 	}
+	if m.Scopes = m.Access.GetScopes(); len(m.Scopes) == 0 {
+		m.Scopes = []string{OpenID, Audience}
+	}
 	return m, m.check()
-}
-
-func (m Method) check() error {
-	a := m.Access
-	set, queries := 0, m.Input().Fields().ByName("queries")
-	for _, given := range []bool{
-		a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0,
-	} {
-		if given {
-			set++
-		}
-	}
-	switch {
-	case m.IsStreamingClient() || m.IsStreamingServer():
-		return errors.New("streams are not carried over NATS")
-	case set != 1:
-		return fmt.Errorf("herald.v1.access must say exactly one of permission, authenticated, public, internal")
-	case a.Permission != "" && !permission.Known(a.Permission):
-		return fmt.Errorf("no role holds the permission %q", a.Permission)
-	case a.Project != "" && m.Input().Fields().ByName(protoreflect.Name(a.Project)) == nil:
-		return fmt.Errorf("the request has no field %q", a.Project)
-	case queries != nil && !filters(queries.Message()):
-		return errors.New("an element of queries has the option herald.v1.filter")
-	case len(a.Internal) > 0 && len(m.Rules) > 0:
-		return fmt.Errorf("an internal method has no REST path")
-	case len(a.Forwarded) > 0 && a.Permission == "" && !a.Authenticated:
-		return fmt.Errorf("only a user's call is forwarded")
-	case len(a.Internal) == 0 && len(m.Rules) == 0:
-		return fmt.Errorf("a public method needs a REST path")
-	}
-	return nil
 }
 
 // Route is the verb, path template and body selector of a REST path.

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 
 func TestContracts(t *testing.T) {
 	t.Parallel()
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +48,12 @@ func TestContracts(t *testing.T) {
 func TestContractFaults(t *testing.T) {
 	t.Parallel()
 	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}
+	mine := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/auth/v1/x"}}
+	both := []string{contract.OpenID, contract.Audience}
+	writes := func(actsOn, nobody string) *heraldv1.Access {
+		return &heraldv1.Access{Permission: "user.write", ActsOn: actsOn, ActsOnNobody: nobody}
+	}
+	needs := func(scopes ...string) *heraldv1.Access { return &heraldv1.Access{Authenticated: true, Scopes: scopes} }
 	for name, c := range map[string]struct {
 		access *heraldv1.Access
 		rule   *annotations.HttpRule
@@ -67,7 +74,25 @@ func TestContractFaults(t *testing.T) {
 			rule: get, want: `"project_id"`},
 		"internal with path": {access: &heraldv1.Access{Internal: []string{"auth"}}, rule: get, want: "no REST path"},
 		"no path":            {access: &heraldv1.Access{Authenticated: true}, want: "needs a REST path"},
-		"stream":             {access: &heraldv1.Access{Authenticated: true}, rule: get, stream: true, want: "streams"},
+		"good acts_on":       {access: writes("user_id", ""), rule: get},
+		"good reason":        {access: writes("", "it does nothing"), rule: get},
+		"no acts_on":         {access: writes("", ""), rule: get, want: `add acts_on: "user_id"`},
+		"acts_on twice":      {access: writes("user_id", "why"), rule: get, want: "has one"},
+		"unknown acts_on":    {access: writes("userId", ""), rule: get, want: `"userId" is none`},
+		"acts_on oneself": {
+			access: &heraldv1.Access{Public: true, ActsOn: "user_id"}, rule: get, want: "acts on the caller",
+		},
+		"good own read":      {access: needs(both[0]), rule: mine},
+		"good own write":     {access: needs(both...), rule: mine},
+		"own without scopes": {access: needs(), rule: mine, want: `add scopes: "openid"`},
+		"unknown scope":      {access: needs("profile"), rule: mine, want: `not "profile"`},
+		"too few scopes":     {access: needs(both[0]), rule: get, want: "remove scopes"},
+		"good fresh":         {access: &heraldv1.Access{Authenticated: true, FreshLogin: true}, rule: get},
+		"fresh for nobody": {
+			access: &heraldv1.Access{Permission: "user.read", FreshLogin: true}, rule: get,
+			want: "goes with authenticated",
+		},
+		"stream": {access: &heraldv1.Access{Authenticated: true}, rule: get, stream: true, want: "streams"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,4 +133,29 @@ func with(
 		t.Fatal(err)
 	}
 	return file.Services().Get(0)
+}
+
+// Every contract that is linked in says what its methods need: /auth/v1 reads with openid
+// alone, and only what sets up or verifies writes with it.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	methods, err := contract.AllMethods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := regexp.MustCompile(`/(_search|_verify|auth_factors/otp)$`)
+	for _, m := range methods {
+		if len(m.Rules) == 0 {
+			continue
+		}
+		verb, path, _ := contract.Route(m.Rules[0])
+		self := strings.HasPrefix(path, "/auth/v1/")
+		open := verb == "GET" || verb == "POST" && alone.MatchString(path)
+		if few := len(m.Scopes) == 1; few != (self && open) {
+			t.Errorf("%s %s needs %v: openid alone is for reads, setting up a factor and _verify", verb, path, m.Scopes)
+		}
+		if m.Home() != (self || strings.HasPrefix(path, "/admin/v1/")) {
+			t.Errorf("%s: home %v", path, m.Home())
+		}
+	}
 }

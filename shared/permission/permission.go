@@ -97,21 +97,22 @@ func Holds(memberships []Membership, permission, organizationID, projectID strin
 	return false
 }
 
-// Covers tells whether whoever has the memberships `mine` may give, or act on
-// somebody who has, the memberships `theirs`: every permission of theirs must be
-// held in the same place or a wider one.
-func Covers(mine, theirs []Membership) bool {
+// Missing looks for a permission of theirs that mine do not give in the same place or a
+// wider one: whoever lacks one may neither give the memberships theirs nor act on somebody
+// who has them. It returns the permission, the membership that carries it, and whether
+// there is one.
+func Missing(mine, theirs []Membership) (permission string, of Membership, missing bool) {
 	for _, m := range theirs {
 		for _, name := range m.Roles {
 			r, _ := find(name)
 			for _, p := range r.Permissions {
 				if !Holds(mine, p, m.OrganizationID, m.ProjectID) {
-					return false
+					return p, m, true
 				}
 			}
 		}
 	}
-	return true
+	return "", Membership{}, false
 }
 
 func (m Membership) scope() Scope {
@@ -146,5 +147,6 @@ func find(name string) (Role, bool) {
 	return table[i], true
 }
 
-// isRead: the read permissions end so by convention, which a test holds.
-func isRead(permission string) bool { return strings.HasSuffix(permission, ".read") }
+// IsRead reports whether a permission only lets its holder look: those end in .read, which
+// a test holds.
+func IsRead(permission string) bool { return strings.HasSuffix(permission, ".read") }

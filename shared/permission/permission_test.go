@@ -179,6 +179,20 @@ func at(organization, project string, roles ...string) []permission.Membership {
 	return []permission.Membership{{OrganizationID: organization, ProjectID: project, Roles: roles}}
 }
 
+// covers reports whether nothing of theirs is missing, and that what is missing is theirs
+// and not mine.
+func covers(t *testing.T, mine, theirs []permission.Membership) bool {
+	t.Helper()
+	p, of, missing := permission.Missing(mine, theirs)
+	if missing && (permission.Holds(mine, p, of.OrganizationID, of.ProjectID) || !slices.ContainsFunc(theirs,
+		func(m permission.Membership) bool {
+			return m.OrganizationID == of.OrganizationID && m.ProjectID == of.ProjectID
+		})) {
+		t.Errorf("%q of %+v is not missing", p, of)
+	}
+	return !missing
+}
+
 func TestCovers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -214,7 +228,7 @@ func TestCovers(t *testing.T) {
 		"a role that counts for nothing there": {at(org, "", "IAM_OWNER"), at(org, "", "ORG_PROJECT_CREATOR"), false},
 		"nor may it be given":                  {at(org, "", "ORG_OWNER"), at(org, "", "IAM_OWNER"), false},
 	} {
-		if got := permission.Covers(c.mine, c.theirs); got != c.want {
+		if got := covers(t, c.mine, c.theirs); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -236,7 +250,7 @@ func TestCoversAgreesWithHolds(t *testing.T) {
 					want = false
 				}
 			}
-			if got := permission.Covers(have, at(places[b.scope][0], places[b.scope][1], theirs)); got != want {
+			if got := covers(t, have, at(places[b.scope][0], places[b.scope][1], theirs)); got != want {
 				t.Errorf("%s covers %s: %v", mine, theirs, got)
 			}
 		}

@@ -25,10 +25,10 @@ var all = []string{
 // table is what the roles/_search calls publish.
 var table = []Role{
 	{"IAM_OWNER", Instance, all},
-	{"IAM_OWNER_VIEWER", Instance, where(isRead)},
+	{"IAM_OWNER_VIEWER", Instance, where(IsRead)},
 	{"IAM_USER_MANAGER", Instance, []string{"user.delete", "user.read", "user.write"}},
 	{"ORG_OWNER", Organization, where(inOrganization)},
-	{"ORG_OWNER_VIEWER", Organization, where(inOrganization, isRead)},
+	{"ORG_OWNER_VIEWER", Organization, where(inOrganization, IsRead)},
 	{"ORG_USER_MANAGER", Organization, []string{
 		"org.read", "project.read", "project.role.read",
 		"user.delete", "user.grant.read", "user.grant.write", "user.read", "user.write",
@@ -39,7 +39,7 @@ var table = []Role{
 	}},
 	{"ORG_PROJECT_CREATOR", Organization, []string{"org.read", "project.create"}},
 	{"PROJECT_OWNER", Project, where(onProject)},
-	{"PROJECT_OWNER_VIEWER", Project, where(onProject, isRead)},
+	{"PROJECT_OWNER_VIEWER", Project, where(onProject, IsRead)},
 }
 
 func where(conditions ...func(string) bool) []string {

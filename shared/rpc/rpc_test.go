@@ -33,6 +33,27 @@ type users struct {
 	mine    func(context.Context) (*usersv1.GetMyUserResponse, error)
 	create  func(*usersv1.CreateHumanUserRequest)
 	reached func(method string)
+	// may is the rule of escalation; nobody is refused without.
+	may func(ctx context.Context, userID string) error
+}
+
+func (u users) MayActOn(ctx context.Context, userID string) error {
+	if u.may == nil {
+		return nil
+	}
+	return u.may(ctx, userID)
+}
+
+func (u users) SetPassword(context.Context, *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
+	u.reach("SetPassword")
+	return &usersv1.SetPasswordResponse{}, nil
+}
+
+func (u users) AddMyPersonalAccessToken(context.Context, *usersv1.AddMyPersonalAccessTokenRequest) (
+	*usersv1.AddPersonalAccessTokenResponse, error,
+) {
+	u.reach("AddMyPersonalAccessToken")
+	return &usersv1.AddPersonalAccessTokenResponse{}, nil
 }
 
 func (u users) reach(method string) {
@@ -132,7 +153,7 @@ func (w *world) connect(user string) *nats.Conn {
 // serve starts a replica of the service.
 func (w *world) serve(u users) *rpc.Server {
 	w.Helper()
-	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics, Tracer: w.g.Traces.Tracer("users")})
+	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics, Tracer: w.g.Traces.Tracer("users"), Now: w.g.Now})
 	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
 		w.Fatal(err)
 	}

@@ -46,6 +46,15 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Tracer  trace.Tracer
+	Now     func() time.Time
+}
+
+// Guard is implemented by services whose methods act on users: the rule of escalation.
+type Guard interface {
+	// MayActOn refuses a context's caller who lacks a permission of the user. It is not
+	// asked whether callers may act on themselves, and lets everybody act on who is no user
+	// of the organization acted on, so that users elsewhere look like missing ones.
+	MayActOn(ctx context.Context, userID string) error
 }
 
 // Server answers the methods of one or more services.
@@ -94,8 +103,15 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	for _, h := range desc.Methods {
 		handlers[h.MethodName] = h
 	}
+	if _, err := contract.Events(protoregistry.GlobalFiles); err != nil {
+		return err
+	}
+	guard, guards := implementation.(Guard)
 	for _, m := range methods {
-		serve := s.serve(m, handlers[string(m.Name())], implementation)
+		if m.Access.ActsOn != "" && !guards {
+			return fmt.Errorf("contract of %s: it has acts_on and nobody to ask: give %T a method MayActOn (rpc.Guard)", m.FullName(), implementation)
+		}
+		serve := s.serve(m, handlers[string(m.Name())], implementation, guard)
 		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) { s.admit(request{msg, serve}) })
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
@@ -173,8 +189,8 @@ func (s *Server) overloaded(m *nats.Msg) {
 	refuse(context.Background(), fault.ErrOverloaded.After(time.Second), m.Reply, s.Conn)
 }
 
-func (s *Server) serve(m contract.Method, h grpc.MethodDesc, implementation any) func(*nats.Msg) {
-	wrap := endpoint.Chain(logged(s.Log, m), measured(s.seconds, m), traced(s.Tracer, m), recovered, s.called, admitted(m), checked(m))
+func (s *Server) serve(m contract.Method, h grpc.MethodDesc, implementation any, guard Guard) func(*nats.Msg) {
+	wrap := endpoint.Chain(logged(s.Log, m), measured(s.seconds, m), traced(s.Tracer, m), recovered, s.called, admitted(m), checked(m), s.guarded(m, guard))
 	answer := func(ctx context.Context, request any) (any, error) {
 		var refused error
 		decode := func(v any) error {

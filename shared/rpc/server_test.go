@@ -1,11 +1,17 @@
 package rpc_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
+	"herald/shared/caller"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
 )
 
 func TestRegisterRefusesUnknownServices(t *testing.T) {
@@ -17,4 +23,62 @@ func TestRegisterRefusesUnknownServices(t *testing.T) {
 	if err := w.server.Register(&usersv1.Users_ServiceDesc, users{}); err != nil {
 		t.Error(err)
 	}
+	// A contract with acts_on is not served by those who have no rule.
+	err := w.server.Register(&usersv1.Users_ServiceDesc, usersv1.UnimplementedUsersServer{})
+	if err == nil || !strings.Contains(err.Error(), "MayActOn") {
+		t.Errorf("without a guard: %v", err)
+	}
+}
+
+// Whom a method acts on is protected before it is reached: after the permission and the
+// field rules, before a fresh login is asked for. Nobody is protected from themselves.
+func TestActsOn(t *testing.T) {
+	t.Parallel()
+	var reached []string
+	w := newWorld(t, users{
+		reached: func(m string) { reached = append(reached, m) },
+		may: func(ctx context.Context, userID string) error {
+			reached = append(reached, "asked as "+caller.From(ctx).UserID)
+			if userID == "above" {
+				return fault.ErrDenied.Say("no")
+			}
+			return nil
+		},
+	})
+	as := func(login time.Time, roles ...string) context.Context {
+		c := member(roles...)
+		c.AuthenticatedAt = login
+		return testkit.As(t.Context(), w.g, c)
+	}
+	now, long := w.g.Now(), strings.Repeat("x", 201)
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		user    string
+		want    string
+		reached string
+	}{
+		"another":                        {as(time.Time{}, "ORG_OWNER"), "below", "", "asked as u SetPassword"},
+		"one above":                      {as(now, "ORG_OWNER"), "above", "PERMISSION_DENIED", "asked as u"},
+		"one above, no permission":       {as(now), "above", "PERMISSION_DENIED", ""},
+		"one above, against the rules":   {as(now, "ORG_OWNER"), long, "NOT_FOUND", ""},
+		"oneself":                        {as(now.Add(-9*time.Minute), "ORG_OWNER"), "u", "", "SetPassword"},
+		"oneself, an old login":          {as(now.Add(-11*time.Minute), "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
+		"oneself, a token without login": {as(time.Time{}, "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
+	} {
+		reached = nil
+		_, err := w.gateway.SetPassword(c.ctx, &usersv1.SetPasswordRequest{UserId: c.user, Password: "p"})
+		if c.want == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if c.want != "" {
+			wants(t, err, c.want)
+		}
+		if got := strings.Join(reached, " "); got != c.reached {
+			t.Errorf("%s: reached %q, want %q", name, got, c.reached)
+		}
+	}
+	if _, err := w.gateway.AddMyPersonalAccessToken(as(now), &usersv1.AddMyPersonalAccessTokenRequest{}); err != nil {
+		t.Error(err)
+	}
+	_, err := w.gateway.AddMyPersonalAccessToken(as(time.Time{}), &usersv1.AddMyPersonalAccessTokenRequest{})
+	wants(t, err, "FRESH_LOGIN_REQUIRED")
 }

@@ -67,7 +67,7 @@ func call() *cobra.Command {
 	}
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "table"},
 		cobra.ShellCompDirectiveNoFileComp))
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		c.RunE = func(*cobra.Command, []string) error { return err }
 	}

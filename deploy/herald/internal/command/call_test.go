@@ -306,7 +306,7 @@ func TestCallGetsNoAnswer(t *testing.T) {
 // completed by a shell.
 func TestCallMethods(t *testing.T) {
 	t.Parallel()
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		t.Fatal(err)
 	}

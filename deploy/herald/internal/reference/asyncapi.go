@@ -4,6 +4,8 @@ import (
 	_ "embed"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/shared/contract"
 )
 
 //go:embed text/asyncapi.md
@@ -23,13 +25,13 @@ func (c *Contract) AsyncAPI() ([]byte, error) {
 		channels = channels.with(name, object{
 			{"address", "events." + name + ".{orgId}"},
 			{"title", name},
-			{"messages", object{{e.Name, message}}},
+			{"messages", object{{e.Option.Name, message}}},
 			{"parameters", object{{"orgId", object{{"$ref", "#/components/parameters/orgId"}}}}},
 		})
 		operations = operations.with("publish."+name, object{
 			{"action", "send"},
 			{"channel", object{{"$ref", "#/channels/" + name}}},
-			{"messages", []object{{{"$ref", "#/channels/" + name + "/messages/" + e.Name}}}},
+			{"messages", []object{{{"$ref", "#/channels/" + name + "/messages/" + e.Option.Name}}}},
 		})
 		messages = messages.with(name, s.event(e))
 	}
@@ -67,9 +69,9 @@ func (c *Contract) AsyncAPI() ([]byte, error) {
 
 func (o object) join(more object) object { return append(o, more...) }
 
-func (s *schemas) event(e Event) object {
+func (s *schemas) event(e contract.Event) object {
 	message := object{{"name", e.Type()}, {"title", e.Channel()}}
-	if text := comment(e.Message); text != "" {
+	if text := comment(e); text != "" {
 		message = message.with("summary", text)
 	}
 	return append(message, object{
@@ -79,7 +81,7 @@ func (s *schemas) event(e Event) object {
 				{"ce-type", object{{"const", e.Type()}}}, {"ce-source", object{{"const", "/herald/" + e.Service}}},
 			}},
 		}}}}},
-		{"payload", s.ref(e.Message)},
+		{"payload", s.ref(e)},
 	}...)
 }
 

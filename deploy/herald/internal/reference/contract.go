@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"herald/shared/contract"
-	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 // Contract is what the protos say, with their comments.
@@ -29,7 +28,7 @@ type Contract struct {
 	// Services are those that have operations, by name.
 	Services []protoreflect.ServiceDescriptor
 	// Events are the messages that are published, by their channel's name.
-	Events []Event
+	Events []contract.Event
 	// Protos are the names of the files, such as herald/users/v1/users.proto, but for
 	// those that every compiler has.
 	Protos []string
@@ -50,18 +49,6 @@ type Operation struct {
 	// ID is unique among all operations: Users_GetUser.
 	ID string
 }
-
-// Event is a message with its place on the bus.
-type Event struct {
-	Message                  protoreflect.MessageDescriptor
-	Service, Aggregate, Name string
-}
-
-// Channel is the event's subject without the organization: users.human.imported.
-func (e Event) Channel() string { return e.Service + "." + e.Aggregate + "." + e.Name }
-
-// Type is the type attribute of its CloudEvents.
-func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
 
 // Read reads an image that buf built, with comments.
 func Read(image []byte) (*Contract, error) {
@@ -89,18 +76,15 @@ func Read(image []byte) (*Contract, error) {
 	slices.SortFunc(c.Services, func(a, b protoreflect.ServiceDescriptor) int {
 		return cmp.Compare(a.FullName(), b.FullName())
 	})
-	slices.SortFunc(c.Events, func(a, b Event) int { return strings.Compare(a.Channel(), b.Channel()) })
 	slices.Sort(c.Protos)
+	if err != nil {
+		return nil, err
+	}
+	c.Events, err = contract.Events(files)
 	return &c, err
 }
 
 func (c *Contract) add(f protoreflect.FileDescriptor) error {
-	for i := range f.Messages().Len() {
-		m := f.Messages().Get(i)
-		if e, _ := proto.GetExtension(m.Options(), heraldv1.E_Event).(*heraldv1.Event); e != nil {
-			c.Events = append(c.Events, Event{m, strings.Split(string(m.FullName()), ".")[1], e.Aggregate, e.Name})
-		}
-	}
 	for i := range f.Services().Len() {
 		methods, err := contract.Methods(f.Services().Get(i))
 		if err != nil {

@@ -8,8 +8,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"herald/gateway/authn"
-	"herald/shared/contract"
 	"herald/shared/permission"
 )
 
@@ -82,7 +80,7 @@ func (s *schemas) operation(o Operation) object {
 	short, rest := summary(comment(o))
 	entry := object{
 		{"operationId", o.ID}, {"tags", []string{string(o.Parent().Name())}},
-		{"summary", short}, {"description", sentences(rest, who(o), "Over gRPC: `"+o.Procedure()+"`.")},
+		{"summary", short}, {"description", sentences(rest, who(o), guards(o), "Over gRPC: `"+o.Procedure()+"`.")},
 	}
 	if o.Access.Permission != "" {
 		entry = entry.with("x-permission", o.Access.Permission)
@@ -113,6 +111,23 @@ func who(o Operation) string {
 	}
 }
 
+// guards says what else protects a method.
+func guards(o Operation) string {
+	a := o.Access
+	var said []string
+	if a.ActsOn != "" {
+		said = append(said, "Refused where the user holds a permission that the caller lacks.")
+	}
+	switch {
+	case a.FreshLogin && a.ActsOn != "":
+		said = append(said, "Of callers who name themselves it takes a login that is at most 10 minutes old, "+
+			"which no personal access token is.")
+	case a.FreshLogin:
+		said = append(said, "It takes a login that is at most 10 minutes old, which no personal access token is.")
+	}
+	return strings.Join(said, " ")
+}
+
 // holders names the roles that have a permission.
 func holders(name string) string {
 	var found []string
@@ -130,8 +145,7 @@ func security(o Operation) []object {
 	if o.Access.Public {
 		return []object{}
 	}
-	verb, path, _ := contract.Route(o.Rules[0])
-	return []object{{{"bearer", authn.Needs(verb, path).Scopes}}}
+	return []object{{{"bearer", o.Scopes}}}
 }
 
 var organization = object{

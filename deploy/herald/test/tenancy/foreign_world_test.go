@@ -313,7 +313,7 @@ func (w *world) visit(name, org, role, project string) visitor {
 
 // methods are those of the contracts that strangers reach with a token.
 func (w *world) methods() (all []contract.Method) {
-	methods, err := contract.All()
+	methods, err := contract.AllMethods()
 	if err != nil {
 		w.t.Fatal(err)
 	}

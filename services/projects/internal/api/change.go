@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"herald/shared/contract"
 	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -17,5 +18,5 @@ func (a Projects) SearchProjectChanges(ctx context.Context,
 		return nil, err
 	}
 	return history.Response(a.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx),
-		Names: []string{"project"}, ID: r.ProjectId}, p))
+		Names: contract.Aggregates("project"), ID: r.ProjectId}, p))
 }

@@ -12,7 +12,7 @@ import (
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/permission"
+	"herald/shared/rpc"
 	"herald/shared/secret"
 )
 
@@ -31,33 +31,21 @@ type Users struct {
 	MaxLimit int64
 }
 
-var _ usersv1.UsersServer = Users{}
+var (
+	_ usersv1.UsersServer = Users{}
+	_ rpc.Guard           = Users{}
+)
 
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
-// mayActOn refuses callers who lack a permission that the user of the organization acted
-// on has, wherever it is: acting on somebody's credentials is acting as them. Of users
-// elsewhere it says nothing, so that they look like missing ones.
-func (u Users) mayActOn(ctx context.Context, userID string) error {
-	c := caller.From(ctx)
-	if userID == c.UserID {
-		return nil
-	}
-	members, err := u.Store.Memberships(ctx, c.UserID, c.OrganizationID, userID)
+// MayActOn implements rpc.Guard: it compares with the roles that a user of the
+// organization acted on has in it, on its projects and in the instance. Roles elsewhere do
+// not count: the organization that a user belongs to can always revoke.
+func (u Users) MayActOn(ctx context.Context, userID string) error {
+	members, err := u.Store.MembershipsAt(ctx, orgID(ctx), userID)
 	if err != nil {
 		return err
 	}
-	var mine, theirs []permission.Membership
-	for _, m := range members {
-		if m.UserID == userID {
-			theirs = append(theirs, m.Membership())
-		} else {
-			mine = append(mine, m.Membership())
-		}
-	}
-	if !permission.Covers(mine, theirs) {
-		return domain.ErrEscalation
-	}
-	return nil
+	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), members...)
 }

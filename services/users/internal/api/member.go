@@ -121,11 +121,9 @@ func (u Users) changeMember(ctx context.Context, place domain.Member, change fun
 	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
 }
 
+// mayGive refuses callers who would give or take roles that hold more than theirs.
 func mayGive(ctx context.Context, m domain.Member) error {
-	if !permission.Covers(caller.From(ctx).Memberships, []permission.Membership{m.Membership()}) {
-		return domain.ErrEscalation
-	}
-	return nil
+	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), m)
 }
 
 // SearchOrgMembers lists the members of the organization acted on.

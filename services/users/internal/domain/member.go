@@ -48,6 +48,25 @@ func Memberships(members []Member) []permission.Membership {
 // IsOwner tells whether the member owns the whole instance.
 func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles, "IAM_OWNER") }
 
+// CheckEscalation refuses those who may not give or act on members because they hold
+// less: mine are their roles where they act, in the organization orgID. It names the
+// permission that they lack, and the organization; none where they lack it in others only.
+func CheckEscalation(mine []permission.Membership, orgID string, members ...Member) error {
+	missing, of, lacks := permission.Missing(mine, Memberships(members))
+	if !lacks {
+		return nil
+	}
+	where := of.OrganizationID
+	if where == "" && !permission.Holds(mine, missing, orgID, "") {
+		where = orgID
+	}
+	place := "organization " + where
+	if where == "" {
+		place = "the whole instance"
+	}
+	return ErrEscalation.Lacking(missing, where).Say("%s: %s is missing in %s", ErrEscalation.Message, missing, place)
+}
+
 // Assign replaces the roles; false where they are the same.
 func (m *Member) Assign(roles []string) bool {
 	roles = slices.Sorted(slices.Values(roles))

@@ -10,13 +10,8 @@ import (
 // Faults of personal access tokens.
 var (
 	ErrTokenNotFound = fault.New(fault.NotFound, "PAT_NOT_FOUND", "Personal access token not found")
-	ErrFreshLogin    = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED",
-		"This takes a login that is at most 10 minutes old")
-	ErrTokenInvalid = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
+	ErrTokenInvalid  = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
 )
-
-// FreshLogin is how old a login may be for changes of one's own credentials.
-const FreshLogin = 10 * time.Minute
 
 // PAT is a personal access token, of which only the hash is known.
 type PAT struct {

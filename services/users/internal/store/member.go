@@ -15,12 +15,12 @@ import (
 
 const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
 
-// Memberships reads all places in which a caller, and a user of an organization, have
-// roles. A user of another organization has none here.
-func (s Store) Memberships(ctx context.Context, callerID, orgID, userID string) ([]domain.Member, error) {
+// MembershipsAt reads the places in which a user of an organization has roles: the
+// organization, its projects and the instance. A user of another organization has none.
+func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domain.Member, error) {
 	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
-		where user_id = @caller_id or user_id = (select id from users where org_id = @org_id and id = @user_id)`,
-		postgres.Args{"caller_id": callerID, "org_id": orgID, "user_id": userID})
+		where user_id = (select id from users where org_id = @org_id and id = @user_id) and org_id in ('', @org_id)
+		order by org_id, project_id`, postgres.Args{"org_id": orgID, "user_id": userID})
 }
 
 // CreateMember writes a member. The user may belong to any organization.

@@ -4,8 +4,10 @@
 // 	protoc        (unknown)
 // source: herald/v1/options.proto
 
-// Options that make a contract readable by the running program: who may call a
-// method, where a handler of pages is mounted, and what an event is called.
+// Options that make a contract readable by the running program: who may call a method
+// and what else protects it, where a handler of pages is mounted, what an event is
+// called and whom it concerns. A service whose contract lacks one that it needs does not
+// start, and says which.
 
 package heraldv1
 
@@ -40,7 +42,25 @@ type Access struct {
 	Internal []string `protobuf:"bytes,5,rep,name=internal,proto3" json:"internal,omitempty"`
 	// The services that may pass a user's call on to a method with a permission, which
 	// then decides about the user as if the gateway had sent it.
-	Forwarded     []string `protobuf:"bytes,6,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
+	Forwarded []string `protobuf:"bytes,6,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
+	// The request field with the id of the user acted on. The call is refused where that
+	// user holds a permission that the caller lacks: whoever changes somebody's password,
+	// e-mail or state could otherwise act as them. A method with a permission that writes
+	// and a user_id in its request has this, or acts_on_nobody.
+	ActsOn string `protobuf:"bytes,7,opt,name=acts_on,json=actsOn,proto3" json:"acts_on,omitempty"`
+	// Why such a method needs no acts_on, in words: it reaches nothing by which the user
+	// logs in, or compares what it gives by itself.
+	ActsOnNobody string `protobuf:"bytes,8,opt,name=acts_on_nobody,json=actsOnNobody,proto3" json:"acts_on_nobody,omitempty"`
+	// The scopes that the token needs. Methods under /auth/v1 say them: openid alone for
+	// what a login for any other application may do, which is to read and to set up and
+	// verify; both for all else. Without scopes a method needs both: openid and
+	// urn:service:iam:org:project:id:service:aud.
+	Scopes []string `protobuf:"bytes,9,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// The method changes somebody's way in, such as a password or a token. Of callers who
+	// change their own it takes a login that is at most 10 minutes old, which no personal
+	// access token is: those of an authenticated method always do, those of a method with
+	// acts_on where they name themselves.
+	FreshLogin    bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,6 +137,34 @@ func (x *Access) GetForwarded() []string {
 	return nil
 }
 
+func (x *Access) GetActsOn() string {
+	if x != nil {
+		return x.ActsOn
+	}
+	return ""
+}
+
+func (x *Access) GetActsOnNobody() string {
+	if x != nil {
+		return x.ActsOnNobody
+	}
+	return ""
+}
+
+func (x *Access) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *Access) GetFreshLogin() bool {
+	if x != nil {
+		return x.FreshLogin
+	}
+	return false
+}
+
 type Pages struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Prefixes      []string               `protobuf:"bytes,1,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
@@ -166,7 +214,22 @@ type Event struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// What happened, in the past tense.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Who is another caller now, because of a state, a role or a token: the gateway asks
+	// anew for them with their next request. Exactly one is set.
+	//
+	// Types that are valid to be assigned to Ends:
+	//
+	//	*Event_EndsUser
+	//	*Event_EndsSubject
+	//	*Event_EndsEverybody
+	//	*Event_EndsNobody
+	Ends isEvent_Ends `protobuf_oneof:"ends"`
+	// The history that shows the event to those who ask what happened to an object: that
+	// of the object with the aggregate's id. A method of the same service lists it.
+	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
+	// Why no history shows the event, in words.
+	NoHistory     string `protobuf:"bytes,8,opt,name=no_history,json=noHistory,proto3" json:"no_history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +278,95 @@ func (x *Event) GetName() string {
 	return ""
 }
 
+func (x *Event) GetEnds() isEvent_Ends {
+	if x != nil {
+		return x.Ends
+	}
+	return nil
+}
+
+func (x *Event) GetEndsUser() string {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsUser); ok {
+			return x.EndsUser
+		}
+	}
+	return ""
+}
+
+func (x *Event) GetEndsSubject() bool {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsSubject); ok {
+			return x.EndsSubject
+		}
+	}
+	return false
+}
+
+func (x *Event) GetEndsEverybody() bool {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsEverybody); ok {
+			return x.EndsEverybody
+		}
+	}
+	return false
+}
+
+func (x *Event) GetEndsNobody() bool {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsNobody); ok {
+			return x.EndsNobody
+		}
+	}
+	return false
+}
+
+func (x *Event) GetHistory() string {
+	if x != nil {
+		return x.History
+	}
+	return ""
+}
+
+func (x *Event) GetNoHistory() string {
+	if x != nil {
+		return x.NoHistory
+	}
+	return ""
+}
+
+type isEvent_Ends interface {
+	isEvent_Ends()
+}
+
+type Event_EndsUser struct {
+	// The user whose id is in this field of the event.
+	EndsUser string `protobuf:"bytes,3,opt,name=ends_user,json=endsUser,proto3,oneof"`
+}
+
+type Event_EndsSubject struct {
+	// The user whose id is the aggregate's.
+	EndsSubject bool `protobuf:"varint,4,opt,name=ends_subject,json=endsSubject,proto3,oneof"`
+}
+
+type Event_EndsEverybody struct {
+	// Everybody: the event concerns more users than it names.
+	EndsEverybody bool `protobuf:"varint,5,opt,name=ends_everybody,json=endsEverybody,proto3,oneof"`
+}
+
+type Event_EndsNobody struct {
+	// Nobody who was known before it is another caller now.
+	EndsNobody bool `protobuf:"varint,6,opt,name=ends_nobody,json=endsNobody,proto3,oneof"`
+}
+
+func (*Event_EndsUser) isEvent_Ends() {}
+
+func (*Event_EndsSubject) isEvent_Ends() {}
+
+func (*Event_EndsEverybody) isEvent_Ends() {}
+
+func (*Event_EndsNobody) isEvent_Ends() {}
+
 var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -230,6 +382,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Field:         84002,
 		Name:          "herald.v1.pages",
 		Tag:           "bytes,84002,opt,name=pages",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         84003,
+		Name:          "herald.v1.history",
+		Tag:           "bytes,84003,opt,name=history",
 		Filename:      "herald/v1/options.proto",
 	},
 	{
@@ -268,6 +428,10 @@ var (
 	//
 	// optional herald.v1.Pages pages = 84002;
 	E_Pages = &file_herald_v1_options_proto_extTypes[1]
+	// The history that the method lists: the events whose option names it.
+	//
+	// optional string history = 84003;
+	E_History = &file_herald_v1_options_proto_extTypes[2]
 )
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -275,11 +439,11 @@ var (
 	// Makes the message a domain event.
 	//
 	// optional herald.v1.Event event = 84001;
-	E_Event = &file_herald_v1_options_proto_extTypes[2]
+	E_Event = &file_herald_v1_options_proto_extTypes[3]
 	// Makes the message an element of a search: one in which no field is set is refused.
 	//
 	// optional bool filter = 84002;
-	E_Filter = &file_herald_v1_options_proto_extTypes[3]
+	E_Filter = &file_herald_v1_options_proto_extTypes[4]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
@@ -287,14 +451,14 @@ var (
 	// White space around the value is dropped before the field's rules are checked.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[4]
+	E_Trim = &file_herald_v1_options_proto_extTypes[5]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xba\x01\n" +
+	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xb2\x02\n" +
 	"\x06Access\x12\x1e\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\tR\n" +
@@ -303,14 +467,30 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\rauthenticated\x18\x03 \x01(\bR\rauthenticated\x12\x16\n" +
 	"\x06public\x18\x04 \x01(\bR\x06public\x12\x1a\n" +
 	"\binternal\x18\x05 \x03(\tR\binternal\x12\x1c\n" +
-	"\tforwarded\x18\x06 \x03(\tR\tforwarded\"#\n" +
+	"\tforwarded\x18\x06 \x03(\tR\tforwarded\x12\x17\n" +
+	"\aacts_on\x18\a \x01(\tR\x06actsOn\x12$\n" +
+	"\x0eacts_on_nobody\x18\b \x01(\tR\factsOnNobody\x12\x16\n" +
+	"\x06scopes\x18\t \x03(\tR\x06scopes\x12\x1f\n" +
+	"\vfresh_login\x18\n" +
+	" \x01(\bR\n" +
+	"freshLogin\"#\n" +
 	"\x05Pages\x12\x1a\n" +
-	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"9\n" +
+	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\x8a\x02\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name:K\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\tends_user\x18\x03 \x01(\tH\x00R\bendsUser\x12#\n" +
+	"\fends_subject\x18\x04 \x01(\bH\x00R\vendsSubject\x12'\n" +
+	"\x0eends_everybody\x18\x05 \x01(\bH\x00R\rendsEverybody\x12!\n" +
+	"\vends_nobody\x18\x06 \x01(\bH\x00R\n" +
+	"endsNobody\x12\x18\n" +
+	"\ahistory\x18\a \x01(\tR\ahistory\x12\x1d\n" +
+	"\n" +
+	"no_history\x18\b \x01(\tR\tnoHistoryB\x06\n" +
+	"\x04ends:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
-	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages:I\n" +
+	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +
+	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trimB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
@@ -339,16 +519,17 @@ var file_herald_v1_options_proto_goTypes = []any{
 var file_herald_v1_options_proto_depIdxs = []int32{
 	3, // 0: herald.v1.access:extendee -> google.protobuf.MethodOptions
 	3, // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
-	4, // 2: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	4, // 3: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	5, // 4: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	0, // 5: herald.v1.access:type_name -> herald.v1.Access
-	1, // 6: herald.v1.pages:type_name -> herald.v1.Pages
-	2, // 7: herald.v1.event:type_name -> herald.v1.Event
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	5, // [5:8] is the sub-list for extension type_name
-	0, // [0:5] is the sub-list for extension extendee
+	3, // 2: herald.v1.history:extendee -> google.protobuf.MethodOptions
+	4, // 3: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	4, // 4: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	5, // 5: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	0, // 6: herald.v1.access:type_name -> herald.v1.Access
+	1, // 7: herald.v1.pages:type_name -> herald.v1.Pages
+	2, // 8: herald.v1.event:type_name -> herald.v1.Event
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	6, // [6:9] is the sub-list for extension type_name
+	0, // [0:6] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -357,6 +538,12 @@ func file_herald_v1_options_proto_init() {
 	if File_herald_v1_options_proto != nil {
 		return
 	}
+	file_herald_v1_options_proto_msgTypes[2].OneofWrappers = []any{
+		(*Event_EndsUser)(nil),
+		(*Event_EndsSubject)(nil),
+		(*Event_EndsEverybody)(nil),
+		(*Event_EndsNobody)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
@@ -364,7 +551,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
-			NumExtensions: 5,
+			NumExtensions: 6,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

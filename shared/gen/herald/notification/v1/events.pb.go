@@ -98,15 +98,15 @@ var File_herald_notification_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#herald/notification/v1/events.proto\x12\x16herald.notification.v1\x1a)herald/notification/v1/notification.proto\x1a\x17herald/v1/options.proto\"\xad\x01\n" +
+	"#herald/notification/v1/events.proto\x12\x16herald.notification.v1\x1a)herald/notification/v1/notification.proto\x1a\x17herald/v1/options.proto\"\xe7\x01\n" +
 	"\n" +
 	"MailFailed\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12?\n" +
 	"\x05state\x18\x03 \x01(\x0e2).herald.notification.v1.NotificationStateR\x05state\x12\x1d\n" +
 	"\n" +
-	"reply_code\x18\x04 \x01(\x05R\treplyCode:\x12\x8a\x82)\x0e\n" +
-	"\x04mail\x12\x06failedB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"reply_code\x18\x04 \x01(\x05R\treplyCode:L\x8a\x82)H\n" +
+	"\x04mail\x12\x06failedB6the list of a user's notifications shows every attempt0\x01B9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_events_proto_rawDescOnce sync.Once

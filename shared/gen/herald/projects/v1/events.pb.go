@@ -1218,119 +1218,119 @@ var File_herald_projects_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto\"C\n" +
+	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto\"N\n" +
 	"\x0eProjectCreated\x12\x19\n" +
-	"\bowner_id\x18\x01 \x01(\tR\aownerId:\x16\x8a\x82)\x12\n" +
-	"\aproject\x12\acreated\"B\n" +
+	"\bowner_id\x18\x01 \x01(\tR\aownerId:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\acreated:\aproject0\x01\"M\n" +
 	"\x0eProjectChanged\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged:\x16\x8a\x82)\x12\n" +
-	"\aproject\x12\achanged\"P\n" +
+	"\achanged\x18\x01 \x03(\tR\achanged:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\achanged:\aproject0\x01\"[\n" +
 	"\x12ProjectDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
-	"generation:\x1a\x8a\x82)\x16\n" +
-	"\aproject\x12\vdeactivated\"0\n" +
-	"\x12ProjectReactivated:\x1a\x8a\x82)\x16\n" +
-	"\aproject\x12\vreactivated\"Q\n" +
+	"generation:%\x8a\x82)!\n" +
+	"\aproject\x12\vdeactivated:\aproject0\x01\";\n" +
+	"\x12ProjectReactivated:%\x8a\x82)!\n" +
+	"\aproject\x12\vreactivated:\aproject0\x01\"\\\n" +
 	"\x0eProjectRemoved\x12'\n" +
-	"\x0fapplication_ids\x18\x01 \x03(\tR\x0eapplicationIds:\x16\x8a\x82)\x12\n" +
-	"\aproject\x12\aremoved\":\n" +
+	"\x0fapplication_ids\x18\x01 \x03(\tR\x0eapplicationIds:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\aremoved:\aproject0\x01\"E\n" +
 	"\tRoleAdded\x12\x12\n" +
-	"\x04keys\x18\x01 \x03(\tR\x04keys:\x19\x8a\x82)\x15\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys:$\x8a\x82) \n" +
 	"\aproject\x12\n" +
-	"role_added\"V\n" +
+	"role_added:\aproject0\x01\"a\n" +
 	"\vRoleChanged\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:\x1b\x8a\x82)\x17\n" +
-	"\aproject\x12\frole_changed\"<\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged:&\x8a\x82)\"\n" +
+	"\aproject\x12\frole_changed:\aproject0\x01\"G\n" +
 	"\vRoleRemoved\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key:\x1b\x8a\x82)\x17\n" +
-	"\aproject\x12\frole_removed\"\x89\x01\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key:&\x8a\x82)\"\n" +
+	"\aproject\x12\frole_removed:\aproject0\x01\"\xba\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:\x12\x8a\x82)\x0e\n" +
-	"\x05grant\x12\x05added\"\x8d\x01\n" +
+	"\trole_keys\x18\x03 \x03(\tR\broleKeys:C\x8a\x82)?\n" +
+	"\x05grant\x12\x05addedB-the project's shows what has the project's id0\x01\"\xbe\x01\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:\x14\x8a\x82)\x10\n" +
-	"\x05grant\x12\achanged\"x\n" +
+	"\trole_keys\x18\x03 \x03(\tR\broleKeys:E\x8a\x82)A\n" +
+	"\x05grant\x12\achangedB-the project's shows what has the project's id0\x01\"\xa9\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x18\x8a\x82)\x14\n" +
-	"\x05grant\x12\vdeactivated\"x\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:I\x8a\x82)E\n" +
+	"\x05grant\x12\vdeactivatedB-the project's shows what has the project's id0\x01\"\xa9\x01\n" +
 	"\x17ProjectGrantReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x18\x8a\x82)\x14\n" +
-	"\x05grant\x12\vreactivated\"p\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:I\x8a\x82)E\n" +
+	"\x05grant\x12\vreactivatedB-the project's shows what has the project's id0\x01\"\xa1\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x14\x8a\x82)\x10\n" +
-	"\x05grant\x12\aremoved\"~\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:E\x8a\x82)A\n" +
+	"\x05grant\x12\aremovedB-the project's shows what has the project's id0\x01\"\xb4\x01\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:\x17\x8a\x82)\x13\n" +
+	"\trole_keys\x18\x03 \x03(\tR\broleKeys:M\x8a\x82)I\n" +
 	"\n" +
-	"user_grant\x12\x05added\"\x82\x01\n" +
+	"user_grant\x12\x05addedB2neither the user's nor the project's id is its own0\x01\"\xb8\x01\n" +
 	"\x10UserGrantChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:\x19\x8a\x82)\x15\n" +
+	"\trole_keys\x18\x03 \x03(\tR\broleKeys:O\x8a\x82)K\n" +
 	"\n" +
-	"user_grant\x12\achanged\"e\n" +
+	"user_grant\x12\achangedB2neither the user's nor the project's id is its own0\x01\"\x9b\x01\n" +
 	"\x10UserGrantRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId:\x19\x8a\x82)\x15\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:O\x8a\x82)K\n" +
 	"\n" +
-	"user_grant\x12\aremoved\"O\n" +
+	"user_grant\x12\aremovedB2neither the user's nor the project's id is its own0\x01\"m\n" +
 	"\x12ApplicationCreated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:\x1a\x8a\x82)\x16\n" +
-	"\vapplication\x12\acreated\"i\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:8\x8a\x82)4\n" +
+	"\vapplication\x12\acreatedB\x1aapplications have none yet0\x01\"\x87\x01\n" +
 	"\x12ApplicationChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:\x1a\x8a\x82)\x16\n" +
-	"\vapplication\x12\achanged\"`\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged:8\x8a\x82)4\n" +
+	"\vapplication\x12\achangedB\x1aapplications have none yet0\x01\"~\n" +
 	"\x1aApplicationSecretGenerated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:#\x8a\x82)\x1f\n" +
-	"\vapplication\x12\x10secret_generated\"w\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:A\x8a\x82)=\n" +
+	"\vapplication\x12\x10secret_generatedB\x1aapplications have none yet0\x01\"\x95\x01\n" +
 	"\x16ApplicationDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation:\x1e\x8a\x82)\x1a\n" +
-	"\vapplication\x12\vdeactivated\"W\n" +
+	"generation:<\x8a\x82)8\n" +
+	"\vapplication\x12\vdeactivatedB\x1aapplications have none yet0\x01\"u\n" +
 	"\x16ApplicationReactivated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:\x1e\x8a\x82)\x1a\n" +
-	"\vapplication\x12\vreactivated\"O\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:<\x8a\x82)8\n" +
+	"\vapplication\x12\vreactivatedB\x1aapplications have none yet0\x01\"m\n" +
 	"\x12ApplicationRemoved\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:\x1a\x8a\x82)\x16\n" +
-	"\vapplication\x12\aremoved\"i\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:8\x8a\x82)4\n" +
+	"\vapplication\x12\aremovedB\x1aapplications have none yet0\x01\"\x87\x01\n" +
 	"\x13ApplicationKeyAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId:\x1c\x8a\x82)\x18\n" +
-	"\vapplication\x12\tkey_added\"m\n" +
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId::\x8a\x82)6\n" +
+	"\vapplication\x12\tkey_addedB\x1aapplications have none yet0\x01\"\x8b\x01\n" +
 	"\x15ApplicationKeyRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId:\x1e\x8a\x82)\x1a\n" +
-	"\vapplication\x12\vkey_removedB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId:<\x8a\x82)8\n" +
+	"\vapplication\x12\vkey_removedB\x1aapplications have none yet0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_events_proto_rawDescOnce sync.Once

@@ -179,7 +179,7 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
-	"\x16ResolveProjectResponse2\xc8A\n" +
+	"\x16ResolveProjectResponse2\xa2C\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -199,10 +199,10 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\rRemoveProject\x12(.herald.projects.v1.RemoveProjectRequest\x1a).herald.projects.v1.RemoveProjectResponse\"L\x8a\x82)\x1c\n" +
 	"\x0eproject.delete\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x99\x01\n" +
-	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xc8\x01\n" +
-	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"]\x8a\x82)\x1a\n" +
+	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xd3\x01\n" +
+	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"h\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xaa\x01\n" +
+	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xaa\x01\n" +
 	"\aAddRole\x12\".herald.projects.v1.AddRoleRequest\x1a .herald.projects.v1.RoleResponse\"Y\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xb2\x01\n" +
@@ -242,15 +242,15 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x12project.grant.read\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x12\xc2\x01\n" +
 	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"D\x8a\x82)\x0e\n" +
-	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x12\xa9\x01\n" +
-	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"F\x8a\x82)\x12\n" +
-	"\x10user.grant.write\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xb0\x01\n" +
+	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x12\xee\x01\n" +
+	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x8a\x01\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xb0\x01\n" +
 	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"M\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xb7\x01\n" +
-	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"Q\x8a\x82)\x12\n" +
-	"\x10user.grant.write\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb4\x01\n" +
-	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"N\x8a\x82)\x12\n" +
-	"\x10user.grant.write\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb2\x01\n" +
+	"\x0fuser.grant.read\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xfc\x01\n" +
+	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x95\x01\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\xf9\x01\n" +
+	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x92\x01\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb2\x01\n" +
 	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"C\x8a\x82)\x11\n" +
 	"\x0fuser.grant.read\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/grants/_search\x12\xc2\x01\n" +
 	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\\\x8a\x82)\x1f\n" +

@@ -929,80 +929,80 @@ var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\" \n" +
+	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"'\n" +
 	"\n" +
-	"OrgCreated:\x12\x8a\x82)\x0e\n" +
-	"\x03org\x12\acreated\" \n" +
+	"OrgCreated:\x19\x8a\x82)\x15\n" +
+	"\x03org\x12\acreated:\x03org0\x01\"'\n" +
 	"\n" +
-	"OrgRenamed:\x12\x8a\x82)\x0e\n" +
-	"\x03org\x12\arenamed\"H\n" +
+	"OrgRenamed:\x19\x8a\x82)\x15\n" +
+	"\x03org\x12\arenamed:\x03org0\x01\"O\n" +
 	"\x0eOrgDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
-	"generation:\x16\x8a\x82)\x12\n" +
-	"\x03org\x12\vdeactivated\"(\n" +
-	"\x0eOrgReactivated:\x16\x8a\x82)\x12\n" +
-	"\x03org\x12\vreactivated\"\x8e\x01\n" +
+	"generation:\x1d\x8a\x82)\x19\n" +
+	"\x03org\x12\vdeactivated:\x03org(\x01\"/\n" +
+	"\x0eOrgReactivated:\x1d\x8a\x82)\x19\n" +
+	"\x03org\x12\vreactivated:\x03org(\x01\"\x96\x01\n" +
 	"\fHumanCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x14\x8a\x82)\x10\n" +
-	"\x05human\x12\acreated\"\x90\x01\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x1c\x8a\x82)\x18\n" +
+	"\x05human\x12\acreated:\x04user0\x01\"\x98\x01\n" +
 	"\rHumanImported\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x15\x8a\x82)\x11\n" +
-	"\x05human\x12\bimported\"\x97\x01\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x1d\x8a\x82)\x19\n" +
+	"\x05human\x12\bimported:\x04user0\x01\"\x9f\x01\n" +
 	"\x1cHumanInitializationRequested\x126\n" +
 	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:%\x8a\x82)!\n" +
-	"\x05human\x12\x18initialization_requested\"x\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged:-\x8a\x82))\n" +
+	"\x05human\x12\x18initialization_requested:\x04user0\x01\"\x80\x01\n" +
 	"\x10HumanInitialized\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:\x18\x8a\x82)\x14\n" +
-	"\x05human\x12\vinitialized\"\x8f\x01\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged: \x8a\x82)\x1c\n" +
+	"\x05human\x12\vinitialized:\x04user \x01\"\x97\x01\n" +
 	"\x11HumanEmailChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
 	"\achanged\x18\x02 \x03(\tR\achanged\x12\x12\n" +
-	"\x04mail\x18\x03 \x01(\tR\x04mail:\x1a\x8a\x82)\x16\n" +
-	"\x05human\x12\remail_changed\"`\n" +
+	"\x04mail\x18\x03 \x01(\tR\x04mail:\"\x8a\x82)\x1e\n" +
+	"\x05human\x12\remail_changed:\x04user \x01\"h\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:)\x8a\x82)%\n" +
-	"\x05human\x12\x1cemail_verification_requested\"K\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:1\x8a\x82)-\n" +
+	"\x05human\x12\x1cemail_verification_requested:\x04user0\x01\"S\n" +
 	"\x12HumanEmailVerified\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged:\x1b\x8a\x82)\x17\n" +
-	"\x05human\x12\x0eemail_verified\"X\n" +
+	"\achanged\x18\x01 \x03(\tR\achanged:#\x8a\x82)\x1f\n" +
+	"\x05human\x12\x0eemail_verified:\x04user \x01\"`\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:%\x8a\x82)!\n" +
-	"\x05human\x12\x18password_reset_requested\"\x81\x01\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:-\x8a\x82))\n" +
+	"\x05human\x12\x18password_reset_requested:\x04user0\x01\"\x89\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:\x1d\x8a\x82)\x19\n" +
-	"\x05human\x12\x10password_changed\"\x8c\x01\n" +
+	"\achanged\x18\x02 \x03(\tR\achanged:%\x8a\x82)!\n" +
+	"\x05human\x12\x10password_changed:\x04user \x01\"\x9b\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x04 \x01(\tR\tprojectId:\x13\x8a\x82)\x0f\n" +
-	"\x06member\x12\x05added\"\x90\x01\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId:\"\x8a\x82)\x1e\n" +
+	"\x06member\x12\x05added:\x04user\x1a\auser_id\"\x9f\x01\n" +
 	"\rMemberChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x04 \x01(\tR\tprojectId:\x15\x8a\x82)\x11\n" +
-	"\x06member\x12\achanged\"z\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId:$\x8a\x82) \n" +
+	"\x06member\x12\achanged:\x04user\x1a\auser_id\"\x89\x01\n" +
 	"\rMemberRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x03 \x01(\tR\tprojectId:\x15\x8a\x82)\x11\n" +
-	"\x06member\x12\aremoved\"E\n" +
+	"project_id\x18\x03 \x01(\tR\tprojectId:$\x8a\x82) \n" +
+	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"\x91\x01\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:\x10\x8a\x82)\f\n" +
-	"\x03pat\x12\x05added\"I\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId:\\\x8a\x82)X\n" +
+	"\x03pat\x12\x05addedBHa token has none of its own, and its user's shows what has the user's id0\x01\"\x9c\x01\n" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:\x12\x8a\x82)\x0e\n" +
-	"\x03pat\x12\aremovedB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\auser_id\x18\x01 \x01(\tR\x06userId:e\x8a\x82)a\n" +
+	"\x03pat\x12\aremovedBHa token has none of its own, and its user's shows what has the user's id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once

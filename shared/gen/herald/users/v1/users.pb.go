@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe5F\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xd4M\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -48,86 +48,90 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x12x\n" +
 	"\x06GetOrg\x12\x1e.herald.users.v1.GetOrgRequest\x1a\x1f.herald.users.v1.GetOrgResponse\"-\x8a\x82)\n" +
 	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}\x12\x93\x01\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"?\x8a\x82)\x12\n" +
-	"\x10org.member.write\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa3\x01\n" +
-	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"I\x8a\x82)\x12\n" +
-	"\x10org.member.write\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\xa0\x01\n" +
-	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"F\x8a\x82)\x12\n" +
-	"\x10org.member.write\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xa9\x01\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}\x12\xcc\x01\n" +
+	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"x\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xdd\x01\n" +
+	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x82\x01\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\xd9\x01\n" +
+	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x7f\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xa9\x01\n" +
 	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"F\x8a\x82)\x11\n" +
 	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x12\x9d\x01\n" +
 	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\":\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x12\xa5\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\">\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x12\xbc\x01\n" +
-	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"]\x8a\x82)\"\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\">\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x12\xf6\x01\n" +
+	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x96\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xcc\x01\n" +
-	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"g\x8a\x82)\"\n" +
+	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\x86\x02\n" +
+	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xa0\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\xca\x01\n" +
-	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"e\x8a\x82)#\n" +
+	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\x84\x02\n" +
+	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x9e\x01\x8a\x82)\\\n" +
 	"\x15project.member.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd2\x01\n" +
+	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd2\x01\n" +
 	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"d\x8a\x82)!\n" +
 	"\x13project.member.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x12\x86\x01\n" +
-	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"2\x8a\x82)\x12\n" +
-	"\x10iam.member.write\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\x96\x01\n" +
-	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"<\x8a\x82)\x12\n" +
-	"\x10iam.member.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\x93\x01\n" +
-	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"9\x8a\x82)\x12\n" +
-	"\x10iam.member.write\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9c\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x12\xbf\x01\n" +
+	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"k\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xcf\x01\n" +
+	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"u\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\xcc\x01\n" +
+	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"r\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9c\x01\n" +
 	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"9\x8a\x82)\x11\n" +
 	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x12\x93\x01\n" +
 	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x12\xb8\x01\n" +
 	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"L\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x12\xa0\x01\n" +
-	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xa4\x01\n" +
-	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\">\x8a\x82)\r\n" +
-	"\vuser.import\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x9b\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x12\xa8\x01\n" +
+	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"8\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xbc\x01\n" +
+	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
+	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x9b\x01\n" +
 	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"5\x8a\x82)\f\n" +
 	"\n" +
 	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x81\x01\n" +
-	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"-\x8a\x82)\x10\x18\x012\fnotification\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x89\x01\n" +
+	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"5\x8a\x82)\x18\x18\x012\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
 	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\xaa\x01\n" +
-	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"H\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x12\x90\x01\n" +
-	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"2\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x12\xa3\x01\n" +
-	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"?\x8a\x82)\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\xb2\x01\n" +
+	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"P\x8a\x82)\v\n" +
+	"\tuser.read\x9a\x82)\x04user\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x12\xa0\x01\n" +
+	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"B\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x9a\x82)\x04user\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x12\xaa\x01\n" +
+	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"F\x8a\x82)\n" +
 	"\n" +
-	"\borg.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
+	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xd3\x01\n" +
-	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"^\x8a\x82)\x1a\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xdc\x01\n" +
+	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\x99\x01\n" +
-	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"?\x8a\x82)\f\n" +
+	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa2\x01\n" +
+	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"H\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe0\x01\n" +
-	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"b\x8a\x82)\x1a\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe9\x01\n" +
+	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"k\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xa7\x01\n" +
-	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"M\x8a\x82)\x17\n" +
-	"\x15user.credential.write\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xd7\x01\n" +
-	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"b\x8a\x82)%\n" +
-	"\x15user.credential.write2\fnotification\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\x88\x01\n" +
-	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"(\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xbf\x01\n" +
-	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x90\x01\n" +
-	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xc4\x01\n" +
-	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"I\x8a\x82)\x17\n" +
-	"\x15user.credential.write\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
+	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xb2\x01\n" +
+	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"X\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
+	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"k\x8a\x82).\n" +
+	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xbc\x01\n" +
+	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\\\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
+	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"q\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x98\x01\n" +
+	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcd\x01\n" +
+	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"R\x8a\x82) \n" +
+	"\x15user.credential.write:\auser_id\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x12\xc0\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xd5\x01\n" +
-	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"Q\x8a\x82)\x17\n" +
-	"\x15user.credential.write\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xa6\x01\n" +
-	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"'\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xba\x01\n" +
-	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xb7\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"/\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xde\x01\n" +
+	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"Z\x8a\x82) \n" +
+	"\x15user.credential.write:\auser_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xdc\x01\n" +
+	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc2\x01\n" +
+	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"7\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xeb\x01\n" +
+	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +

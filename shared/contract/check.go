@@ -1,0 +1,105 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"herald/shared/permission"
+)
+
+// check refuses a method that would run unguarded.
+func (m Method) check() error {
+	return errors.Join(m.checkShape(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin())
+}
+
+func (m Method) checkShape() error {
+	a, queries := m.Access, m.field("queries")
+	set := 0
+	for _, given := range []bool{
+		a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0,
+	} {
+		if given {
+			set++
+		}
+	}
+	switch {
+	case m.IsStreamingClient() || m.IsStreamingServer():
+		return errors.New("streams are not carried over NATS")
+	case set != 1:
+		return errors.New("herald.v1.access must say exactly one of permission, authenticated, public, internal")
+	case a.Permission != "" && !permission.Known(a.Permission):
+		return fmt.Errorf("no role holds the permission %q", a.Permission)
+	case a.Project != "" && m.field(a.Project) == nil:
+		return fmt.Errorf("the request has no field %q", a.Project)
+	case queries != nil && !filters(queries.Message()):
+		return errors.New("an element of queries has the option herald.v1.filter")
+	case len(a.Internal) > 0 && len(m.Rules) > 0:
+		return errors.New("an internal method has no REST path")
+	case len(a.Forwarded) > 0 && a.Permission == "" && !a.Authenticated:
+		return errors.New("only a user's call is forwarded")
+	case len(a.Internal) == 0 && len(m.Rules) == 0:
+		return errors.New("a public method needs a REST path")
+	}
+	return nil
+}
+
+// checkActsOn refuses a method that writes to a user and does not say how the user is
+// protected from it.
+func (m Method) checkActsOn() error {
+	a := m.Access
+	switch on := a.GetActsOn(); {
+	case on != "" && a.GetActsOnNobody() != "":
+		return errors.New("of acts_on and acts_on_nobody herald.v1.access has one")
+	case on != "" && !isText(m.field(on)):
+		return fmt.Errorf("acts_on names a text field of the request, and %q is none", on)
+	case on != "" && a.GetPermission() == "":
+		return errors.New("acts_on goes with a permission: any other method acts on the caller")
+	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil &&
+		a.GetPermission() != "" && !permission.IsRead(a.GetPermission()):
+		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+
+			"add acts_on: \"user_id\" to herald.v1.access, which refuses callers who lack a permission of that user; "+
+			"where the method reaches nothing by which the user logs in, add acts_on_nobody with the reason instead",
+			a.GetPermission())
+	}
+	return nil
+}
+
+func (m Method) checkScopes() error {
+	scopes := m.Access.GetScopes()
+	for _, s := range scopes {
+		if s != OpenID && s != Audience {
+			return fmt.Errorf("scopes of herald.v1.access are %q and %q, not %q", OpenID, Audience, s)
+		}
+	}
+	all := slices.Contains(scopes, OpenID) && slices.Contains(scopes, Audience)
+	switch {
+	case !m.under(self) && len(scopes) > 0 && !all:
+		return fmt.Errorf("only a method under %s may ask for fewer scopes: remove scopes from herald.v1.access, "+
+			"which then needs both", self)
+	case m.under(self) && len(scopes) == 0:
+		return fmt.Errorf("a method under %s says which scopes its token needs: add scopes: %q to herald.v1.access "+
+			"for a read, for setting up a factor and for _verify, and scopes: [%q, %q] for all else",
+			self, OpenID, OpenID, Audience)
+	}
+	return nil
+}
+
+func (m Method) checkFreshLogin() error {
+	a := m.Access
+	if a.GetFreshLogin() && !a.GetAuthenticated() && a.GetActsOn() == "" {
+		return errors.New("fresh_login is asked of callers who change their own way in: " +
+			"it goes with authenticated, or with acts_on, which says whose it is")
+	}
+	return nil
+}
+
+func (m Method) field(name string) protoreflect.FieldDescriptor {
+	return m.Input().Fields().ByName(protoreflect.Name(name))
+}
+
+func isText(f protoreflect.FieldDescriptor) bool {
+	return f != nil && f.Kind() == protoreflect.StringKind && !f.IsList()
+}

@@ -1,0 +1,126 @@
+package contract
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// Event is what a contract says about one of its events.
+type Event struct {
+	protoreflect.MessageDescriptor
+	Option *heraldv1.Event
+	// Service is the name of the service whose event it is: users.
+	Service string
+}
+
+// EventOf reads the option of a message; false where the message is no event.
+func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
+	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
+	return Event{d, option, strings.Split(string(d.FullName()), ".")[1]}, option != nil
+}
+
+// Channel is the event's subject without the organization: users.human.imported.
+func (e Event) Channel() string { return e.Service + "." + e.Option.Aggregate + "." + e.Option.Name }
+
+// Type is the type attribute of its CloudEvents: herald.users.human.imported.v1.
+func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
+
+// EndsCallers reports whether somebody is another caller after the event.
+func (e Event) EndsCallers() bool { return !e.Option.GetEndsNobody() }
+
+// history is one that a service's methods list.
+type history struct {
+	service protoreflect.FullName
+	name    string
+}
+
+// Events reads every event of herald's contracts in files, by channel, with the faults
+// that would keep one from those whom it concerns.
+func Events(files *protoregistry.Files) ([]Event, error) {
+	var all []Event
+	var flaws []error
+	listed := map[history]bool{}
+	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		if !strings.HasPrefix(string(f.Package()), "herald.") {
+			return true
+		}
+		for i := range f.Messages().Len() {
+			if e, ok := EventOf(f.Messages().Get(i)); ok {
+				all = append(all, e)
+			}
+		}
+		for i := range f.Services().Len() {
+			methods := f.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				name, _ := proto.GetExtension(methods.Get(j).Options(), heraldv1.E_History).(string)
+				listed[history{f.Package(), name}] = name != ""
+			}
+		}
+		return true
+	})
+	for _, e := range all {
+		if err := e.check(listed[history{e.ParentFile().Package(), e.Option.History}]); err != nil {
+			flaws = append(flaws, fmt.Errorf("contract of %s: %w", e.FullName(), err))
+		}
+	}
+	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Channel(), b.Channel()) })
+	return all, errors.Join(flaws...)
+}
+
+// check takes whether a method lists the history that the event names.
+func (e Event) check(listed bool) error {
+	o := e.Option
+	switch ends := o.Ends.(type) {
+	case *heraldv1.Event_EndsUser:
+		if !isText(e.Fields().ByName(protoreflect.Name(ends.EndsUser))) {
+			return fmt.Errorf("ends_user names a text field of the event, and %q is none", ends.EndsUser)
+		}
+	case nil:
+		return errNobody
+	default:
+		if !o.GetEndsSubject() && !o.GetEndsEverybody() && !o.GetEndsNobody() {
+			return errNobody
+		}
+	}
+	switch {
+	case o.Aggregate == "" || o.Name == "":
+		return errors.New("herald.v1.event has an aggregate and a name")
+	case (o.History == "") == (o.NoHistory == ""):
+		return errors.New("no history shows the event to those who ask what happened: " +
+			"add history: \"<name>\" to herald.v1.event, the name in herald.v1.history of the changes/_search " +
+			"that shows what has the aggregate's id, or no_history with the reason")
+	case o.History != "" && !listed:
+		return fmt.Errorf("no method of the service lists the history %q: "+
+			"add option (herald.v1.history) = %q to the changes/_search that shows it", o.History, o.History)
+	}
+	return nil
+}
+
+var errNobody = errors.New("the event does not say who is another caller after it: " +
+	"add one of ends_user: \"<field>\", ends_subject: true, ends_everybody: true and ends_nobody: true " +
+	"to herald.v1.event; the gateway goes on believing what it knows of everybody else")
+
+// Aggregates lists the aggregates whose events a history shows.
+func Aggregates(history string) []string { return aggregates()[history] }
+
+// aggregates reads what is linked into the program once.
+var aggregates = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	events, _ := Events(protoregistry.GlobalFiles) // faults keep services from starting
+	for _, e := range events {
+		if h := e.Option.History; h != "" && !slices.Contains(all[h], e.Option.Aggregate) {
+			all[h] = append(all[h], e.Option.Aggregate)
+		}
+	}
+	return all
+})
