@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared docs gateway services/users services/projects services/text services/notification services/auth deploy/herald examples/subscriber
+MODULES := $(shell sed -n 's,^\t\./,,p' go.work)
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 LINT = $$(GOWORK=off go -C tools/lint tool -n golangci-lint)

@@ -20,7 +20,6 @@ import (
 
 	"herald/deploy/herald/internal/inbox"
 	"herald/gateway"
-	"herald/services/users"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/durable"
@@ -48,7 +47,7 @@ const stopLimit = 20 * time.Second
 // system is what runs, in the order of its start.
 type system struct {
 	Config
-	services Services
+	services *Services
 	ground   boot.Ground
 	postgres *local.Server
 	nats     *server.Server
@@ -56,14 +55,13 @@ type system struct {
 	page     net.Listener
 	smtp     net.Listener
 	opened   []*boot.Service
-	admin    users.Administrator
 	gateway  *gateway.Gateway
 }
 
 // Run runs everything until ctx ends. It writes to out what an operator reads, and
 // `ready` when the first request will succeed; logs go to logs.
 func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
-	var s system
+	s := system{services: NewServices()}
 	var observe boot.Observe
 	if err := boot.Load(environ, append(s.services.Configs(), &s.Config, &observe)...); err != nil {
 		return err
@@ -80,7 +78,7 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 		return errors.Join(err, s.stop())
 	}
 	defer closeOps()
-	Welcome(out, s.admin)
+	s.services.Welcome(out)
 	s.welcome(out)
 	s.work(ctx)
 	return s.stop()
@@ -133,16 +131,13 @@ func (s *system) start(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			service, admin, err := s.services.Open(ctx, s.ground, name, database)
+			service, err := s.services.Open(ctx, s.ground, name, database)
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			s.opened = append(s.opened, service)
-			if admin.LoginName != "" {
-				s.admin = admin
-			}
 			return nil
 		})
 	}

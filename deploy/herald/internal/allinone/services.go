@@ -18,22 +18,66 @@ import (
 	"herald/shared/secret"
 )
 
-// Services is the settings of the gateway and of every service.
+// Services is every service with its settings, and those of the gateway.
 type Services struct {
-	Gateway      gateway.Config
+	Gateway gateway.Config
+	// Users and Notification are the settings that others than the service itself look at.
 	Users        users.Config
-	Text         text.Config
 	Notification notification.Config
-	Auth         auth.Config
-	Projects     projects.Config
+	all          []service
+	admin        users.Administrator
 }
 
-// Names lists the services.
-func Names() []string { return []string{"users", "text", "notification", "auth", "projects"} }
+type service struct {
+	name       string
+	migrations embed.FS
+	config     any // a pointer to what the settings are read into
+	start      func(context.Context, *boot.Service) error
+}
 
-// Configs lists where settings go.
+// NewServices returns every service with empty settings. A line of its list is all that a
+// process, the all-in-one, the documents and the set-up of databases know a service by.
+func NewServices() *Services {
+	s := &Services{}
+	s.all = []service{
+		door("users", users.Migrations, &s.Users, s.startUsers),
+		door("text", text.Migrations, new(text.Config), text.New),
+		door("notification", notification.Migrations, &s.Notification, notification.New),
+		door("auth", auth.Migrations, new(auth.Config), auth.New),
+		door("projects", projects.Migrations, new(projects.Config), projects.New),
+	}
+	return s
+}
+
+func door[C any](
+	name string, migrations embed.FS, config *C, start func(context.Context, *boot.Service, C) error,
+) service {
+	return service{name, migrations, config, func(ctx context.Context, s *boot.Service) error {
+		return start(ctx, s, *config)
+	}}
+}
+
+func (s *Services) startUsers(ctx context.Context, service *boot.Service, c users.Config) (err error) {
+	s.admin, err = users.New(ctx, service, c)
+	return err
+}
+
+// Names returns the names of the services.
+func Names() []string {
+	var names []string
+	for _, known := range NewServices().all {
+		names = append(names, known.name)
+	}
+	return names
+}
+
+// Configs returns where settings go.
 func (s *Services) Configs() []any {
-	return []any{&s.Gateway, &s.Users, &s.Text, &s.Notification, &s.Auth, &s.Projects}
+	configs := []any{&s.Gateway}
+	for _, known := range s.all {
+		configs = append(configs, known.config)
+	}
+	return configs
 }
 
 // PublicURL is the setting, or localhost at the gateway's port.
@@ -48,43 +92,33 @@ func (s *Services) PublicURL(setting string) (*url.URL, error) {
 	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
-// Open opens a service on its database and registers it.
-func (s *Services) Open(
-	ctx context.Context, g boot.Ground, name string, database secret.Text,
-) (*boot.Service, users.Administrator, error) {
-	migrations := map[string]embed.FS{
-		"users": users.Migrations, "text": text.Migrations, "notification": notification.Migrations,
-		"auth":     auth.Migrations,
-		"projects": projects.Migrations,
+// Open opens a service on its database and registers it. Different ones may be opened at once.
+func (s *Services) Open(ctx context.Context, g boot.Ground, name string, database secret.Text) (*boot.Service, error) {
+	for _, known := range s.all {
+		if known.name == name {
+			return known.open(ctx, g, database)
+		}
 	}
-	service, err := g.Open(ctx, name, database, migrations[name])
-	if err != nil {
-		return nil, users.Administrator{}, err
-	}
-	var admin users.Administrator
-	switch name {
-	case "users":
-		admin, err = users.New(ctx, service, s.Users)
-	case "text":
-		err = text.New(ctx, service, s.Text)
-	case "notification":
-		err = notification.New(ctx, service, s.Notification)
-	case "auth":
-		err = auth.New(ctx, service, s.Auth)
-	case "projects":
-		err = projects.New(ctx, service, s.Projects)
-	}
-	if err != nil {
-		service.Close()
-		return nil, users.Administrator{}, fmt.Errorf("service %s: %w", name, err)
-	}
-	return service, admin, nil
+	return nil, fmt.Errorf("there is no service %s", name)
 }
 
-// Welcome tells the operator, once, how the administrator logs in.
-func Welcome(w io.Writer, admin users.Administrator) {
-	if admin.LoginName != "" {
-		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", admin.LoginName,
-			admin.Password.Reveal())
+func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) (*boot.Service, error) {
+	opened, err := g.Open(ctx, s.name, database, s.migrations)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx, opened); err != nil {
+		opened.Close()
+		return nil, fmt.Errorf("service %s: %w", s.name, err)
+	}
+	return opened, nil
+}
+
+// Welcome tells the operator, once, how the administrator logs in whom users has made when
+// it was opened.
+func (s *Services) Welcome(w io.Writer) {
+	if s.admin.LoginName != "" {
+		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", s.admin.LoginName,
+			s.admin.Password.Reveal())
 	}
 }

@@ -61,7 +61,7 @@ func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.Raw
 // instance finds whom to ask, and as whom. The settings of every process are known, so
 // that a call can be made where one runs.
 func (f *callFlags) instance(environ []string) (url string, token secret.Text, err error) {
-	var services allinone.Services
+	services := allinone.NewServices()
 	var own allinone.Config
 	if err := boot.Load(environ, append(services.Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
 		return "", token, err

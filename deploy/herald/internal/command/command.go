@@ -100,7 +100,7 @@ type single struct {
 // process is what a process that runs one service has read and stands on.
 type process struct {
 	single
-	services allinone.Services
+	services *allinone.Services
 	ground   boot.Ground
 	// stop closes the operator's port.
 	stop func()
@@ -109,7 +109,7 @@ type process struct {
 // prepare reads the settings and prepares the ground. The settings of other services
 // are known, so that one file of settings serves all processes.
 func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
-	var p process
+	p := process{services: allinone.NewServices()}
 	var o boot.Observe
 	if err := boot.Load(os.Environ(), append(p.services.Configs(), &p.single, &o)...); err != nil {
 		return nil, err
@@ -156,11 +156,11 @@ func service(name string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, admin, err := p.services.Open(c.Context(), p.ground, name, database)
+			s, err := p.services.Open(c.Context(), p.ground, name, database)
 			if err != nil {
 				return err
 			}
-			allinone.Welcome(c.OutOrStdout(), admin)
+			p.services.Welcome(c.OutOrStdout())
 			p.ground.Health.Started()
 			p.ground.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())

@@ -60,7 +60,7 @@ func subscriberPassword() *cobra.Command {
 // loadKeys reads the settings of a container, which knows those of all services.
 func loadKeys() (single, secret.Keys, error) {
 	var own single
-	var services allinone.Services
+	services := allinone.NewServices()
 	if err := boot.Load(os.Environ(), append(services.Configs(), &own, &boot.Observe{})...); err != nil {
 		return single{}, secret.Keys{}, err
 	}

@@ -161,7 +161,7 @@ func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, ou
 
 // asOperator connects as the operator, for one piece of work.
 func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream) error) error {
-	var services allinone.Services
+	services := allinone.NewServices()
 	var own allinone.Config
 	if err := boot.Load(os.Environ(), append(services.Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
 		return err

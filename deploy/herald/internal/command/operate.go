@@ -19,8 +19,7 @@ import (
 
 // Settings lists the settings of all commands.
 func Settings() ([]boot.Setting, error) {
-	var all allinone.Services
-	return boot.Settings(append(all.Configs(), &allinone.Config{}, &single{}, &boot.Observe{})...)
+	return boot.Settings(append(allinone.NewServices().Configs(), &allinone.Config{}, &single{}, &boot.Observe{})...)
 }
 
 func settings() *cobra.Command {
