@@ -17,17 +17,18 @@ import (
 
 func nest(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-func TestDecode(t *testing.T) {
+const malformed = "-"
+
+// decoding is a body, and the field in it that is faulty: malformed for the document, empty for none.
+type decoding struct {
+	m          proto.Message
+	body, flaw string
+}
+
+func TestDecodeDocuments(t *testing.T) {
 	t.Parallel()
-	const malformed = "-"
-	search, imported := &usersv1.SearchUsersRequest{}, &usersv1.ImportHumanUserRequest{}
-	token, fields := &usersv1.AddPersonalAccessTokenRequest{}, &validate.FieldRules{}
-	for _, c := range []struct {
-		m    proto.Message
-		body string
-		// flaw is the faulty field, malformed for the document, empty for none.
-		flaw string
-	}{
+	search := &usersv1.SearchUsersRequest{}
+	decode(t, []decoding{
 		{search, ``, ""},
 		{search, `{}`, ""},
 		{search, " {\t}\r\n", ""},
@@ -61,7 +62,13 @@ func TestDecode(t *testing.T) {
 		{search, `{"unknown":` + nest(100_000) + `}`, malformed},
 		{search, `{"a":{"b":1,"b":1}}`, malformed},
 		{search, `{"a":1,"\u0061":1}`, malformed},
+	})
+}
 
+func TestDecodeFields(t *testing.T) {
+	t.Parallel()
+	search := &usersv1.SearchUsersRequest{}
+	decode(t, []decoding{
 		{search, `{"query":{},"query":{}}`, "query"},
 		{search, `{"query":{"limit":1e1}}`, "query.limit"},
 		{search, `{"query":{"limit":"1e1"}}`, "query.limit"},
@@ -83,7 +90,14 @@ func TestDecode(t *testing.T) {
 		{search, `{"queries":[{"userNameQuery":{"method":8}}]}`, "queries[0].userNameQuery.method"},
 		{search, `{"queries":[{"userNameQuery":{"method":4294967296}}]}`, "queries[0].userNameQuery.method"},
 		{search, `{"queries":[{"userNameQuery":{"x":1,"x":2}}]}`, "queries[0].userNameQuery"},
+	})
+}
 
+func TestDecodeTypes(t *testing.T) {
+	t.Parallel()
+	imported, token := &usersv1.ImportHumanUserRequest{}, &usersv1.AddPersonalAccessTokenRequest{}
+	fields := &validate.FieldRules{}
+	decode(t, []decoding{
 		{imported, `{"dataOrgs":{"orgs":[{"orgId":"1"}]}}`, ""},
 		{imported, `{"dataOrgs":null}`, ""},
 		{imported, `{"dataOrgs":{"a":1,"a":2}}`, "dataOrgs"},
@@ -113,7 +127,12 @@ func TestDecode(t *testing.T) {
 		{&errdetails.ErrorInfo{}, `{"metadata":[]}`, "metadata"},
 		{&annotations.HttpRule{}, `{"additionalBindings":[{"additionalBindings":[{"body":1}]}]}`,
 			"additionalBindings[0].additionalBindings[0].body"},
-	} {
+	})
+}
+
+func decode(t *testing.T, all []decoding) {
+	t.Helper()
+	for _, c := range all {
 		m := proto.Clone(c.m)
 		err := Decode([]byte(c.body), m)
 		f, _ := errors.AsType[*fault.Fault](err)

@@ -447,6 +447,14 @@ func TestAppAndRemovedProject(t *testing.T) {
 	}
 }
 
+func appNamed(text string, method heraldv1.TextQueryMethod) *projectsv1.AppFilter {
+	return &projectsv1.AppFilter{NameQuery: &projectsv1.AppNameQuery{Name: text, Method: method}}
+}
+
+func appIn(state projectsv1.AppState) *projectsv1.AppFilter {
+	return &projectsv1.AppFilter{StateQuery: &projectsv1.AppStateQuery{State: state}}
+}
+
 func TestSearchApps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -464,12 +472,7 @@ func TestSearchApps(t *testing.T) {
 	if _, err := w.DeactivateApp(w.inA, &projectsv1.AppRequest{ProjectId: p, AppId: ids[3]}); err != nil {
 		t.Fatal(err)
 	}
-	name := func(text string, method heraldv1.TextQueryMethod) *projectsv1.AppFilter {
-		return &projectsv1.AppFilter{NameQuery: &projectsv1.AppNameQuery{Name: text, Method: method}}
-	}
-	state := func(s projectsv1.AppState) *projectsv1.AppFilter {
-		return &projectsv1.AppFilter{StateQuery: &projectsv1.AppStateQuery{State: s}}
-	}
+	name, state := appNamed, appIn
 	both := name("shop", 3)
 	both.StateQuery = state(2).StateQuery
 	type filters = []*projectsv1.AppFilter
@@ -524,11 +527,18 @@ func TestSearchApps(t *testing.T) {
 		t.Fatalf("%v, %v", list, err)
 	}
 	same(t, list.Result[0], w.app(other, api.AppId))
-	for _, f := range []*projectsv1.AppFilter{{}, state(0), state(3), name(strings.Repeat("a", 201), 0), name("a", 8)} {
-		_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Queries: filters{f}})
+}
+
+func TestSearchAppsRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.project(w.inA, "Shop")
+	for _, f := range []*projectsv1.AppFilter{{}, appIn(0), appIn(3), appNamed(strings.Repeat("a", 201), 0),
+		appNamed("a", 8)} {
+		_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Queries: []*projectsv1.AppFilter{f}})
 		refused(t, err, "INVALID_ARGUMENT", "queries[0]")
 	}
-	_, err = w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Limit: 1001}})
+	_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Limit: 1001}})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 	for _, missing := range []string{"nothing", w.project(w.inB, "Foreign")} {
 		_, err = w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: missing})

@@ -2,6 +2,7 @@ package projects_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -113,9 +114,15 @@ func TestProjectGrants(t *testing.T) {
 		none.Details.TotalResult != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
+}
 
-	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: made.GrantId}
-	_, err = w.ReactivateProjectGrant(w.inA, this)
+func TestProjectGrantStates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	grantID := w.grant(id, "org-b")
+	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: grantID}
+	_, err := w.ReactivateProjectGrant(w.inA, this)
 	refused(t, err, "PROJECT_GRANT_NOT_INACTIVE")
 	if n := race(t, 20, func(int) error {
 		_, err := w.DeactivateProjectGrant(w.inA, this)
@@ -132,13 +139,13 @@ func TestProjectGrants(t *testing.T) {
 		ctx     context.Context
 		project string
 	}{{w.inB, id}, {w.inA, other}, {w.inA, "nothing"}} {
-		r := &projectsv1.ProjectGrantRequest{ProjectId: c.project, GrantId: made.GrantId}
+		r := &projectsv1.ProjectGrantRequest{ProjectId: c.project, GrantId: grantID}
 		_, err = w.GetProjectGrant(c.ctx, &projectsv1.GetProjectGrantRequest{
-			ProjectId: c.project, GrantId: made.GrantId,
+			ProjectId: c.project, GrantId: grantID,
 		})
 		refused(t, err, "PROJECT_GRANT_NOT_FOUND")
 		_, err = w.UpdateProjectGrant(c.ctx, &projectsv1.UpdateProjectGrantRequest{
-			ProjectId: c.project, GrantId: made.GrantId,
+			ProjectId: c.project, GrantId: grantID,
 		})
 		refused(t, err, "PROJECT_GRANT_NOT_FOUND")
 		_, err = w.DeactivateProjectGrant(c.ctx, r)
@@ -155,18 +162,20 @@ func TestProjectGrants(t *testing.T) {
 	refused(t, err, "PROJECT_GRANT_NOT_FOUND")
 }
 
+func (w *world) addUserGrant(ctx context.Context, user, project, grant string, keys ...string) error {
+	_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
+		UserId: user, ProjectId: project, ProjectGrantId: grant, RoleKeys: keys,
+	})
+	return err
+}
+
 func TestUserGrants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
 	w.roles(w.inA, id, "admin", "clerk", "guest")
 	grantID := w.grant(id, "org-b", "clerk", "guest")
-	add := func(ctx context.Context, user, project, grant string, keys ...string) error {
-		_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
-			UserId: user, ProjectId: project, ProjectGrantId: grant, RoleKeys: keys,
-		})
-		return err
-	}
+	add := w.addUserGrant
 	refused(t, add(w.inA, "nobody", id, ""), "USER_NOT_FOUND")
 	refused(t, add(w.inA, "user-org-a", "nothing", ""), "USER_GRANT_PROJECT_UNKNOWN")
 	refused(t, add(w.inA, "user-org-a", "", ""), "INVALID_ARGUMENT", "projectId")
@@ -184,6 +193,18 @@ func TestUserGrants(t *testing.T) {
 	}
 	if n := race(t, 20, func(int) error { return add(w.inB, "user-org-b", id, grantID) }, "USER_GRANT_EXISTS"); n != 1 {
 		t.Errorf("%d of 20 creations by a grant succeeded", n)
+	}
+}
+
+func TestReadAndChangeUserGrants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	w.roles(w.inA, id, "admin", "clerk", "guest")
+	grantID := w.grant(id, "org-b", "clerk", "guest")
+	if err := errors.Join(w.addUserGrant(w.inA, "user-org-c", id, "", "admin"),
+		w.addUserGrant(w.inB, "user-org-b", id, grantID)); err != nil {
+		t.Fatal(err)
 	}
 	made, err := w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{
 		UserId: "user-org-a", ProjectId: id, RoleKeys: []string{"guest", "clerk"},

@@ -50,17 +50,12 @@ func fileOf(t testing.TB, details []byte) (f file) {
 
 func TestAppKeys(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := newWorldOn(t, g)
+	w := newWorld(t)
 	p := w.project(w.inA, "Shop")
 	app, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "API", AuthMethodType: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := w.rows("events")
-
 	made, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{
 		ProjectId: p, AppId: app.AppId, Type: heraldv1.KeyType_KEY_TYPE_JSON,
 	})
@@ -95,8 +90,28 @@ func TestAppKeys(t *testing.T) {
 	if made.Details.CreationDate == nil || made.Details.ResourceOwner != "org-a" {
 		t.Errorf("%v", made.Details)
 	}
+}
 
-	until := g.Now().Add(time.Hour).Add(123456789).UTC()
+func TestAppKeysOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.project(w.inA, "Shop")
+	app, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "API", AuthMethodType: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := w.rows("events")
+	made, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{
+		ProjectId: p, AppId: app.AppId, Type: heraldv1.KeyType_KEY_TYPE_JSON,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.GetAppKey(w.inA, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app.AppId, KeyId: made.KeyId})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(time.Hour).Add(123456789).UTC()
 	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(),
 		ExpirationDate: timestamppb.New(until)})
 	if err != nil {
@@ -106,7 +121,7 @@ func TestAppKeys(t *testing.T) {
 		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
-	block, _ = pem.Decode(ownKey())
+	block, _ := pem.Decode(ownKey())
 	if der, err := x509.MarshalPKIXPublicKey(w.publicKey(own.KeyId)); err != nil || string(der) != string(block.Bytes) {
 		t.Errorf("another key is kept: %v", err)
 	}
@@ -136,8 +151,26 @@ func TestAppKeys(t *testing.T) {
 		w.rows("events") != events+2 {
 		t.Error("the events are not those of two keys")
 	}
+}
 
-	ahead.Store(int64(2 * time.Hour)) // expired keys can be read still
+// An expired key can be read until it is removed, once.
+func TestRemoveAppKey(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := newWorldOn(t, g)
+	p := w.project(w.inA, "Shop")
+	app, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "API", AuthMethodType: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(),
+		ExpirationDate: timestamppb.New(g.Now().Add(time.Hour))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead.Store(int64(2 * time.Hour))
 	w.inA = w.as("org-a", "ORG_OWNER")
 	if _, err := w.GetAppKey(w.inA, &projectsv1.GetAppKeyRequest{ProjectId: p, AppId: app.AppId,
 		KeyId: own.KeyId}); err != nil {

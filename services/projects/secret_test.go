@@ -16,36 +16,58 @@ import (
 	"herald/shared/testkit"
 )
 
-func TestAppSecrets(t *testing.T) {
-	t.Parallel()
+// clocked is an application of a world whose clock can be set ahead.
+type clocked struct {
+	*world
+	shop  string
+	web   *projectsv1.CreateOidcAppResponse
+	ahead *atomic.Int64
+}
+
+func newClocked(t *testing.T) clocked {
+	t.Helper()
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	w := newWorldOn(t, g)
-	at := func() string { return g.Now().Format(time.RFC3339Nano) }
 	p := w.project(w.inA, "Shop")
-	web := w.webApp(w.inA, p, "Web")
-	generate := func(overlap time.Duration) string {
-		t.Helper()
-		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
-			ProjectId: p, AppId: web.AppId, Overlap: durationpb.New(overlap),
-		})
-		if err != nil || !secretForm.MatchString(r.ClientSecret) {
-			t.Fatalf("%v, %v", r, err)
-		}
-		if got := w.app(p, web.AppId); got.Details.Sequence != r.Details.Sequence || r.Details.CreationDate != nil {
-			t.Errorf("%v, %v", got, r.Details)
-		}
-		return r.ClientSecret
+	return clocked{w, p, w.webApp(w.inA, p, "Web"), &ahead}
+}
+
+func (c clocked) at() string {
+	return time.Now().Add(time.Duration(c.ahead.Load())).Format(time.RFC3339Nano)
+}
+
+// generate returns a new secret.
+func (c clocked) generate(overlap time.Duration) string {
+	c.Helper()
+	r, err := c.GenerateOidcClientSecret(c.inA, &projectsv1.GenerateClientSecretRequest{
+		ProjectId: c.shop, AppId: c.web.AppId, Overlap: durationpb.New(overlap),
+	})
+	if err != nil || !secretForm.MatchString(r.ClientSecret) {
+		c.Fatalf("%v, %v", r, err)
 	}
-	live := func(want []bool, secrets ...string) {
-		t.Helper()
-		for i, s := range secrets {
-			if w.takes(web.AppId, s, at()) != want[i] {
-				t.Errorf("secret %d: not %v", i, want[i])
-			}
+	got := c.app(c.shop, c.web.AppId)
+	if got.Details.Sequence != r.Details.Sequence || r.Details.CreationDate != nil {
+		c.Errorf("%v, %v", got, r.Details)
+	}
+	return r.ClientSecret
+}
+
+// live finds out which secrets work.
+func (c clocked) live(want []bool, secrets ...string) {
+	c.Helper()
+	for i, s := range secrets {
+		if c.takes(c.web.AppId, s, c.at()) != want[i] {
+			c.Errorf("secret %d: not %v", i, want[i])
 		}
 	}
+}
+
+func TestAppSecrets(t *testing.T) {
+	t.Parallel()
+	w := newClocked(t)
+	p, web, generate, live := w.shop, w.web, w.generate, w.live
 	first := web.ClientSecret
 	second := generate(0)
 	live([]bool{false, true}, first, second)
@@ -54,7 +76,7 @@ func TestAppSecrets(t *testing.T) {
 	fourth := generate(time.Hour)
 	live([]bool{false, true, true}, second, third, fourth)
 	forward := func(to time.Duration) {
-		ahead.Store(int64(to))
+		w.ahead.Store(int64(to))
 		w.inA = w.as("org-a", "ORG_OWNER") // callers are believed for seconds only
 	}
 	forward(59 * time.Minute)
@@ -68,7 +90,13 @@ func TestAppSecrets(t *testing.T) {
 		`jsonb_build_object('projectId', $2::text)`, web.AppId, p); n != 5 {
 		t.Errorf("%d events", n)
 	}
+}
 
+func TestAppSecretsByMethod(t *testing.T) {
+	t.Parallel()
+	w := newClocked(t)
+	p, web, generate, live := w.shop, w.web, w.generate, w.live
+	secret := web.ClientSecret
 	before := w.rows("events")
 	for _, overlap := range []time.Duration{-1, 30*24*time.Hour + 1} {
 		_, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
@@ -94,11 +122,11 @@ func TestAppSecrets(t *testing.T) {
 	if w.rows("events") != before+2 {
 		t.Error("a refusal wrote an event")
 	}
-	live([]bool{true}, sixth)
+	live([]bool{true}, secret)
 
 	// Another method forgets the secret; back again needs a new one.
 	for _, method := range []projectsv1.OidcAuthMethodType{2, 3, 2} {
-		live([]bool{true}, sixth)
+		live([]bool{true}, secret)
 		if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId,
 			AuthMethodType: method}); err != nil {
 			t.Fatal(err)
@@ -107,14 +135,14 @@ func TestAppSecrets(t *testing.T) {
 			break
 		}
 	}
-	live([]bool{false}, sixth)
+	live([]bool{false}, secret)
 	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p,
 		AppId: web.AppId}); err != nil {
 		t.Fatal(err)
 	}
-	live([]bool{false}, sixth)
-	seventh := generate(time.Hour)
-	live([]bool{false, true}, sixth, seventh)
+	live([]bool{false}, secret)
+	next := generate(time.Hour)
+	live([]bool{false, true}, secret, next)
 
 	// Of many at once, each is told a secret, and two of those work.
 	secrets := make([]string, 10)
@@ -127,7 +155,7 @@ func TestAppSecrets(t *testing.T) {
 	}); n != len(secrets) {
 		t.Errorf("%d succeeded", n)
 	}
-	working := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !w.takes(web.AppId, s, at()) })
+	working := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !w.takes(web.AppId, s, w.at()) })
 	if len(working) != 2 || len(slices.Compact(slices.Sorted(slices.Values(secrets)))) != len(secrets) {
 		t.Errorf("%d of them work", len(working))
 	}

@@ -61,17 +61,17 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 	}
 }
 
-// Every field rule of an import, in the flat shape and in the wrapper: the right id,
-// naming the field, and nothing written.
-func TestImportRefuses(t *testing.T) {
+// importRefusal is a change that makes an import refused, with the fault's id and what its words contain.
+type importRefusal struct {
+	id, says string
+	change   func(*usersv1.ImportHumanUserRequest)
+}
+
+func TestImportRefusesPeople(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
 	type request = usersv1.ImportHumanUserRequest
 	long := strings.Repeat("ü", 201)
-	cases := map[string]struct {
-		id, says string
-		change   func(*request)
-	}{
+	importRefuses(t, map[string]importRefusal{
 		"no user name":      {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = "" }},
 		"blank user name":   {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = " \u2003" }},
 		"long user name":    {"INVALID_ARGUMENT", "userName", func(r *request) { r.UserName = long }},
@@ -122,6 +122,13 @@ func TestImportRefuses(t *testing.T) {
 		"long phone": {"INVALID_ARGUMENT", "phone.phone", func(r *request) {
 			r.Phone = &usersv1.Phone{Phone: "+1234567890123456"}
 		}},
+	})
+}
+
+func TestImportRefusesCredentials(t *testing.T) {
+	t.Parallel()
+	type request = usersv1.ImportHumanUserRequest
+	importRefuses(t, map[string]importRefusal{
 		"password and hash": {"PASSWORD_AND_HASH", "", func(r *request) {
 			r.Password, r.HashedPassword = "correct horse", hashed(someHash)
 		}},
@@ -150,10 +157,18 @@ func TestImportRefuses(t *testing.T) {
 		"metadata without key": {"INVALID_ARGUMENT", "metadata[0].key", func(r *request) {
 			r.Metadata = []*usersv1.Metadata{{Value: []byte("x")}}
 		}},
-	}
+	})
+}
+
+// importRefuses imports in the flat shape and in the wrapper: the right id, naming the field, and nothing written.
+func importRefuses(t *testing.T, cases map[string]importRefusal) {
+	t.Helper()
+	w := newWorld(t)
 	before := w.rows("events")
 	for name, c := range cases {
-		for shape, wrap := range map[string]func(*request) *request{"flat": flat, "wrapped": wrapped} {
+		for shape, wrap := range map[string]func(*usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest{
+			"flat": flat, "wrapped": wrapped,
+		} {
 			t.Run(name+" "+shape, func(t *testing.T) {
 				r := minimal("refused")
 				c.change(r)
@@ -162,6 +177,16 @@ func TestImportRefuses(t *testing.T) {
 			})
 		}
 	}
+	if after := w.rows("events"); after != before {
+		t.Errorf("%d events were written", after-before)
+	}
+}
+
+func TestImportRefusesShapesAndIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	type request = usersv1.ImportHumanUserRequest
+	before := w.rows("events")
 	for name, c := range map[string]struct {
 		id     string
 		change func(*request)

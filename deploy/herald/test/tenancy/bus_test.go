@@ -135,24 +135,7 @@ func expected(t *testing.T) (publish, subscribe rights) {
 			}
 		}
 	}
-	for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
-		for _, api := range []string{
-			"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.GET.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.",
-			"STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
-			"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.INFO.", "STREAM.MSG.DELETE.", "DIRECT.GET.",
-			"CONSUMER.CREATE.", "CONSUMER.NAMES.", "CONSUMER.LIST.",
-		} {
-			publish["$JS.API."+api+stream] = nil
-		}
-		publish["$JS.API.DIRECT.GET."+stream+".events.users.org.created.o"] = nil
-		publish["$JS.API.STREAM.INFO."+stream] = services
-	}
-	for _, stream := range []string{"EVENTS", "DEAD"} {
-		publish["$JS.API.STREAM.CREATE."+stream], publish["$JS.API.STREAM.UPDATE."+stream] = services, services
-	}
-	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
-	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
-		[]string{"operator"}
+	expectStreams(publish, services)
 	publish["$JS.API.INFO"] = services
 	publish["events.gateway.any.thing.o"], publish["events.nobody.any.thing.o"] = []string{"operator"},
 		[]string{"operator"}
@@ -179,6 +162,28 @@ func expected(t *testing.T) (publish, subscribe rights) {
 	}
 	subscribe["_INBOX_subscriber.any"], subscribe["_INBOX_subscriber.>"] = nil, nil // asks nothing
 	return publish, subscribe
+}
+
+// expectStreams adds what may be asked about streams.
+func expectStreams(publish rights, services []string) {
+	for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
+		for _, api := range []string{
+			"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.GET.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.",
+			"STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
+			"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.INFO.", "STREAM.MSG.DELETE.", "DIRECT.GET.",
+			"CONSUMER.CREATE.", "CONSUMER.NAMES.", "CONSUMER.LIST.",
+		} {
+			publish["$JS.API."+api+stream] = nil
+		}
+		publish["$JS.API.DIRECT.GET."+stream+".events.users.org.created.o"] = nil
+		publish["$JS.API.STREAM.INFO."+stream] = services
+	}
+	for _, stream := range []string{"EVENTS", "DEAD"} {
+		publish["$JS.API.STREAM.CREATE."+stream], publish["$JS.API.STREAM.UPDATE."+stream] = services, services
+	}
+	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
+	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
+		[]string{"operator"}
 }
 
 func busUsers() []string {

@@ -2,6 +2,7 @@ package transports_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -215,6 +216,24 @@ func TestEventsFitTheirDescription(t *testing.T) {
 	}
 }
 
+// complaints are the warnings, errors and exceptions of a page.
+func complaints(page context.Context) <-chan string {
+	said := make(chan string, 100)
+	console := chromedp.Console(page)
+	go func() {
+		defer close(said)
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			if m.Type == "warning" || m.Type == "error" || m.IsException() {
+				said <- m.String()
+			}
+		}
+	}()
+	return said
+}
+
 // The pages work in a browser under their strict policy, and ask nobody else for anything.
 func TestReferenceInABrowser(t *testing.T) {
 	t.Parallel()
@@ -234,19 +253,7 @@ func TestReferenceInABrowser(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	said := make(chan string, 100)
-	console := chromedp.Console(page)
-	go func() {
-		defer close(said)
-		for m, err := range console {
-			if err != nil {
-				return
-			}
-			if m.Type == "warning" || m.Type == "error" || m.IsException() {
-				said <- m.String()
-			}
-		}
-	}()
+	said := complaints(page)
 	shows := func(texts ...string) {
 		t.Helper()
 		for _, text := range texts {

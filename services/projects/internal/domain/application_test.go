@@ -15,18 +15,20 @@ import (
 	"herald/shared/fault"
 )
 
+// redirect is an address, and the reason for which it is refused: empty where it is taken.
+type redirect struct {
+	config      domain.OIDCConfig
+	uri, reason string
+}
+
 // What is asked of an address, by the kind of application and whether it is in
-// development mode. The reason is empty where it is taken.
+// development mode.
 func TestRedirectURIs(t *testing.T) {
 	t.Parallel()
 	web, dev := domain.OIDCConfig{}, domain.OIDCConfig{DevMode: true}
 	agent, native := domain.OIDCConfig{AppType: domain.AppUserAgent}, domain.OIDCConfig{AppType: domain.AppNative}
 	const beginHTTPS, scheme = "must begin with https", "reverse domain"
-	for _, c := range []struct {
-		config domain.OIDCConfig
-		uri    string
-		reason string
-	}{
+	redirects(t, []redirect{
 		{web, "https://app.example.com/callback", ""},
 		{web, "https://app.example.com", ""},
 		{web, "https://app.example.com:8443/a/b?tenant=1&x=%C3%A9", ""},
@@ -71,7 +73,13 @@ func TestRedirectURIs(t *testing.T) {
 		{web, "javascript:alert(1)", "https"},
 		{agent, "data:text/html,x", "https"},
 		{dev, "javascript:alert(1)", "https"},
+	})
+}
 
+func TestMalformedRedirectURIs(t *testing.T) {
+	t.Parallel()
+	web := domain.OIDCConfig{}
+	redirects(t, []redirect{
 		{web, "", "signs"},
 		{web, "/callback", "scheme"},
 		{web, "//app.example.com/callback", "scheme"},
@@ -111,7 +119,12 @@ func TestRedirectURIs(t *testing.T) {
 		{web, "https://app.example.com/?a=%2", "signs"},
 		{web, "https://app.example.com/<script>", "signs"},
 		{web, `https://app.example.com/"`, "signs"},
-	} {
+	})
+}
+
+func redirects(t *testing.T, all []redirect) {
+	t.Helper()
+	for _, c := range all {
 		c.config = c.config.WithDefaults()
 		c.config.RedirectURIs = []string{"https://first.example.com/", c.uri}
 		judge(t, c.config, "redirectUris[1]", c.uri, c.reason)
