@@ -91,6 +91,9 @@ func TestTampering(t *testing.T) {
 	s, _ := newSigner(t, keys)
 	for _, c := range []caller.Caller{user, service} {
 		header := s.Sign(c)
+		if _, err := s.Verify(header); err != nil { // from here on it is remembered
+			t.Fatal(err)
+		}
 		for i := range header {
 			for b := range 256 {
 				if tampered := header[:i] + string([]byte{byte(b)}) + header[i+1:]; tampered != header {
