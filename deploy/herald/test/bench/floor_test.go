@@ -177,5 +177,7 @@ var serial atomic.Int64
 // person is an import of somebody new who needs no mail.
 func person(verified bool) (name, body string) {
 	name = fmt.Sprintf("user-%d-%d", time.Now().UnixNano(), serial.Add(1))
-	return name, fmt.Sprintf(`{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"%s@example.com","isEmailVerified":%t},"hashedPassword":{"value":"$whole.Hash-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"}}`, name, name, verified)
+	return name, fmt.Sprintf(`{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
+		"email":{"email":"%s@example.com","isEmailVerified":%t},"hashedPassword":{"value":%q}}`,
+		name, name, verified, whole.Hash)
 }
