@@ -84,7 +84,11 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 		return err
 	}
 	signer := caller.NewSigner(s.Keys, s.Now)
-	relay := event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log}
+	services, err := bus.Services()
+	if err != nil {
+		return err
+	}
+	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
 	s.server = rpc.NewServer(rpc.Config{
@@ -93,18 +97,13 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", s.DB.Ping)
 	s.Health.Check(s.Name+" NATS", s.connected)
+	s.Health.Check(s.Name+" events", func(context.Context) error { return relay.Delayed() })
 	return nil
 }
 
-// almostFull is the share of EVENTS from which on the operator is warned.
-const almostFull = 0.8
-
-func (s *Service) connected(ctx context.Context) error {
+func (s *Service) connected(context.Context) error {
 	if !s.Conn.IsConnected() {
 		return errors.New("not connected")
-	}
-	if full, err := event.Fullness(ctx, s.JS); err == nil && full > almostFull {
-		s.Log.WarnContext(ctx, "the stream EVENTS is nearly full; raise HERALD_EVENTS_MAX_BYTES", "full", full)
 	}
 	return nil
 }

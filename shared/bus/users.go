@@ -31,12 +31,40 @@ type User struct {
 // Users reads from the contracts who calls and who answers what. Whoever is not
 // named by an internal method cannot even send to it.
 func Users() ([]User, error) {
-	methods, err := contract.AllMethods()
+	services, calls, err := read()
 	if err != nil {
 		return nil, err
 	}
-	var services []string
-	calls := map[string][]string{}
+	news, err := heard()
+	if err != nil {
+		return nil, err
+	}
+	users := []User{
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(news, inbox(Gateway)+".>", "events.>")},
+		{Name: Subscriber, Subscribe: []string{"events.>"}},
+		{Name: Operator, Publish: []string{
+			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
+		}, Subscribe: []string{inbox(Operator) + ".>"}},
+	}
+	for _, s := range services {
+		users = append(users, serviceUser(s, calls[s]))
+	}
+	return users, nil
+}
+
+// Services reads from the contracts the names of Herald's services.
+func Services() ([]string, error) {
+	services, _, err := read()
+	return services, err
+}
+
+// read returns the services of the contracts, and the subjects that each user calls.
+func read() (services []string, calls map[string][]string, err error) {
+	methods, err := contract.AllMethods()
+	if err != nil {
+		return nil, nil, err
+	}
+	calls = map[string][]string{}
 	for _, m := range methods {
 		services = append(services, m.Owner())
 		callers := m.Access.Internal
@@ -51,19 +79,7 @@ func Users() ([]User, error) {
 		}
 	}
 	slices.Sort(services)
-	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: []string{
-			inbox(Gateway) + ".>", "events.>", "outbox.users",
-		}},
-		{Name: Subscriber, Subscribe: []string{"events.>"}},
-		{Name: Operator, Publish: []string{
-			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
-		}, Subscribe: []string{inbox(Operator) + ".>"}},
-	}
-	for _, s := range slices.Compact(services) {
-		users = append(users, serviceUser(s, calls[s]))
-	}
-	return users, nil
+	return slices.Compact(services), calls, nil
 }
 
 // heard lists where the news comes from after which somebody is another caller.
@@ -86,8 +102,10 @@ func serviceUser(s string, calls []string) User {
 			"$JS.API.INFO", "$JS.API.STREAM.INFO.*",
 			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD",
 			"$JS.API.STREAM.UPDATE.DEAD",
-			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+
-				s, "$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
+			// Which services lag behind the stream is every relay's concern.
+			"$JS.API.CONSUMER.LIST.EVENTS", "$JS.API.DIRECT.GET.EVENTS",
+			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s,
+			"$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
 		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>"},

@@ -112,7 +112,10 @@ func (c Consumer) leave(messages jetstream.MessagesContext) {
 }
 
 func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, error) {
-	config := jetstream.ConsumerConfig{Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.redeliver, MaxDeliver: -1, MaxAckPending: inHand}
+	config := jetstream.ConsumerConfig{
+		Durable: c.Service, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.redeliver,
+		MaxDeliver: -1, MaxAckPending: inHand,
+	}
 	for _, h := range c.Handlers {
 		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
 	}
@@ -139,13 +142,14 @@ func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	}
 	tries := deliveries(m)
 	if tries < maxTries {
-		c.Log.WarnContext(ctx, "event not handled; it comes again", "subject", m.Subject(), "id", m.Headers().Get(headerID), "err", err)
+		c.Log.WarnContext(ctx, "event not handled; it comes again", "subject", m.Subject(),
+			"id", m.Headers().Get(headerID), "err", err)
 		_ = m.NakWithDelay(time.Duration(tries) * c.pause)
 		return
 	}
 	if err := c.bury(ctx, m, err); err != nil {
 		c.Log.ErrorContext(ctx, "event cannot be put aside", "subject", m.Subject(), "err", err)
-		_ = m.NakWithDelay(longest)
+		_ = m.NakWithDelay(min(time.Duration(tries)*c.pause, longest))
 	}
 }
 

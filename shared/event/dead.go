@@ -30,10 +30,7 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 	if err != nil {
 		return fmt.Errorf("put aside: %w", err)
 	}
-	dead := &nats.Msg{Subject: "dead." + c.Service + "." + m.Subject(), Data: m.Data(), Header: nats.Header{}}
-	for name, values := range m.Headers() {
-		dead.Header[name] = values
-	}
+	dead := &nats.Msg{Subject: "dead." + c.Service + "." + m.Subject(), Data: m.Data(), Header: attributes(m.Headers())}
 	// Not the event's id: one that was redriven and failed again is another letter.
 	dead.Header.Set(nats.MsgIdHdr, fmt.Sprintf("%s-%d", c.Service, meta.Sequence.Stream))
 	dead.Header.Set(headerService, c.Service)
@@ -41,8 +38,21 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 	if _, err := c.JS.PublishMsg(ctx, dead); err != nil {
 		return fmt.Errorf("put aside: %w", err)
 	}
-	c.Log.ErrorContext(ctx, "event put aside after too many faults", "subject", m.Subject(), "id", m.Headers().Get(headerID), "err", reason)
+	c.Log.ErrorContext(ctx, "event put aside after too many faults", "subject", m.Subject(),
+		"id", m.Headers().Get(headerID), "err", reason)
 	return m.Ack()
+}
+
+// attributes are the headers that an event has wherever it is: not those of the batch in
+// which it was published, nor the reason why it was put aside.
+func attributes(h nats.Header) nats.Header {
+	found := nats.Header{}
+	for name, values := range h {
+		if strings.HasPrefix(name, "ce-") || name == headerType {
+			found[name] = values
+		}
+	}
+	return found
 }
 
 // printable is a text that a terminal shows and does not obey: without control
@@ -71,8 +81,9 @@ type Letter struct {
 
 func letter(m *jetstream.RawStreamMsg) Letter {
 	return Letter{
-		Sequence: m.Sequence, Time: m.Time.UTC(), Service: printable(m.Header.Get(headerService)), Subject: printable(original(m.Subject)),
-		EventID: printable(m.Header.Get(headerID)), Reason: printable(m.Header.Get(headerReason)),
+		Sequence: m.Sequence, Time: m.Time.UTC(), Service: printable(m.Header.Get(headerService)),
+		Subject: printable(original(m.Subject)), EventID: printable(m.Header.Get(headerID)),
+		Reason: printable(m.Header.Get(headerReason)),
 	}
 }
 
@@ -113,14 +124,9 @@ func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Lett
 		return Letter{}, fmt.Errorf("redrive %d: %w", sequence, err)
 	}
 	// The event's own Nats-Msg-Id would be dropped as a repeat.
-	again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: nats.Header{
-		nats.MsgIdHdr: {fmt.Sprintf("dead-%d-%d", m.Sequence, m.Time.UnixNano())}, headerRedriven: m.Header[headerService],
-	}}
-	for name, values := range m.Header {
-		if strings.HasPrefix(name, "ce-") || name == headerType {
-			again.Header[name] = values
-		}
-	}
+	again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: attributes(m.Header)}
+	again.Header[nats.MsgIdHdr] = []string{fmt.Sprintf("dead-%d-%d", m.Sequence, m.Time.UnixNano())}
+	again.Header[headerRedriven] = m.Header[headerService]
 	if _, err := js.PublishMsg(ctx, again); err != nil {
 		return Letter{}, fmt.Errorf("redrive %d: %w", sequence, err)
 	}

@@ -69,7 +69,7 @@ type replica struct {
 	db     *pgxpool.Pool
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	relay  event.Relay
+	relay  *event.Relay
 	read   []jetstream.Msg // from the stream
 	event.Journal
 }
@@ -86,7 +86,9 @@ func newReplica(t testing.TB, g boot.Ground, url secret.Text) *replica {
 	if err := event.EnsureStreams(t.Context(), r.js, g.Streams); err != nil {
 		t.Fatal(err)
 	}
-	r.relay = event.Relay{Service: "users", DB: db, Conn: r.conn, JS: r.js, Log: g.Log}
+	r.relay = &event.Relay{
+		Service: "users", DB: db, Conn: r.conn, JS: r.js, Log: g.Log, Services: []string{"users", "text"},
+	}
 	r.Journal = event.Journal{
 		DB: db, Now: time.Now, Committed: r.relay.Wake,
 		Constraints: map[string]*fault.Fault{"things_name": errTaken, "things_parent": errParent},
@@ -304,7 +306,7 @@ func TestStreamsAreEnsuredByAllAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	_, js := connect(t, g, "users")
-	if full, err := event.Fullness(t.Context(), js); full != 0 || err != nil {
-		t.Errorf("fullness %v, %v", full, err)
+	if full, err := event.Fill(t.Context(), js); full != 0 || err != nil {
+		t.Errorf("fill %v, %v", full, err)
 	}
 }

@@ -23,13 +23,20 @@ const (
 	headerCommit = "Nats-Batch-Commit"
 )
 
+// size is the most that EVENTS keeps of an event.
+func (e Event) size() int64 {
+	const names = 700 // what does not vary, and its service
+	return int64(names + len(e.Data) + 2*len(e.ID) + len(e.AggregateID) + 2*len(e.OrganizationID) + len(e.Actor) +
+		2*len(e.Aggregate) + 2*len(e.Name))
+}
+
 // errRefused says that JetStream took nothing of a batch.
 var errRefused = errors.New("batch refused")
 
 // publishBatch publishes events as one atomic batch, in their order. JetStream refuses it
 // as a whole when it knows one of its events: a relay that crashed had published that.
 // It forgets a batch that nobody committed.
-func (r Relay) publishBatch(ctx context.Context, events []Event) error {
+func (r *Relay) publishBatch(ctx context.Context, events []Event) error {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	batch, last := strconv.FormatUint(rand.Uint64(), 36), len(events)-1
@@ -85,7 +92,7 @@ func distinct(events []Event) int {
 
 // publishEach publishes events of different aggregates one by one, without waiting for
 // one before the next.
-func (r Relay) publishEach(ctx context.Context, events []Event) error {
+func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 	acks := make([]jetstream.PubAckFuture, len(events))
 	for i, e := range events {
 		ack, err := r.JS.PublishMsgAsync(e.message(r.Service))

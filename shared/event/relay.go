@@ -35,20 +35,27 @@ type Relay struct {
 	Conn    *nats.Conn
 	JS      jetstream.JetStream
 	Log     *slog.Logger
+	// Services are those of Herald: what they have not handled is not pushed out of the stream.
+	Services []string
+	delay    delay
 }
+
+// Delayed says which service this relay waits for with events in its outbox, and for how
+// long; nil while they are published.
+func (r *Relay) Delayed() error { return r.delay.err() }
 
 // Wake tells the relay that works, in whichever process, that there is news; and which,
 // to those who only want to forget what they know: they need not wait for the stream.
-func (r Relay) Wake(e Event) {
+func (r *Relay) Wake(e Event) {
 	m := e.message(r.Service)
 	m.Subject = r.wakeSubject()
 	_ = r.Conn.PublishMsg(m) // a lost wake-up is found by the next look
 }
 
-func (r Relay) wakeSubject() string { return "outbox." + r.Service }
+func (r *Relay) wakeSubject() string { return "outbox." + r.Service }
 
 // Run relays until ctx ends.
-func (r Relay) Run(ctx context.Context) {
+func (r *Relay) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "events wait in the outbox; trying again", "err", err)
@@ -60,7 +67,7 @@ func (r Relay) Run(ctx context.Context) {
 // hold takes the lock, in a connection that the lock lives and dies with, and works
 // while it has it. It asks again and again instead of queueing for the lock: a
 // statement that waits for hours would keep vacuum from the outbox.
-func (r Relay) hold(ctx context.Context) error {
+func (r *Relay) hold(ctx context.Context) error {
 	config := r.DB.Config().ConnConfig // a copy
 	// Deleting what is published need not be on the disk at once: a crash that undoes it
 	// makes a repeat, and changes do not wait behind the relay's own commits.
@@ -88,16 +95,40 @@ func (r Relay) hold(ctx context.Context) error {
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
-	for {
+	space, err := newRoom(ctx, r.JS, r.Services)
+	if err != nil {
+		return err
+	}
+	defer r.delay.set("")
+	for ctx.Err() == nil {
 		next := time.Now().Add(pace)
-		n, err := r.relay(ctx, conn)
+		n, lagging, err := r.relay(ctx, conn, space)
 		if err != nil {
 			return err
 		}
-		if n < window && !(wait(ctx, news, look) && wait(ctx, nil, time.Until(next))) {
-			return nil
+		r.waitsFor(ctx, lagging)
+		switch {
+		case lagging != "":
+			wait(ctx, nil, catchUp)
+		case n < window:
+			wait(ctx, news, look)
+			wait(ctx, nil, time.Until(next))
 		}
 	}
+	return nil
+}
+
+// waitsFor notes the service that the relay waits for, "" for none, and logs what lasts.
+func (r *Relay) waitsFor(ctx context.Context, service string) {
+	if !r.delay.set(service) {
+		return
+	}
+	if service == "" {
+		r.Log.InfoContext(ctx, "events are published again")
+		return
+	}
+	r.Log.WarnContext(ctx, "events wait in the outbox: a service has not handled what they would push out of the stream",
+		"lagging", service)
 }
 
 // takeLock returns when the lock is this connection's, or with ctx's end.
@@ -120,43 +151,57 @@ func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
 	return held, err
 }
 
-// relay publishes and deletes the oldest events, and returns their number. A crash
-// between the two publishes them again: within two minutes JetStream drops the repeat,
-// after that consumers do.
-func (r Relay) relay(ctx context.Context, conn *pgx.Conn) (int, error) {
+// relay publishes and deletes the oldest events, and returns their number and the service
+// that others wait for. A crash between the two publishes them again: within two minutes
+// JetStream drops the repeat, after that consumers do.
+func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, space *room) (n int, lagging string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()
 	events, err := waiting(ctx, conn)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	inBatches := true
 	for rest := events; len(rest) > 0; {
-		n := len(rest)
-		if inBatches = inBatches && n >= smallBatch; inBatches {
-			err = r.publishBatch(ctx, rest)
-		} else {
-			n = distinct(rest)
-			err = r.publishEach(ctx, rest[:n])
+		together, size := space.cut(rest)
+		if lagging, err := space.take(ctx, size); lagging != "" || err != nil {
+			return n, lagging, err
 		}
-		if errors.Is(err, errRefused) {
-			inBatches = false
-			continue
+		if err := r.publish(ctx, conn, rest[:together]); err != nil {
+			return n, "", err
 		}
-		if err != nil {
-			return 0, err
-		}
-		if err := published(ctx, conn, rest[:n]); err != nil {
-			return 0, err
-		}
-		rest = rest[n:]
+		rest, n = rest[together:], n+together
 	}
-	return len(events), nil
+	return n, "", nil
+}
+
+// publish publishes events and deletes them from the outbox.
+func (r *Relay) publish(ctx context.Context, conn *pgx.Conn, events []Event) error {
+	if len(events) >= smallBatch {
+		err := r.publishBatch(ctx, events)
+		if err == nil {
+			return published(ctx, conn, events)
+		}
+		if !errors.Is(err, errRefused) {
+			return err
+		}
+	}
+	for len(events) > 0 {
+		n := distinct(events)
+		if err := r.publishEach(ctx, events[:n]); err != nil {
+			return err
+		}
+		if err := published(ctx, conn, events[:n]); err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	return nil
 }
 
 // waiting reads the oldest events of the outbox.
 func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
-	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id, e.actor, e.data, e.time
+	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id,
+			e.actor, e.data, e.time
 		from outbox o join events e using (position) order by o.position limit $1`, window)
 	if err != nil {
 		return nil, fmt.Errorf("read outbox: %w", err)
@@ -197,7 +242,8 @@ func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 // Replay puts events back into the outbox, from a position on: it rebuilds a stream
 // that was lost. It answers with their number.
 func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {
-	tag, err := db.Exec(ctx, `insert into outbox select position from events where position >= $1 on conflict do nothing`, from)
+	tag, err := db.Exec(ctx,
+		`insert into outbox select position from events where position >= $1 on conflict do nothing`, from)
 	if err != nil {
 		return 0, fmt.Errorf("replay: %w", err)
 	}

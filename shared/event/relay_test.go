@@ -3,7 +3,6 @@ package event_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -280,46 +278,6 @@ func TestReplayRebuildsALostStream(t *testing.T) {
 	for i, m := range r.stream(2) {
 		if m.Headers().Get("ce-id") != lost[i+1].Headers().Get("ce-id") || string(m.Data()) != string(lost[i+1].Data()) {
 			t.Errorf("replayed %v, lost was %v", m.Headers(), lost[i+1].Headers())
-		}
-	}
-}
-
-// A full stream refuses. Nothing is lost, and no event overtakes an elder of its
-// aggregate for being small enough.
-func TestFullStream(t *testing.T) {
-	t.Parallel()
-	g := testkit.Ground(t)
-	g.Streams.MaxBytes = 4 << 10
-	r := newReplica(t, g, kit.Database(t))
-	large := &usersv1.MemberAdded{UserId: strings.Repeat("x", 5<<10)}
-	if _, err := r.Create(t.Context(), large, newThing("a")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.rename("a", "A"); err != nil {
-		t.Fatal(err)
-	}
-	r.mustCreate("b")
-	refused := make(chan string, 100)
-	r.relay.Log = slog.New(slog.NewTextHandler(lines(refused), nil))
-	start(t, r.relay.Run)
-	if line := <-refused; !strings.Contains(line, "maximum bytes exceeded") {
-		t.Error(line)
-	}
-	if n := r.count("outbox"); n != 3 {
-		t.Errorf("%d events wait, want 3", n)
-	}
-	g.Streams.MaxBytes = 1 << 20
-	if err := event.EnsureStreams(t.Context(), r.js, g.Streams); err != nil {
-		t.Fatal(err)
-	}
-	last := int64(0)
-	for _, m := range r.stream(3) {
-		if m.Headers().Get("ce-subject") == "a" {
-			if n := sequence(t, m); n < last {
-				t.Errorf("%d came after %d", n, last)
-			} else {
-				last = n
-			}
 		}
 	}
 }

@@ -181,6 +181,7 @@ func expectStreams(publish rights, services []string) {
 	for _, stream := range []string{"EVENTS", "DEAD"} {
 		publish["$JS.API.STREAM.CREATE."+stream], publish["$JS.API.STREAM.UPDATE."+stream] = services, services
 	}
+	publish["$JS.API.CONSUMER.LIST.EVENTS"], publish["$JS.API.DIRECT.GET.EVENTS"] = services, services
 	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
 	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
 		[]string{"operator"}

@@ -1,0 +1,184 @@
+package event
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	freshness = 100 * time.Millisecond // how long JetStream's answers about room are believed
+	catchUp   = 100 * time.Millisecond // how often a relay that holds back looks whether it may go on
+	patience  = 5 * time.Second        // holding back is told from then on: shorter waits are usual
+
+	smallest = 256      // bytes that EVENTS keeps of any event at least
+	largest  = 10 << 10 // and at most: 8 KiB of data, and its headers
+
+	// A window takes at most a part of the stream. So much remains free that eight other
+	// relays may each have a window under way that JetStream's answer did not know of.
+	windowPart = 64
+	marginPart = 8
+)
+
+// room keeps a relay from pushing out of EVENTS, which drops the oldest first, what a
+// service of Herald has not handled yet.
+type room struct {
+	js       jetstream.JetStream
+	services []string
+	// free is how many bytes may be published. The services have handled what they push out.
+	free int64
+	// lagging is the service whose events end the room.
+	lagging string
+	// window is how many bytes may be published together.
+	window int64
+	asked  time.Time
+}
+
+func newRoom(ctx context.Context, js jetstream.JetStream, services []string) (*room, error) {
+	r := &room{js: js, services: services}
+	if err := r.ask(ctx, 0); err != nil {
+		return nil, fmt.Errorf("stream %s: %w", Stream, err)
+	}
+	return r, nil
+}
+
+// cut is the number of events that may be published together, at least one, and the most
+// that EVENTS keeps of them.
+func (r *room) cut(events []Event) (n int, size int64) {
+	for i, e := range events {
+		more := e.size()
+		if i > 0 && size+more > r.window {
+			return i, size
+		}
+		size += more
+	}
+	return len(events), size
+}
+
+// take reports whether n bytes may be published now; while they may not, it names the
+// service that has not handled what they would push out.
+func (r *room) take(ctx context.Context, n int64) (lagging string, err error) {
+	if n > r.free || time.Since(r.asked) > freshness {
+		if err := r.ask(ctx, n); err != nil {
+			return "", fmt.Errorf("stream %s: %w", Stream, err)
+		}
+	}
+	if n > r.free {
+		return r.lagging, nil
+	}
+	r.free -= n
+	return "", nil
+}
+
+// ask finds out how much room there is, and looks closer when that is less than n.
+func (r *room) ask(ctx context.Context, n int64) error {
+	now := time.Now()
+	stream, err := r.js.Stream(ctx, Stream)
+	if err != nil {
+		return err
+	}
+	info := stream.CachedInfo()
+	r.window, r.asked = info.Config.MaxBytes/windowPart, now
+	most := info.Config.MaxBytes - info.Config.MaxBytes/marginPart
+	r.free, r.lagging = most-int64(info.State.Bytes), ""
+	if n <= r.free {
+		return nil // nothing is pushed out
+	}
+	r.free = most
+	consumers := stream.ListConsumers(ctx)
+	for c := range consumers.Info() {
+		if !slices.Contains(r.services, c.Name) || c.NumPending == 0 && c.NumAckPending == 0 {
+			continue
+		}
+		free := most - unhandled(info.State, c.AckFloor.Stream+1)
+		if n > free {
+			first, err := firstUnhandled(ctx, stream, c)
+			if err != nil {
+				return err
+			}
+			free = most - unhandled(info.State, first)
+		}
+		if free < r.free {
+			r.free, r.lagging = free, c.Name
+		}
+	}
+	return consumers.Err()
+}
+
+// unhandled is the most that a stream's messages from the given one on may take.
+func unhandled(s jetstream.StreamState, first uint64) int64 {
+	switch {
+	case first > s.LastSeq:
+		return 0
+	case first <= s.FirstSeq:
+		return int64(s.Bytes)
+	}
+	before := max(0, int64(first-s.FirstSeq)-int64(s.NumDeleted))
+	return min(int64(s.Bytes)-before*smallest, int64(s.LastSeq-first+1)*largest)
+}
+
+// firstUnhandled is the number in the stream of the first message that a consumer wants
+// and has not acknowledged. What lies above its floor and is of other subjects is none.
+func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.ConsumerInfo) (uint64, error) {
+	first := s.CachedInfo().State.LastSeq + 1
+	for _, subject := range append(c.Config.FilterSubjects, c.Config.FilterSubject) {
+		if subject == "" {
+			continue
+		}
+		m, err := s.GetMsg(ctx, c.AckFloor.Stream+1, jetstream.WithGetMsgSubject(subject))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		first = min(first, m.Sequence)
+	}
+	return first, nil
+}
+
+// delay is a relay's wait for a service that lags.
+type delay struct {
+	mu      sync.Mutex
+	service string
+	since   time.Time
+	told    bool
+	// patience is how long a wait is usual; tests hurry it.
+	patience time.Duration
+}
+
+// set notes which service the relay waits for, "" for none. It reports whether that is
+// worth telling: a wait that lasts, or the end of one that was told.
+func (d *delay) set(service string) (tell bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if service == "" || d.service == "" {
+		d.since = time.Now()
+	}
+	changed := service != d.service
+	d.service = service
+	switch {
+	case service == "":
+		tell, d.told = d.told, false
+	case time.Since(d.since) >= cmp.Or(d.patience, patience):
+		tell, d.told = changed || !d.told, true
+	}
+	return tell
+}
+
+// err says what the relay waits for, once it does so for longer than is usual.
+func (d *delay) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.told {
+		return nil
+	}
+	return fmt.Errorf("events wait: for %s %s has not handled what they would push out of the stream %s",
+		time.Since(d.since).Round(time.Second), d.service, Stream)
+}

@@ -1,0 +1,300 @@
+package event_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/event"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// small is a ground whose stream is full after some 2,000 events.
+func small(t testing.TB) boot.Ground {
+	t.Helper()
+	g := testkit.Ground(t)
+	g.Streams.MaxBytes = 1 << 20
+	return g
+}
+
+func (r *replica) state() jetstream.StreamState {
+	r.Helper()
+	s, err := r.js.Stream(r.Context(), event.Stream)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return s.CachedInfo().State
+}
+
+func (r *replica) untilPublished() {
+	r.Helper()
+	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
+}
+
+// Nobody of Herald lags: a full stream drops its oldest, and takes all that is new. A
+// consumer that is no service's holds nothing back.
+func TestFullStreamDropsTheOldest(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	r := newReplica(t, small(t), kit.Database(t))
+	_, js := connect(t, r.ground, "auth") // not among the relay's services
+	idle := jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckExplicitPolicy}
+	if _, err := js.CreateOrUpdateConsumer(t.Context(), event.Stream, idle); err != nil {
+		t.Fatal(err)
+	}
+	r.fill(n, 100)
+	start(t, r.relay.Run)
+	r.untilPublished()
+	s := r.state()
+	if s.LastSeq != n || s.FirstSeq == 1 || s.Bytes > 1<<20 || s.Bytes < 1<<19 {
+		t.Errorf("the stream holds %d to %d, %d bytes", s.FirstSeq, s.LastSeq, s.Bytes)
+	}
+	if err := r.relay.Delayed(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a service has not handled is not pushed out: the rest waits in the outbox, and
+// the relay says why.
+func TestRelayHoldsBackForAService(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	r := newReplica(t, small(t), kit.Database(t))
+	said := make(chan string, 100)
+	r.relay.Log = slog.New(slog.NewTextHandler(lines(said), nil))
+	r.relay.Hurry()
+	all, resume := newTally(), make(chan struct{})
+	start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+		<-resume
+		return all.note(ctx, d)
+	})).Run)
+	r.until("text consumes", func() bool { return r.consumes("text") })
+	r.fill(n, 100)
+	start(t, r.relay.Run)
+	if line := <-said; !strings.Contains(line, "lagging=text") {
+		t.Error(line)
+	}
+	if err := r.relay.Delayed(); err == nil || !strings.Contains(err.Error(), "text has not handled") {
+		t.Errorf("delayed: %v", err)
+	}
+	s := r.state()
+	if s.FirstSeq != 1 || s.LastSeq < 1000 || s.LastSeq == n {
+		t.Errorf("the stream holds %d to %d, want from 1 on, and not all", s.FirstSeq, s.LastSeq)
+	}
+	// Nothing is refused meanwhile.
+	r.mustCreate("another")
+	close(resume)
+	seen := map[string]bool{}
+	for _, d := range all.wait(t, n+1) {
+		seen[d.ID] = true
+	}
+	if len(seen) != n+1 {
+		t.Errorf("%d different events were handled, want %d", len(seen), n+1)
+	}
+	r.untilPublished()
+	for line := range said { // some waits are told until text is fast enough
+		if strings.Contains(line, "published again") {
+			break
+		}
+	}
+	r.until("nothing is said to wait", func() bool { return r.relay.Delayed() == nil })
+}
+
+// consumes reports whether a service has its consumer.
+func (r *replica) consumes(service string) bool {
+	_, js := connect(r, r.ground, service)
+	_, err := js.Consumer(r.Context(), event.Stream, service)
+	return err == nil
+}
+
+// A service waits for one event only: others may be pushed out, as long as it is not.
+func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
+	t.Parallel()
+	r := newReplica(t, small(t), kit.Database(t))
+	r.relay.Hurry()
+	all, came, resume := newTally(), make(chan struct{}, 1), make(chan struct{})
+	start(t, consumer(t, r.ground, onRenamed(func(ctx context.Context, d event.Delivery) error {
+		came <- struct{}{}
+		<-resume
+		return all.note(ctx, d)
+	})).Run)
+	r.until("text consumes", func() bool { return r.consumes("text") })
+	start(t, r.relay.Run)
+	r.fill(2500, 100)
+	r.mustCreate("a")
+	if _, err := r.rename("a", "A"); err != nil {
+		t.Fatal(err)
+	}
+	<-came
+	wanted := r.state().LastSeq
+	r.fill(1000, 100)
+	r.untilPublished()
+	if s := r.state(); s.FirstSeq == 1 || s.FirstSeq > wanted {
+		t.Errorf("the stream holds %d to %d, want not the first, but %d", s.FirstSeq, s.LastSeq, wanted)
+	}
+	r.fill(5000, 100)
+	r.until("the relay holds back", func() bool { return r.relay.Delayed() != nil })
+	if s := r.state(); s.FirstSeq > wanted {
+		t.Errorf("the stream begins with %d, text waits for %d", s.FirstSeq, wanted)
+	}
+	close(resume)
+	if seen := all.wait(t, 1); seen[0].AggregateID != "a" {
+		t.Errorf("handled %+v", seen)
+	}
+	r.untilPublished()
+}
+
+// Several services' relays fill the stream while a service is away that wants everything.
+func TestServiceThatWasAwayLosesNothing(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	g := small(t)
+	r, other := newReplica(t, g, kit.Database(t)), newReplica(t, g, kit.Database(t))
+	other.relay.Hurry()
+	all := newTally()
+	stop := start(t, consumer(t, g, onCreated(all.note)).Run)
+	r.until("text consumes", func() bool { return r.consumes("text") })
+	start(t, r.relay.Run)
+	start(t, other.relay.Run)
+	r.mustCreate("before")
+	all.wait(t, 1)
+	stop()
+	r.fill(n, 100)
+	other.fill(n, 100)
+	r.until("a relay holds back", func() bool { return other.relay.Delayed() != nil })
+	start(t, consumer(t, g, onCreated(all.note)).Run)
+	seen := map[string]bool{}
+	for _, d := range all.wait(t, 2*n) {
+		seen[d.ID] = true
+	}
+	if len(seen) != 2*n+1 {
+		t.Errorf("%d different events were handled, want %d", len(seen), 2*n+1)
+	}
+	if s := r.state(); s.LastSeq != 2*n+1 || s.FirstSeq == 1 {
+		t.Errorf("the stream holds %d to %d", s.FirstSeq, s.LastSeq)
+	}
+}
+
+// The streams of an older version become what this one wants, with what is in them.
+func TestStreamsAreUpgraded(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	_, js := connect(t, g, "users")
+	old := jetstream.StreamConfig{
+		Name: event.Stream, Subjects: []string{"events.>"}, MaxAge: 7 * 24 * time.Hour, MaxBytes: 2 << 20,
+		Duplicates: 2 * time.Minute, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, Replicas: 1,
+		AllowDirect: true,
+	}
+	if _, err := js.CreateStream(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "events.users.org.created.o", nil); err != nil {
+		t.Fatal(err)
+	}
+	r := newReplica(t, g, kit.Database(t))
+	s, err := js.Stream(t.Context(), event.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.CachedInfo().Config
+	if c.Discard != jetstream.DiscardOld || !c.AllowAtomicPublish || c.MaxBytes != g.Streams.MaxBytes {
+		t.Errorf("the stream is %+v", c)
+	}
+	r.fill(100, 10)
+	start(t, r.relay.Run)
+	r.untilPublished()
+	if n := r.state().Msgs; n != 101 {
+		t.Errorf("the stream has %d events, want 101", n)
+	}
+}
+
+// A stream that cannot hold some of the largest events is refused.
+func TestTooSmallStream(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	_, js := connect(t, g, "users")
+	err := event.EnsureStreams(t.Context(), js, event.StreamConfig{MaxBytes: 1<<20 - 1, Replicas: 1})
+	if err == nil || !strings.Contains(err.Error(), "HERALD_EVENTS_MAX_BYTES") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What the relay believes that an event takes in the stream is a little more than it does.
+func TestSizeOfEvents(t *testing.T) {
+	t.Parallel()
+	r := newReplica(t, testkit.Ground(t), kit.Database(t))
+	empty := event.Event{ID: "1", Aggregate: "org", AggregateID: "a", Name: "created", Data: []byte("{}")}
+	id := strings.Repeat("x", 200)
+	full := event.Event{
+		ID: id, Aggregate: "org", AggregateID: id, Name: "created", OrganizationID: id, Actor: id,
+		Data: []byte(`{"userId":"` + strings.Repeat("x", 8<<10-13) + `"}`),
+	}
+	const each = 40 // one batch
+	for _, e := range []event.Event{empty, full} {
+		before := r.state().Bytes
+		_, err := r.db.Exec(t.Context(), `with event as (
+			insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+			select $1 || n, $2, $3, $4, $5, $6, $7, now() from generate_series(1, $8) n returning position
+		) insert into outbox select position from event`,
+			e.ID, e.Aggregate, e.AggregateID, e.Name, e.OrganizationID, e.Actor, e.Data, each)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, r.relay.Run)
+		r.untilPublished()
+		stop()
+		kept := int64(r.state().Bytes-before) / each
+		least, most := e.Bounds()
+		if kept < least || kept > most || most > event.LargestKept || most-kept > 500 {
+			t.Errorf("%d bytes are kept of an event, want %d to %d", kept, least, most)
+		}
+	}
+}
+
+// DEAD refuses when it is full: the event stays with its consumer until there is room.
+func TestFullDead(t *testing.T) {
+	t.Parallel()
+	g := small(t)
+	r := newSource(t, g)
+	_, text := connect(t, g, "text")
+	var full error
+	for i := 0; full == nil; i++ {
+		if i > 1<<10 {
+			t.Fatal("DEAD takes more than it should hold")
+		}
+		_, full = text.PublishMsg(t.Context(), &nats.Msg{Subject: "dead.text.events.a", Data: make([]byte, 1<<10)})
+	}
+	said := make(chan string, 1000)
+	c := consumer(t, g, event.On(func(context.Context, event.Delivery, *usersv1.OrgCreated) error {
+		panic("always")
+	}))
+	c.Log = slog.New(slog.NewTextHandler(lines(said), nil))
+	start(t, c.Run)
+	r.mustCreate("bad")
+	for line := range said {
+		if strings.Contains(line, "cannot be put aside") {
+			break
+		}
+	}
+	_, operator := connect(t, g, bus.Operator)
+	dead, err := operator.Stream(t.Context(), event.Dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range dead.CachedInfo().State.LastSeq {
+		if err := dead.DeleteMsg(t.Context(), n+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := r.letters(operator, 1)[0]; l.Subject != "events.users.org.created.org-1" {
+		t.Errorf("put aside %+v", l)
+	}
+}
