@@ -330,8 +330,24 @@ func TestRolesAreTaken(t *testing.T) {
 	check("a role that is gone", []string{"clerk"}, []string{"guest"})
 	g, err := w.GetProjectGrant(w.inA, &projectsv1.GetProjectGrantRequest{ProjectId: id, GrantId: grantID})
 	if err != nil || !slices.Equal(g.ProjectGrant.RoleKeys, []string{"guest"}) ||
-		g.ProjectGrant.Details.Sequence != removed.Details.Sequence {
+		g.ProjectGrant.Details.Sequence <= removed.Details.Sequence {
 		t.Errorf("%v, %v", g, err)
+	}
+	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
+		and e.position = $2 and e.aggregate = 'grant' and e.name = 'changed' and e.aggregate_id = $3`,
+		removed.Details.Sequence, g.ProjectGrant.Details.Sequence, grantID) != 1 {
+		t.Error("the grant's sequence is not that of its own event")
+	}
+	for id, times := range map[string]int{own: 1, other: 2} {
+		if n := w.rows(`events e join events c on c.id = e.data ->> 'cause' where e.aggregate = 'user_grant'
+			and e.name = 'changed' and e.aggregate_id = $1 and e.data -> 'changed' = '["roleKeys"]'
+			and (c.name = 'role_removed' or c.aggregate_id = $2)`, id, grantID); n != times {
+			t.Errorf("%d events of a user's grant", n)
+		}
+		if w.rows("user_grants u join events e on e.position = u.sequence where u.id = $1 and e.aggregate_id = $1",
+			id) != 1 {
+			t.Error("the user's grant's sequence is not that of its own event")
+		}
 	}
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: grantID}
 	if _, err := w.DeactivateProjectGrant(w.inA, this); err != nil {
@@ -346,6 +362,11 @@ func TestRolesAreTaken(t *testing.T) {
 	}
 	_, err = w.GetUserGrant(w.inB, &projectsv1.GetUserGrantRequest{UserId: "user-org-b", GrantId: other})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
+	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where e.aggregate = 'user_grant'
+		and e.name = 'removed' and e.aggregate_id = $1 and c.name = 'removed'
+			and c.aggregate_id = $2`, other, grantID) != 1 {
+		t.Error("the user's grant has no event")
+	}
 	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: id}); err != nil {
 		t.Fatal(err)
 	}

@@ -102,28 +102,54 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// A removal's event names the applications that went with the project.
-func TestRemovedApplications(t *testing.T) {
+// What goes with a project has events of its own, which name the project's as their cause.
+func TestRemovedWithProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, other := w.project(w.inA, "Shop"), w.project(w.inA, "Other")
-	for app, project := range map[string]string{"app-2": id, "app-1": id, "app-3": other} {
-		if _, err := w.service.DB.Exec(t.Context(),
-			`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence,
-				created_at, changed_at)
-			values ($1, $2, 'org-a', $1, $1, 1, '{}', 1, now(), now())`, app, project); err != nil {
-			t.Fatal(err)
+	w.roles(w.inA, id, "admin", "guest")
+	w.roles(w.inA, other, "admin")
+	for _, sql := range []string{
+		`insert into applications (id, project_id, org_id, name, name_folded, state, api_config, sequence, created_at,
+			changed_at) select 'app of ' || $1, $1, 'org-a', '', '', 1, '{}', 1, now(), now()`,
+		`insert into application_keys (id, application_id, public_key, expires_at, sequence, created_at, changed_at)
+			select 'key of ' || $1, 'app of ' || $1, '', now(), 1, now(), now()`,
+		`insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
+			select 'grant of ' || $1, $1, 'org-b', '{admin}', 1, 1, now(), now()`,
+		`insert into user_grants (id, org_id, user_id, project_id, project_grant_id, role_keys, sequence, created_at,
+			changed_at) select 'own of ' || $1, 'org-a', 'u', $1, null, '{admin}'::text[], 1, now(), now() union all
+			select 'theirs of ' || $1, 'org-b', 'u', $1, 'grant of ' || $1, '{admin}', 1, now(), now()`,
+	} {
+		for _, project := range []string{id, other} {
+			if _, err := w.service.DB.Exec(t.Context(), sql, project); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if _, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if w.rows(`events where name = 'removed' and aggregate_id = $1 and data = '{"applicationIds": ["app-1", "app-2"]}'`,
-		id) != 1 {
-		t.Error("the event does not name the applications")
+	for _, want := range []string{
+		"project.role_removed " + id + ` org-a {"key": "admin"}`,
+		"project.role_removed " + id + ` org-a {"key": "guest"}`,
+		"application.removed app of " + id + ` org-a {"projectId": "` + id + `"}`,
+		"application.key_removed app of " + id + ` org-a {"keyId": "key of ` + id + `", "projectId": "` + id + `"}`,
+		"grant.removed grant of " + id + ` org-a {"projectId": "` + id + `", "grantedOrgId": "org-b"}`,
+		"user_grant.removed own of " + id + ` org-a {"userId": "u", "projectId": "` + id + `"}`,
+		"user_grant.removed theirs of " + id + ` org-b {"userId": "u", "projectId": "` + id + `"}`,
+	} {
+		if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.name = 'removed' and c.aggregate_id = $1
+			and e.aggregate || '.' || e.name || ' ' || e.aggregate_id || ' ' || e.organization_id || ' ' ||
+				(e.data - 'cause')::text = $2`, id, want) != 1 {
+			t.Errorf("there is no event %s", want)
+		}
 	}
-	if w.rows("applications") != 1 {
-		t.Error("not the project's applications are gone, or more")
+	if n := w.rows("events where data ? 'cause'"); n != 7+1 { // with the second role
+		t.Errorf("%d events have a cause", n)
+	}
+	if w.rows("applications") != 1 || w.rows("application_keys") != 1 || w.rows("user_grants") != 2 ||
+		w.rows("roles") != 1 {
+		t.Error("not the project's parts are gone, or more")
 	}
 }
 

@@ -148,9 +148,8 @@ func TestProjectChanges(t *testing.T) {
 			t.Errorf("change %d is %v, want %s", i, c, want)
 		}
 	}
-	if keys := got.Result[1].Data.Fields["keys"].GetListValue().GetValues(); len(keys) != 1 ||
-		keys[0].GetStringValue() != "admin" {
-		t.Errorf("roles added: %v", got.Result[1])
+	if key := got.Result[1].Data.Fields["key"].GetStringValue(); key != "admin" {
+		t.Errorf("role added: %v", got.Result[1])
 	}
 	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
 		t.Errorf("generation %q", g)

@@ -14,6 +14,7 @@ import (
 	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
 	"herald/shared/testkit"
 )
 
@@ -34,14 +35,15 @@ func (w *world) projects() projects {
 	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")), s}
 }
 
-// happen tells of a project's event, for which a user is to blame.
-func (p projects) happen(projectID, userID string, m proto.Message) {
+// happen tells of a project's event, for which a user is to blame, and returns its id.
+func (p projects) happen(projectID, userID string, m proto.Message) string {
 	p.Helper()
-	save := event.Statement{AggregateID: projectID, OrganizationID: p.orgID}
+	save := event.Statement{EventID: id.New(), AggregateID: projectID, OrganizationID: p.orgID}
 	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m,
 		save); err != nil {
 		p.Fatal(err)
 	}
+	return save.EventID
 }
 
 // until waits for a condition on the members to hold.
@@ -119,8 +121,13 @@ func TestProjectOwners(t *testing.T) {
 		"1, now(), now())", id, w.orgID); err != nil {
 		t.Fatal(err)
 	}
-	p.happen("p2", id, &projectsv1.ProjectRemoved{})
+	gone := p.happen("p2", id, &projectsv1.ProjectRemoved{})
 	w.until("not exists (select from members where project_id = 'p2')")
+	if w.rows(`events where aggregate = 'member' and name = 'removed' and aggregate_id = $1 and organization_id = $2
+		and actor = $1 and data = jsonb_build_object('userId', $1::text, 'projectId', 'p2', 'cause', $3::text)`,
+		id, w.orgID, gone) != 1 {
+		t.Error("the member's removal has no event")
+	}
 	if _, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.orgID, ProjectId: "p2",
 		UserId: id}); err != nil || owners("p2") != 0 {
 		t.Errorf("a project that is gone has an owner: %v", err)
@@ -128,7 +135,7 @@ func TestProjectOwners(t *testing.T) {
 	if owners("p1") != 1 {
 		t.Error("another project's owner is gone too")
 	}
-	if n := w.rows("events where aggregate = 'member' and data->>'projectId' = 'p2'"); n != 1 {
+	if n := w.rows("events where aggregate = 'member' and name = 'added' and data->>'projectId' = 'p2'"); n != 1 {
 		t.Errorf("%d owners were made", n)
 	}
 }

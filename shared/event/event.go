@@ -49,12 +49,20 @@ type Origin struct {
 	Time           time.Time
 }
 
+// MaxData is how many bytes an event's data may have. What is done to many objects at once
+// is an event for each of them, so no message needs more.
+const MaxData = 8 << 10
+
 // New makes an event of a message that has the herald.v1.event option.
 func New(m proto.Message, o Origin) (Event, error) {
 	kind := kindOf(m.ProtoReflect().Descriptor())
 	data, err := protojson.Marshal(m)
 	if err != nil {
 		return Event{}, fmt.Errorf("encode event %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+	}
+	if len(data) > MaxData {
+		return Event{}, fmt.Errorf("event %s has %d bytes of data, more than %d: write one event per object",
+			m.ProtoReflect().Descriptor().FullName(), len(data), MaxData)
 	}
 	return Event{
 		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,

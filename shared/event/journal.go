@@ -13,6 +13,7 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/id"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 )
@@ -38,14 +39,16 @@ type Statement struct {
 	OrganizationOf string
 	// EventID is set by those who must know it beforehand; empty for a fresh one.
 	EventID string
-	// DataOf is SQL for a JSON object that the message lacks and only the change itself
-	// sees. Empty adds nothing.
-	DataOf string
 	// If is a condition that must hold when the change is written; without it neither the
 	// change nor its event happens. Empty holds.
 	If string
 	// Unless is the fault of a change whose condition did not hold.
 	Unless *fault.Fault
+	// Along selects what happens to other objects because of the change. Each of its rows
+	// (aggregate, name, aggregate_id, organization_id, data) becomes an event that names the
+	// change's event as its cause. SQL finds it in the table `along`, with its position.
+	// Empty for a change that takes nothing along.
+	Along string
 	// SQL is a list of common table expressions that make the change, without a comma at
 	// its end. They read the event's position and time from the table `event`. Empty for
 	// news alone.
@@ -80,6 +83,21 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 	}
 	j.Committed(e)
 	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
+}
+
+// Follow writes what an event of another service takes along here: whoever is behind that
+// one is behind this. The statement has no event of its own; it is Along, SQL and Args alone,
+// and the table `event` has only the time.
+func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
+	args := maps.Clone(s.Args)
+	args["event_id"], args["event_cause"], args["event_actor"], args["event_time"] = id.New(), cause.ID, cause.Actor,
+		j.Now()
+	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
+		` select `+columns+` from along order by position`, args)
+	for _, e := range events {
+		j.Committed(e)
+	}
+	return err
 }
 
 // Entry is one of several changes that CreateAll writes: what happened, and the
@@ -121,6 +139,9 @@ type Locked[T any] struct {
 	Lock     string
 	Args     postgres.Args
 	NotFound *fault.Fault
+	// LockParts locks the rows that go along with the object where its own lock does not
+	// keep them as they are. It has the arguments of Lock. Empty for none.
+	LockParts string
 	// Write returns the statement that saves the object as it has become.
 	Write func(T) Statement
 }
@@ -184,26 +205,41 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 	args["event_id"], args["event_aggregate"], args["event_aggregate_id"], args["event_name"] = e.ID, e.Aggregate,
 		e.AggregateID, e.Name
 	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
+	if s.Along != "" {
+		args["event_cause"] = e.ID
+	}
 	if s.OrganizationOf == "" {
 		args["event_organization"] = e.OrganizationID
-	}
-	data := "@event_data::jsonb"
-	if s.DataOf != "" {
-		data += " || (" + s.DataOf + ")"
-	}
-	changes := s.SQL
-	if changes != "" {
-		changes = ", " + changes
 	}
 	return `with event as (
 	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
 	select @event_id, @event_aggregate, @event_aggregate_id, @event_name, ` + cmp.Or(s.OrganizationOf,
 		"@event_organization") + `,
-		@event_actor, ` + data + `, @event_time::timestamptz
+		@event_actor, @event_data::jsonb, @event_time::timestamptz
 	where ` + cmp.Or(s.If, "true") + ` returning position, time
 ), outboxed as (
 	insert into outbox select position from event
-)` + changes + ` select position from event`, args
+)` + s.changes() + ` select position from event`, args
+}
+
+// changes returns what follows the event in its statement, a comma before each part.
+func (s Statement) changes() string {
+	var sql string
+	if s.Along != "" {
+		sql = `, along as (
+	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+	select @event_id::text || '-' || row_number() over (), a.aggregate, a.aggregate_id, a.name, a.organization_id,
+		@event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
+	from event, (` + s.Along + `) a (aggregate, name, aggregate_id, organization_id, data)
+	returning ` + columns + `
+), along_outboxed as (
+	insert into outbox select position from along
+)`
+	}
+	if s.SQL != "" {
+		sql += ", " + s.SQL
+	}
+	return sql
 }
 
 // lock begins a transaction with the lock.
@@ -214,6 +250,9 @@ func (l Locked[T]) lock(ctx context.Context, c *pgxpool.Conn) (row T, err error)
 		row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 		return err
 	})
+	if l.LockParts != "" {
+		b.Queue(l.LockParts, l.Args)
+	}
 	err = c.SendBatch(ctx, &b).Close()
 	return row, err
 }

@@ -66,20 +66,65 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	r.clean(t)
 }
 
-// An event can say what only its own statement sees.
-func TestCreateDataOf(t *testing.T) {
+// What a change takes along has events of its own, whose positions the change can read.
+func TestCreateAlong(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
-	for _, id := range []string{"a", "b"} {
-		if _, err := r.create(id, func(s *event.Statement) {
-			s.DataOf = `select jsonb_build_object('others', array(select t.id from things t), 'own', @name::text)`
-		}); err != nil {
+	r.mustCreate("a", "b")
+	record, err := r.create("c", func(s *event.Statement) {
+		s.EventID = "first"
+		s.Along = `select 'org', 'renamed', t.id, 'org of ' || t.id, jsonb_build_object('was', t.name) from things t`
+		s.Also(`others as (update things t set name = t.name || '!', sequence = along.position, changed_at = along.time
+			from along where along.aggregate_id = t.id)`, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.count("things where id = 'c' and name = 'name of c' and sequence = $1", record.Sequence) != 1 {
+		t.Error("the change itself is not what it was to be")
+	}
+	if r.count(`things t join events e on e.position = t.sequence and e.time = t.changed_at
+		join outbox o on o.position = e.position join events c on c.id = e.data ->> 'cause'
+		where t.name = 'name of ' || t.id || '!' and e.aggregate_id = t.id and e.organization_id = 'org of ' || t.id
+			and e.aggregate = 'org' and e.name = 'renamed' and e.actor = 'someone' and c.aggregate_id = 'c'
+			and e.data = jsonb_build_object('was', 'name of ' || t.id, 'cause', 'first')
+			and e.id in ('first-1', 'first-2') and e.position > c.position`) != 2 {
+		t.Error("not each of the others has its own event")
+	}
+	_, err = r.create("d", func(s *event.Statement) {
+		s.If = "false"
+		s.Along = `select 'org', 'renamed', t.id, '', '{}'::jsonb from things t`
+	})
+	wants(t, err, errUnless)
+	if r.count("events") != 5 || r.count("outbox") != 5 {
+		t.Error("a change that did not happen has taken something along")
+	}
+}
+
+// What goes along with another service's event names that one as the cause.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	r := newJournal(t)
+	r.mustCreate("a", "b", "c")
+	var told []event.Event
+	r.Committed = func(e event.Event) { told = append(told, e) }
+	gone := event.Statement{
+		Along: `select 'org', 'renamed', t.id, 'org-1', '{}'::jsonb from things t where t.id <> @kept for update`,
+		SQL:   `gone as (delete from things t using along where along.aggregate_id = t.id)`,
+		Args:  postgres.Args{"kept": "b"},
+	}
+	for range 2 { // again there is nothing left to do
+		if err := r.Follow(t.Context(), event.Delivery{ID: "the cause", Actor: "their user"}, gone); err != nil {
 			t.Fatal(err)
 		}
+		if len(told) != 2 || told[0].ID == told[1].ID || told[0].AggregateID != "a" || told[1].AggregateID != "c" {
+			t.Errorf("told of %+v", told)
+		}
 	}
-	if r.count(`events where aggregate_id = 'a' and data @> '{"others": [], "own": "name of a"}'`) != 1 ||
-		r.count(`events where aggregate_id = 'b' and data @> '{"others": ["a"], "own": "name of b"}'`) != 1 {
-		t.Error("the events do not say it")
+	if r.count("things where id = 'b'") != 1 || r.count("things") != 1 ||
+		r.count(`events e join outbox using (position) where e.data = '{"cause": "the cause"}'
+			and e.actor = 'their user'`) != 2 {
+		t.Error("the wrong ones are gone, or not all events are there")
 	}
 }
 

@@ -145,12 +145,15 @@ func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	return db
 }
 
-// Open opens the package's service on a fresh database.
+// Open opens the package's service on a fresh database. When the test ends, its events are
+// held against their contracts.
 func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {
 	t.Helper()
-	s, err := g.Open(t.Context(), k.service, k.Database(t), k.migrations)
+	database := k.Database(t)
+	s, err := g.Open(t.Context(), k.service, database, k.migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { checkEvents(t, k.service, database) })
 	return s
 }

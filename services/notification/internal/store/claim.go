@@ -98,7 +98,8 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, new
 	args := postgres.Args{
 		"id": c.ID, "fence": c.Fence, "state": v.State, "pause": pause, "language": c.Language,
 		"recipient": c.Recipient,
-		"at":        s.Now(), "attempt": v.Attempt, "reply": v.Reply, "sending": domain.Sending, "uncertain": domain.Uncertain,
+		"at":        s.Now(), "attempt": v.Attempt, "reply": v.Reply, "sending": domain.Sending,
+		"uncertain": domain.Uncertain,
 	}
 	var err error
 	if news == nil {

@@ -17,8 +17,10 @@ import (
 )
 
 // AddProjectGrant grants a project to another organization.
-func (a Projects) AddProjectGrant(ctx context.Context, r *projectsv1.AddProjectGrantRequest) (*projectsv1.AddProjectGrantResponse, error) {
-	g := domain.ProjectGrant{ID: id.New(), OrgID: orgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId, State: domain.GrantActive}
+func (a Projects) AddProjectGrant(ctx context.Context,
+	r *projectsv1.AddProjectGrantRequest) (*projectsv1.AddProjectGrantResponse, error) {
+	g := domain.ProjectGrant{ID: id.New(), OrgID: orgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId,
+		State: domain.GrantActive}
 	g.Assign(r.RoleKeys)
 	if _, err := a.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
 		return nil, err
@@ -26,7 +28,8 @@ func (a Projects) AddProjectGrant(ctx context.Context, r *projectsv1.AddProjectG
 	if g.GrantedOrgID == g.OrgID {
 		return nil, domain.ErrGrantToOwner
 	}
-	if _, err := a.Users.ResolveOrg(rpc.OnOwnBehalf(ctx), &usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
+	if _, err := a.Users.ResolveOrg(rpc.OnOwnBehalf(ctx),
+		&usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
 		return nil, domain.ErrGrantedOrg
 	} else if err != nil {
 		return nil, err
@@ -34,7 +37,8 @@ func (a Projects) AddProjectGrant(ctx context.Context, r *projectsv1.AddProjectG
 	if err := a.checkRoles(ctx, g.ProjectID, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	record, err := a.Store.CreateProjectGrant(ctx, g, &projectsv1.ProjectGrantAdded{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys})
+	record, err := a.Store.CreateProjectGrant(ctx, g, &projectsv1.ProjectGrantAdded{ProjectId: g.ProjectID,
+		GrantedOrgId: g.GrantedOrgID})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,8 @@ func (a Projects) checkRoles(ctx context.Context, projectID string, keys []strin
 }
 
 // GetProjectGrant reads a grant of a project.
-func (a Projects) GetProjectGrant(ctx context.Context, r *projectsv1.GetProjectGrantRequest) (*projectsv1.GetProjectGrantResponse, error) {
+func (a Projects) GetProjectGrant(ctx context.Context,
+	r *projectsv1.GetProjectGrantRequest) (*projectsv1.GetProjectGrantResponse, error) {
 	g, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -63,7 +68,8 @@ func (a Projects) GetProjectGrant(ctx context.Context, r *projectsv1.GetProjectG
 }
 
 // UpdateProjectGrant replaces the roles that a grant holds.
-func (a Projects) UpdateProjectGrant(ctx context.Context, r *projectsv1.UpdateProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) UpdateProjectGrant(ctx context.Context,
+	r *projectsv1.UpdateProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
 	if _, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId); err != nil {
 		return nil, err
 	}
@@ -74,19 +80,22 @@ func (a Projects) UpdateProjectGrant(ctx context.Context, r *projectsv1.UpdatePr
 		if !g.Assign(r.RoleKeys) {
 			return nil, nil
 		}
-		return &projectsv1.ProjectGrantChanged{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys}, nil
+		return &projectsv1.ProjectGrantChanged{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID,
+			Changed: []string{"roleKeys"}}, nil
 	})
 }
 
 // DeactivateProjectGrant makes a grant, and the roles given by it, count no more.
-func (a Projects) DeactivateProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) DeactivateProjectGrant(ctx context.Context,
+	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
 	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantDeactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Deactivate()
 	})
 }
 
 // ReactivateProjectGrant makes a grant count again.
-func (a Projects) ReactivateProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) ReactivateProjectGrant(ctx context.Context,
+	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
 	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantReactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Reactivate()
 	})
@@ -98,7 +107,8 @@ type grantOf interface {
 	GetGrantId() string
 }
 
-func (a Projects) changeGrant(ctx context.Context, r grantOf, change func(*domain.ProjectGrant) (proto.Message, error)) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) changeGrant(ctx context.Context, r grantOf,
+	change func(*domain.ProjectGrant) (proto.Message, error)) (*projectsv1.ProjectGrantResponse, error) {
 	g, err := a.Store.ChangeProjectGrant(ctx, orgID(ctx), r.GetProjectId(), r.GetGrantId(), change)
 	if err != nil {
 		return nil, err
@@ -107,10 +117,12 @@ func (a Projects) changeGrant(ctx context.Context, r grantOf, change func(*domai
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
-func (a Projects) RemoveProjectGrant(ctx context.Context, r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
-	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId, func(g domain.ProjectGrant) proto.Message {
-		return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}
-	})
+func (a Projects) RemoveProjectGrant(ctx context.Context,
+	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId,
+		func(g domain.ProjectGrant) proto.Message {
+			return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +130,8 @@ func (a Projects) RemoveProjectGrant(ctx context.Context, r *projectsv1.ProjectG
 }
 
 // SearchProjectGrants lists a project's grants.
-func (a Projects) SearchProjectGrants(ctx context.Context, r *projectsv1.SearchProjectGrantsRequest) (*projectsv1.SearchProjectGrantsResponse, error) {
+func (a Projects) SearchProjectGrants(ctx context.Context,
+	r *projectsv1.SearchProjectGrantsRequest) (*projectsv1.SearchProjectGrantsResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
@@ -136,12 +149,14 @@ func (a Projects) SearchProjectGrants(ctx context.Context, r *projectsv1.SearchP
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(), Result: search.Each(list.Rows, projectGrant)}, nil
+	return &projectsv1.SearchProjectGrantsResponse{Details: list.Details(),
+		Result: search.Each(list.Rows, projectGrant)}, nil
 }
 
 // SearchGrantedProjects lists the projects that other organizations granted to the one
 // acted on.
-func (a Projects) SearchGrantedProjects(ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest) (*projectsv1.SearchGrantedProjectsResponse, error) {
+func (a Projects) SearchGrantedProjects(ctx context.Context,
+	r *projectsv1.SearchGrantedProjectsRequest) (*projectsv1.SearchGrantedProjectsResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -159,7 +174,8 @@ func (a Projects) SearchGrantedProjects(ctx context.Context, r *projectsv1.Searc
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, grantedProject)}, nil
+	return &projectsv1.SearchGrantedProjectsResponse{Details: list.Details(),
+		Result: search.Each(list.Rows, grantedProject)}, nil
 }
 
 func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
@@ -172,6 +188,7 @@ func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
 func grantedProject(g domain.ProjectGrant) *projectsv1.GrantedProject {
 	return &projectsv1.GrantedProject{
 		GrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
-		State: projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState), RoleKeys: g.RoleKeys,
+		State: projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState),
+		RoleKeys: g.RoleKeys,
 	}
 }

@@ -22,18 +22,17 @@ func (a Projects) AddRoles(ctx context.Context, r *projectsv1.AddRolesRequest) (
 	return a.addRoles(ctx, r.ProjectId, r.Roles)
 }
 
-func (a Projects) addRoles(ctx context.Context, projectID string, roles []*projectsv1.NewRole) (*projectsv1.RoleResponse, error) {
-	added := &projectsv1.RoleAdded{}
+func (a Projects) addRoles(ctx context.Context, projectID string,
+	roles []*projectsv1.NewRole) (*projectsv1.RoleResponse, error) {
 	all := search.Each(roles, func(n *projectsv1.NewRole) domain.Role {
 		role := domain.Role{Key: n.Key}
 		role.Change(n.DisplayName, n.Group)
-		added.Keys = append(added.Keys, n.Key)
 		return role
 	})
 	if err := domain.CheckDistinct(all); err != nil {
 		return nil, err
 	}
-	record, err := a.Store.CreateRoles(ctx, orgID(ctx), projectID, all, added)
+	record, err := a.Store.CreateRoles(ctx, orgID(ctx), projectID, all, &projectsv1.RoleAdded{Key: all[0].Key})
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +41,14 @@ func (a Projects) addRoles(ctx context.Context, projectID string, roles []*proje
 
 // UpdateRole replaces a role's display name and group.
 func (a Projects) UpdateRole(ctx context.Context, r *projectsv1.UpdateRoleRequest) (*projectsv1.RoleResponse, error) {
-	role, err := a.Store.ChangeRole(ctx, orgID(ctx), r.ProjectId, r.Key, func(role *domain.Role) (proto.Message, error) {
-		changed := role.Change(r.DisplayName, r.Group)
-		if changed == nil {
-			return nil, nil
-		}
-		return &projectsv1.RoleChanged{Key: role.Key, Changed: changed}, nil
-	})
+	role, err := a.Store.ChangeRole(ctx, orgID(ctx), r.ProjectId, r.Key,
+		func(role *domain.Role) (proto.Message, error) {
+			changed := role.Change(r.DisplayName, r.Group)
+			if changed == nil {
+				return nil, nil
+			}
+			return &projectsv1.RoleChanged{Key: role.Key, Changed: changed}, nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,8 @@ func (a Projects) RemoveRole(ctx context.Context, r *projectsv1.RemoveRoleReques
 }
 
 // SearchProjectRoles lists a project's roles.
-func (a Projects) SearchProjectRoles(ctx context.Context, r *projectsv1.SearchProjectRolesRequest) (*projectsv1.SearchProjectRolesResponse, error) {
+func (a Projects) SearchProjectRoles(ctx context.Context,
+	r *projectsv1.SearchProjectRolesRequest) (*projectsv1.SearchProjectRolesResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
@@ -87,5 +88,6 @@ func (a Projects) SearchProjectRoles(ctx context.Context, r *projectsv1.SearchPr
 }
 
 func role(r domain.Role) *projectsv1.ProjectRole {
-	return &projectsv1.ProjectRole{Key: r.Key, Details: resource.Details(r.Record, r.OrgID), DisplayName: r.DisplayName, Group: r.Group}
+	return &projectsv1.ProjectRole{Key: r.Key, Details: resource.Details(r.Record, r.OrgID),
+		DisplayName: r.DisplayName, Group: r.Group}
 }

@@ -17,8 +17,10 @@ import (
 
 // AddUserGrant gives a user roles on a project of the organization, or on one granted
 // to it. On its own projects the organization gives them to anybody.
-func (a Projects) AddUserGrant(ctx context.Context, r *projectsv1.AddUserGrantRequest) (*projectsv1.AddUserGrantResponse, error) {
-	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId, ProjectGrantID: r.ProjectGrantId}
+func (a Projects) AddUserGrant(ctx context.Context,
+	r *projectsv1.AddUserGrantRequest) (*projectsv1.AddUserGrantResponse, error) {
+	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
+		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
 	user, err := a.Users.ResolveUser(rpc.OnOwnBehalf(ctx), &usersv1.ResolveUserRequest{UserId: g.UserID})
 	if err != nil {
@@ -30,7 +32,7 @@ func (a Projects) AddUserGrant(ctx context.Context, r *projectsv1.AddUserGrantRe
 	if g.ProjectGrantID != "" && user.OrgId != g.OrgID {
 		return nil, domain.ErrUserGrantForeigner
 	}
-	record, err := a.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID, RoleKeys: g.RoleKeys})
+	record, err := a.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,8 @@ func (a Projects) mayGive(ctx context.Context, g domain.UserGrant, keys []string
 }
 
 // GetUserGrant reads the roles that a user has on a project.
-func (a Projects) GetUserGrant(ctx context.Context, r *projectsv1.GetUserGrantRequest) (*projectsv1.GetUserGrantResponse, error) {
+func (a Projects) GetUserGrant(ctx context.Context,
+	r *projectsv1.GetUserGrantRequest) (*projectsv1.GetUserGrantResponse, error) {
 	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,8 @@ func (a Projects) GetUserGrant(ctx context.Context, r *projectsv1.GetUserGrantRe
 }
 
 // UpdateUserGrant replaces the roles that a user has on a project.
-func (a Projects) UpdateUserGrant(ctx context.Context, r *projectsv1.UpdateUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+func (a Projects) UpdateUserGrant(ctx context.Context,
+	r *projectsv1.UpdateUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
 	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -83,7 +87,8 @@ func (a Projects) UpdateUserGrant(ctx context.Context, r *projectsv1.UpdateUserG
 		if !g.Assign(r.RoleKeys) {
 			return nil, nil
 		}
-		return &projectsv1.UserGrantChanged{UserId: g.UserID, ProjectId: g.ProjectID, RoleKeys: g.RoleKeys}, nil
+		return &projectsv1.UserGrantChanged{UserId: g.UserID, ProjectId: g.ProjectID,
+			Changed: []string{"roleKeys"}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -92,7 +97,8 @@ func (a Projects) UpdateUserGrant(ctx context.Context, r *projectsv1.UpdateUserG
 }
 
 // RemoveUserGrant takes a user's roles on a project.
-func (a Projects) RemoveUserGrant(ctx context.Context, r *projectsv1.RemoveUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+func (a Projects) RemoveUserGrant(ctx context.Context,
+	r *projectsv1.RemoveUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
 	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId, func(g domain.UserGrant) proto.Message {
 		return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}
 	})
@@ -103,7 +109,8 @@ func (a Projects) RemoveUserGrant(ctx context.Context, r *projectsv1.RemoveUserG
 }
 
 // SearchUserGrants lists who has which roles on which project.
-func (a Projects) SearchUserGrants(ctx context.Context, r *projectsv1.SearchUserGrantsRequest) (*projectsv1.SearchUserGrantsResponse, error) {
+func (a Projects) SearchUserGrants(ctx context.Context,
+	r *projectsv1.SearchUserGrantsRequest) (*projectsv1.SearchUserGrantsResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -132,7 +139,8 @@ func (a Projects) SearchUserGrants(ctx context.Context, r *projectsv1.SearchUser
 
 func userGrant(g domain.UserGrant) *projectsv1.UserGrant {
 	return &projectsv1.UserGrant{
-		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID,
+		ProjectName:    g.ProjectName,
 		ProjectGrantId: g.ProjectGrantID, RoleKeys: g.RoleKeys,
 	}
 }

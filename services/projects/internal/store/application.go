@@ -92,8 +92,11 @@ func (s Store) RemoveApplication(ctx context.Context, orgID, projectID, id strin
 		Write: func(a domain.Application) event.Statement {
 			return event.Statement{
 				AggregateID: a.ID, OrganizationID: a.OrgID,
-				SQL: `gone as (delete from applications a using event
-					where a.id = @id)`, Args: postgres.Args{"id": a.ID},
+				Along: `select 'application', 'key_removed', @id::text, @event_organization::text,
+						jsonb_build_object('projectId', @project_id::text, 'keyId', k.id)
+					from application_keys k where k.application_id = @id`,
+				SQL:  `gone as (delete from applications a using event where a.id = @id)`,
+				Args: postgres.Args{"id": a.ID, "project_id": a.ProjectID},
 			}
 		},
 	}, func(*domain.Application) (proto.Message, error) { return removed, nil })

@@ -90,15 +90,18 @@ func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id stri
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
+				Along: `select 'user_grant', 'changed', u.id, u.org_id,
+						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id, 'changed', array['roleKeys'])
+					from user_grants u where u.project_grant_id = @id and not u.role_keys <@ @role_keys::text[]`,
 				SQL: `project_grant as (
 					update project_grants set role_keys = @role_keys::text[], state = @state, sequence = position,
 						changed_at = time
 					from event where id = @id
 				), users as (
-					update user_grants set role_keys = array(select k from unnest(role_keys) k
-						where k = any (@role_keys::text[]) order by k),
-						sequence = position, changed_at = time
-					from event where project_grant_id = @id and not role_keys <@ @role_keys::text[]
+					update user_grants u set sequence = along.position, changed_at = along.time,
+						role_keys = array(select k from unnest(u.role_keys) k where k = any (@role_keys::text[])
+							order by k)
+					from along where along.aggregate_id = u.id
 				)`,
 				Args: postgres.Args{"id": g.ID, "project_id": g.ProjectID, "role_keys": g.RoleKeys, "state": g.State},
 			}
@@ -114,8 +117,11 @@ func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id stri
 		Write: func(g domain.ProjectGrant) event.Statement {
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL: `gone as (delete from project_grants g using event
-					where g.id = @id)`, Args: postgres.Args{"id": g.ID},
+				Along: `select 'user_grant', 'removed', u.id, u.org_id,
+						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
+					from user_grants u where u.project_grant_id = @id`,
+				SQL:  `gone as (delete from project_grants g using event where g.id = @id)`,
+				Args: postgres.Args{"id": g.ID},
 			}
 		},
 	}, func(g *domain.ProjectGrant) (proto.Message, error) { return removed(*g), nil })

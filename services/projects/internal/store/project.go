@@ -83,18 +83,35 @@ func saveProject(p domain.Project) event.Statement {
 	}
 }
 
-// RemoveProject removes a project with everything in it. The event names the
-// applications that went with it.
+// inProject selects all that goes along with a project that is removed.
+const inProject = `
+	select 'user_grant', 'removed', u.id, u.org_id, jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
+		from user_grants u where u.project_id = @id
+	union all
+	select 'grant', 'removed', g.id, @event_organization::text,
+			jsonb_build_object('projectId', g.project_id, 'grantedOrgId', g.granted_org_id)
+		from project_grants g where g.project_id = @id
+	union all
+	select 'project', 'role_removed', r.project_id, @event_organization::text, jsonb_build_object('key', r.key)
+		from roles r where r.project_id = @id
+	union all
+	select 'application', 'key_removed', a.id, @event_organization::text,
+			jsonb_build_object('projectId', a.project_id, 'keyId', k.id)
+		from application_keys k join applications a on a.id = k.application_id where a.project_id = @id
+	union all
+	select 'application', 'removed', a.id, @event_organization::text, jsonb_build_object('projectId', a.project_id)
+		from applications a where a.project_id = @id`
+
+// RemoveProject removes a project with everything in it.
 func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed proto.Message) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
 		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound,
+		// Applications and their keys come and go without the project's lock.
+		LockParts: `select from applications where org_id = @org_id and project_id = @id order by id for update`,
 		Write: func(p domain.Project) event.Statement {
 			return event.Statement{
-				AggregateID: p.ID, OrganizationID: p.OrgID,
-				DataOf: `select jsonb_build_object('applicationIds', array(select a.id from applications a
-					where a.project_id = @id order by a.id))`,
-				SQL: `gone as (delete from projects p using event
-					where p.id = @id)`, Args: postgres.Args{"id": p.ID},
+				AggregateID: p.ID, OrganizationID: p.OrgID, Along: inProject,
+				SQL: `gone as (delete from projects p using event where p.id = @id)`, Args: postgres.Args{"id": p.ID},
 			}
 		},
 	}, func(*domain.Project) (proto.Message, error) { return removed, nil })

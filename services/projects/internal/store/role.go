@@ -36,7 +36,8 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 	return found, postgres.Fault(err)
 }
 
-// CreateRoles adds roles to a project, all or none.
+// CreateRoles adds roles to a project, all or none. Each has an event: added tells of the
+// first, and is the cause of the others.
 func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role,
 	added proto.Message) (resource.Record, error) {
 	var keys, foldedKeys, names, foldedNames, groups []string
@@ -47,15 +48,19 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 	}
 	return s.journal.Create(ctx, added, event.Statement{
 		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
-		If: `exists (select from projects where id = @project_id
-			and org_id = @event_organization for no key update)`, // locked before the event has its position
+		// The project is locked before the event has its position.
+		If: `exists (select from projects where id = @project_id and org_id = @event_organization for no key update)`,
+		Along: `select 'project', 'role_added', @project_id::text, @event_organization::text, jsonb_build_object('key',
+			key)
+			from unnest((@keys::text[])[2:]) key`,
 		SQL: `role as (
-			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group", sequence,
-				created_at, changed_at)
-			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group, position, time,
-				time from event,
-				unnest(@keys::text[], @keys_folded::text[], @names::text[], @names_folded::text[], @groups::text[])
-					r (key, key_folded, display_name, display_name_folded, in_group)
+			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group",
+				sequence, created_at, changed_at)
+			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group,
+				coalesce(along.position, event.position), event.time, event.time
+			from event cross join unnest(@keys::text[], @keys_folded::text[], @names::text[], @names_folded::text[],
+					@groups::text[]) r (key, key_folded, display_name, display_name_folded, in_group)
+				left join along on along.data ->> 'key' = r.key
 		)`,
 		Args: postgres.Args{
 			"project_id": projectID, "keys": keys, "keys_folded": foldedKeys, "names": names,
@@ -99,16 +104,23 @@ func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, rem
 		Write: func(r domain.Role) event.Statement {
 			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
+				Along: `select 'grant', 'changed', g.id, @event_organization::text, jsonb_build_object(
+						'projectId', g.project_id, 'grantedOrgId', g.granted_org_id, 'changed', array['roleKeys'])
+					from project_grants g where g.project_id = @project_id and @key = any (g.role_keys)
+					union all
+					select 'user_grant', 'changed', u.id, u.org_id,
+						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id, 'changed', array['roleKeys'])
+					from user_grants u where u.project_id = @project_id and @key = any (u.role_keys)`,
 				SQL: `gone as (
 					delete from roles using event where project_id = @project_id and key = @key
 				), grants as (
-					update project_grants set role_keys = array_remove(role_keys, @key), sequence = position,
-						changed_at = time
-					from event where project_id = @project_id and @key = any (role_keys)
+					update project_grants g set role_keys = array_remove(g.role_keys, @key),
+						sequence = along.position, changed_at = along.time
+					from along where along.aggregate = 'grant' and along.aggregate_id = g.id
 				), users as (
-					update user_grants set role_keys = array_remove(role_keys, @key), sequence = position,
-						changed_at = time
-					from event where project_id = @project_id and @key = any (role_keys)
+					update user_grants u set role_keys = array_remove(u.role_keys, @key),
+						sequence = along.position, changed_at = along.time
+					from along where along.aggregate = 'user_grant' and along.aggregate_id = u.id
 				)`,
 				Args: postgres.Args{"project_id": r.ProjectID, "key": r.Key},
 			}

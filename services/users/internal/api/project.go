@@ -40,5 +40,5 @@ func (u Users) projectCreated(ctx context.Context, d event.Delivery, created *pr
 }
 
 func (u Users) projectRemoved(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
-	return u.Store.RemoveProjectMembers(ctx, d.OrganizationID, d.AggregateID)
+	return u.Store.RemoveProjectMembers(ctx, d)
 }

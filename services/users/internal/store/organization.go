@@ -39,12 +39,15 @@ func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, crea
 func newOrg(o domain.Org, ownerID string) event.Statement {
 	return event.Statement{
 		AggregateID: o.ID, OrganizationID: o.ID,
+		Along: `select 'member', 'added', @owner_id::text, @id::text,
+				jsonb_build_object('userId', @owner_id::text, 'roles', array['ORG_OWNER'])
+			where @owner_id <> ''`,
 		SQL: `org as (
 			insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
 			select @id, @name, @name_folded, @primary_domain, @state, position, time, time from event returning id
 		), owner as (
 			insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from event, org where @owner_id <> ''
+			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from along, org
 		)`,
 		Args: postgres.Args{
 			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain,

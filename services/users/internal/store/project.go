@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
@@ -20,14 +20,21 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 	return err
 }
 
-// RemoveProjectMembers forgets the members of a project that is gone. They have no
-// events of their own: the project's says it.
-func (s Store) RemoveProjectMembers(ctx context.Context, orgID, projectID string) error {
-	var b pgx.Batch // one transaction
-	// This waits for an owner who is being made.
-	b.Queue(`insert into project_owners (project_id) values (@project_id) on conflict do nothing`,
-		postgres.Args{"project_id": projectID})
-	b.Queue(`delete from members where org_id = @org_id and project_id = @project_id`,
-		postgres.Args{"org_id": orgID, "project_id": projectID})
-	return postgres.Fault(s.journal.DB.SendBatch(ctx, &b).Close())
+// RemoveProjectMembers removes the members of a project that is gone, as an event says.
+func (s Store) RemoveProjectMembers(ctx context.Context, removed event.Delivery) error {
+	// This waits for an owner who is being made, and lets nobody make another.
+	if _, err := s.journal.DB.Exec(ctx, `insert into project_owners (project_id) values (@project_id)
+		on conflict do nothing`, postgres.Args{"project_id": removed.AggregateID}); err != nil {
+		return postgres.Fault(err)
+	}
+	return s.journal.Follow(ctx, removed, event.Statement{
+		Along: `select 'member', 'removed', m.user_id, m.org_id,
+				jsonb_build_object('userId', m.user_id, 'projectId', m.project_id)
+			from members m where m.org_id = @org_id and m.project_id = @project_id for update`,
+		SQL: `gone as (
+			delete from members m using along
+			where m.org_id = @org_id and m.project_id = @project_id and m.user_id = along.aggregate_id
+		)`,
+		Args: postgres.Args{"org_id": removed.OrganizationID, "project_id": removed.AggregateID},
+	})
 }

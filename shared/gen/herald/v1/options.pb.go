@@ -209,7 +209,10 @@ func (x *Pages) GetPrefixes() []string {
 	return nil
 }
 
-// The event's subject is events.<service>.<aggregate>.<name>.<organization id>.
+// The event's subject is events.<service>.<aggregate>.<name>.<organization id>. The message
+// holds ids, states and the names of changed fields, at most 8 KiB. Each object that is changed
+// has an event of its own: where another change took it along, the message's field cause has
+// the id of that change's event, and is empty where it was asked for itself.
 type Event struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`

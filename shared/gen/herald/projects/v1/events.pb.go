@@ -7,6 +7,7 @@
 package projectsv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -192,12 +193,12 @@ func (*ProjectReactivated) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{3}
 }
 
-// All in it went with it: applications, roles, grants, and the roles that users had.
+// All in it went with it: applications, roles, grants, and the roles that users had. Each has
+// an event of its own.
 type ProjectRemoved struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	ApplicationIds []string               `protobuf:"bytes,1,rep,name=application_ids,json=applicationIds,proto3" json:"application_ids,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProjectRemoved) Reset() {
@@ -230,16 +231,11 @@ func (*ProjectRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *ProjectRemoved) GetApplicationIds() []string {
-	if x != nil {
-		return x.ApplicationIds
-	}
-	return nil
-}
-
+// Of roles that are added together, the first one's event is the cause of the others'.
 type RoleAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Keys          []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Cause         string                 `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,11 +270,18 @@ func (*RoleAdded) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *RoleAdded) GetKeys() []string {
+func (x *RoleAdded) GetKey() string {
 	if x != nil {
-		return x.Keys
+		return x.Key
 	}
-	return nil
+	return ""
+}
+
+func (x *RoleAdded) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 type RoleChanged struct {
@@ -333,10 +336,11 @@ func (x *RoleChanged) GetChanged() []string {
 	return nil
 }
 
-// Grants and users no longer hold it either.
+// Grants and users no longer hold it either, as their own events say.
 type RoleRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Cause         string                 `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,11 +382,17 @@ func (x *RoleRemoved) GetKey() string {
 	return ""
 }
 
+func (x *RoleRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 type ProjectGrantAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	GrantedOrgId  string                 `protobuf:"bytes,2,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
-	RoleKeys      []string               `protobuf:"bytes,3,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,19 +441,13 @@ func (x *ProjectGrantAdded) GetGrantedOrgId() string {
 	return ""
 }
 
-func (x *ProjectGrantAdded) GetRoleKeys() []string {
-	if x != nil {
-		return x.RoleKeys
-	}
-	return nil
-}
-
-// Users who have roles by the grant keep those that it still holds.
+// Users who have roles by the grant keep those that it still holds, as their own events say.
 type ProjectGrantChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	GrantedOrgId  string                 `protobuf:"bytes,2,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
-	RoleKeys      []string               `protobuf:"bytes,3,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
+	Changed       []string               `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
+	Cause         string                 `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,11 +496,18 @@ func (x *ProjectGrantChanged) GetGrantedOrgId() string {
 	return ""
 }
 
-func (x *ProjectGrantChanged) GetRoleKeys() []string {
+func (x *ProjectGrantChanged) GetChanged() []string {
 	if x != nil {
-		return x.RoleKeys
+		return x.Changed
 	}
 	return nil
+}
+
+func (x *ProjectGrantChanged) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 type ProjectGrantDeactivated struct {
@@ -603,11 +614,12 @@ func (x *ProjectGrantReactivated) GetGrantedOrgId() string {
 	return ""
 }
 
-// The roles that users had by it went with it.
+// The roles that users had by it went with it, as their own events say.
 type ProjectGrantRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	GrantedOrgId  string                 `protobuf:"bytes,2,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
+	Cause         string                 `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -656,11 +668,17 @@ func (x *ProjectGrantRemoved) GetGrantedOrgId() string {
 	return ""
 }
 
+func (x *ProjectGrantRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 type UserGrantAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ProjectId     string                 `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	RoleKeys      []string               `protobuf:"bytes,3,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -709,18 +727,12 @@ func (x *UserGrantAdded) GetProjectId() string {
 	return ""
 }
 
-func (x *UserGrantAdded) GetRoleKeys() []string {
-	if x != nil {
-		return x.RoleKeys
-	}
-	return nil
-}
-
 type UserGrantChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ProjectId     string                 `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	RoleKeys      []string               `protobuf:"bytes,3,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
+	Changed       []string               `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
+	Cause         string                 `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -769,17 +781,25 @@ func (x *UserGrantChanged) GetProjectId() string {
 	return ""
 }
 
-func (x *UserGrantChanged) GetRoleKeys() []string {
+func (x *UserGrantChanged) GetChanged() []string {
 	if x != nil {
-		return x.RoleKeys
+		return x.Changed
 	}
 	return nil
+}
+
+func (x *UserGrantChanged) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 type UserGrantRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ProjectId     string                 `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	Cause         string                 `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -824,6 +844,13 @@ func (x *UserGrantRemoved) GetUserId() string {
 func (x *UserGrantRemoved) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *UserGrantRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -1069,6 +1096,7 @@ func (x *ApplicationReactivated) GetProjectId() string {
 type ApplicationRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	Cause         string                 `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1106,6 +1134,13 @@ func (*ApplicationRemoved) Descriptor() ([]byte, []int) {
 func (x *ApplicationRemoved) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ApplicationRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -1166,6 +1201,7 @@ type ApplicationKeyRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	KeyId         string                 `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	Cause         string                 `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1214,16 +1250,23 @@ func (x *ApplicationKeyRemoved) GetKeyId() string {
 	return ""
 }
 
+func (x *ApplicationKeyRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 var File_herald_projects_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto\"N\n" +
+	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"N\n" +
 	"\x0eProjectCreated\x12\x19\n" +
 	"\bowner_id\x18\x01 \x01(\tR\aownerId:!\x8a\x82)\x1d\n" +
-	"\aproject\x12\acreated:\aproject0\x01\"M\n" +
-	"\x0eProjectChanged\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\acreated:\aproject0\x01\"]\n" +
+	"\x0eProjectChanged\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:!\x8a\x82)\x1d\n" +
 	"\aproject\x12\achanged:\aproject0\x01\"[\n" +
 	"\x12ProjectDeactivated\x12\x1e\n" +
 	"\n" +
@@ -1231,32 +1274,33 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"generation:%\x8a\x82)!\n" +
 	"\aproject\x12\vdeactivated:\aproject0\x01\";\n" +
 	"\x12ProjectReactivated:%\x8a\x82)!\n" +
-	"\aproject\x12\vreactivated:\aproject0\x01\"\\\n" +
-	"\x0eProjectRemoved\x12'\n" +
-	"\x0fapplication_ids\x18\x01 \x03(\tR\x0eapplicationIds:!\x8a\x82)\x1d\n" +
-	"\aproject\x12\aremoved:\aproject0\x01\"E\n" +
-	"\tRoleAdded\x12\x12\n" +
-	"\x04keys\x18\x01 \x03(\tR\x04keys:$\x8a\x82) \n" +
+	"\aproject\x12\vreactivated:\aproject0\x01\"3\n" +
+	"\x0eProjectRemoved:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\aremoved:\aproject0\x01\"Y\n" +
+	"\tRoleAdded\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:$\x8a\x82) \n" +
 	"\aproject\x12\n" +
-	"role_added:\aproject0\x01\"a\n" +
+	"role_added:\aproject0\x01\"q\n" +
 	"\vRoleChanged\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_changed:\aproject0\x01\"G\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:&\x8a\x82)\"\n" +
+	"\aproject\x12\frole_changed:\aproject0\x01\"]\n" +
 	"\vRoleRemoved\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_removed:\aproject0\x01\"\xba\x01\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:&\x8a\x82)\"\n" +
+	"\aproject\x12\frole_removed:\aproject0\x01\"\x9d\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:C\x8a\x82)?\n" +
-	"\x05grant\x12\x05addedB-the project's shows what has the project's id0\x01\"\xbe\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:C\x8a\x82)?\n" +
+	"\x05grant\x12\x05addedB-the project's shows what has the project's id0\x01\"\xe1\x01\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:E\x8a\x82)A\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12(\n" +
+	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:E\x8a\x82)A\n" +
 	"\x05grant\x12\achangedB-the project's shows what has the project's id0\x01\"\xa9\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
@@ -1267,40 +1311,42 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:I\x8a\x82)E\n" +
-	"\x05grant\x12\vreactivatedB-the project's shows what has the project's id0\x01\"\xa1\x01\n" +
+	"\x05grant\x12\vreactivatedB-the project's shows what has the project's id0\x01\"\xb7\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:E\x8a\x82)A\n" +
-	"\x05grant\x12\aremovedB-the project's shows what has the project's id0\x01\"\xb4\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:E\x8a\x82)A\n" +
+	"\x05grant\x12\aremovedB-the project's shows what has the project's id0\x01\"\x97\x01\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:M\x8a\x82)I\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:M\x8a\x82)I\n" +
 	"\n" +
-	"user_grant\x12\x05addedB2neither the user's nor the project's id is its own0\x01\"\xb8\x01\n" +
+	"user_grant\x12\x05addedB2neither the user's nor the project's id is its own0\x01\"\xdb\x01\n" +
 	"\x10UserGrantChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
-	"\trole_keys\x18\x03 \x03(\tR\broleKeys:O\x8a\x82)K\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12(\n" +
+	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:O\x8a\x82)K\n" +
 	"\n" +
-	"user_grant\x12\achangedB2neither the user's nor the project's id is its own0\x01\"\x9b\x01\n" +
+	"user_grant\x12\achangedB2neither the user's nor the project's id is its own0\x01\"\xb1\x01\n" +
 	"\x10UserGrantRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId:O\x8a\x82)K\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:O\x8a\x82)K\n" +
 	"\n" +
 	"user_grant\x12\aremovedB2neither the user's nor the project's id is its own0\x01\"m\n" +
 	"\x12ApplicationCreated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId:8\x8a\x82)4\n" +
-	"\vapplication\x12\acreatedB\x1aapplications have none yet0\x01\"\x87\x01\n" +
+	"\vapplication\x12\acreatedB\x1aapplications have none yet0\x01\"\x97\x01\n" +
 	"\x12ApplicationChanged\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:8\x8a\x82)4\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:8\x8a\x82)4\n" +
 	"\vapplication\x12\achangedB\x1aapplications have none yet0\x01\"~\n" +
 	"\x1aApplicationSecretGenerated\x12\x1d\n" +
 	"\n" +
@@ -1316,20 +1362,22 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\x16ApplicationReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId:<\x8a\x82)8\n" +
-	"\vapplication\x12\vreactivatedB\x1aapplications have none yet0\x01\"m\n" +
+	"\vapplication\x12\vreactivatedB\x1aapplications have none yet0\x01\"\x83\x01\n" +
 	"\x12ApplicationRemoved\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:8\x8a\x82)4\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:8\x8a\x82)4\n" +
 	"\vapplication\x12\aremovedB\x1aapplications have none yet0\x01\"\x87\x01\n" +
 	"\x13ApplicationKeyAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId::\x8a\x82)6\n" +
-	"\vapplication\x12\tkey_addedB\x1aapplications have none yet0\x01\"\x8b\x01\n" +
+	"\vapplication\x12\tkey_addedB\x1aapplications have none yet0\x01\"\xa1\x01\n" +
 	"\x15ApplicationKeyRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId:<\x8a\x82)8\n" +
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:<\x8a\x82)8\n" +
 	"\vapplication\x12\vkey_removedB\x1aapplications have none yet0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (

@@ -7,6 +7,7 @@
 package textv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -229,11 +230,11 @@ var File_herald_text_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/text/v1/events.proto\x12\x0eherald.text.v1\x1a\x17herald/v1/options.proto\"\xb2\x01\n" +
+	"\x1bherald/text/v1/events.proto\x12\x0eherald.text.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"\xc2\x01\n" +
 	"\x12MessageTextChanged\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x18\n" +
-	"\achanged\x18\x03 \x03(\tR\achanged:R\x8a\x82)N\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12(\n" +
+	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:R\x8a\x82)N\n" +
 	"\amessage\x12\achangedB8texts and languages are settings, not objects with an id0\x01\"\x94\x01\n" +
 	"\x10MessageTextReset\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
@@ -241,9 +242,9 @@ const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\amessage\x12\x05resetB8texts and languages are settings, not objects with an id0\x01\"\x92\x01\n" +
 	"\x16DefaultLanguageChanged\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage:\\\x8a\x82)X\n" +
-	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id0\x01\"\x95\x01\n" +
-	"\x17AllowedLanguagesChanged\x12\x1c\n" +
-	"\tlanguages\x18\x01 \x03(\tR\tlanguages:\\\x8a\x82)X\n" +
+	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id0\x01\"\xa5\x01\n" +
+	"\x17AllowedLanguagesChanged\x12,\n" +
+	"\tlanguages\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02((R\tlanguages:\\\x8a\x82)X\n" +
 	"\tlanguages\x12\x0fallowed_changedB8texts and languages are settings, not objects with an id0\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (

@@ -7,6 +7,7 @@
 package usersv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -646,7 +647,9 @@ type MemberAdded struct {
 	// The roles hold in every organization.
 	Instance bool `protobuf:"varint,3,opt,name=instance,proto3" json:"instance,omitempty"`
 	// The roles hold on one project.
-	ProjectId     string `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	ProjectId string `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The organization's, whose creator becomes its owner.
+	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -705,6 +708,13 @@ func (x *MemberAdded) GetInstance() bool {
 func (x *MemberAdded) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *MemberAdded) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -778,10 +788,12 @@ func (x *MemberChanged) GetProjectId() string {
 }
 
 type MemberRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	Instance      bool                   `protobuf:"varint,2,opt,name=instance,proto3" json:"instance,omitempty"`
-	ProjectId     string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Instance  bool                   `protobuf:"varint,2,opt,name=instance,proto3" json:"instance,omitempty"`
+	ProjectId string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The removed project's.
+	Cause         string `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -833,6 +845,13 @@ func (x *MemberRemoved) GetInstance() bool {
 func (x *MemberRemoved) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *MemberRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -929,7 +948,7 @@ var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"'\n" +
+	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"'\n" +
 	"\n" +
 	"OrgCreated:\x19\x8a\x82)\x15\n" +
 	"\x03org\x12\acreated:\x03org0\x01\"'\n" +
@@ -950,52 +969,54 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\rHumanImported\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
 	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x1d\x8a\x82)\x19\n" +
-	"\x05human\x12\bimported:\x04user0\x01\"\x9f\x01\n" +
+	"\x05human\x12\bimported:\x04user0\x01\"\xaf\x01\n" +
 	"\x1cHumanInitializationRequested\x126\n" +
-	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:-\x8a\x82))\n" +
-	"\x05human\x12\x18initialization_requested:\x04user0\x01\"\x80\x01\n" +
+	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:-\x8a\x82))\n" +
+	"\x05human\x12\x18initialization_requested:\x04user0\x01\"\x90\x01\n" +
 	"\x10HumanInitialized\x120\n" +
-	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged: \x8a\x82)\x1c\n" +
-	"\x05human\x12\vinitialized:\x04user \x01\"\x97\x01\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
+	"\x05human\x12\vinitialized:\x04user \x01\"\xa7\x01\n" +
 	"\x11HumanEmailChanged\x120\n" +
-	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged\x12\x12\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x12\n" +
 	"\x04mail\x18\x03 \x01(\tR\x04mail:\"\x8a\x82)\x1e\n" +
 	"\x05human\x12\remail_changed:\x04user \x01\"h\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:1\x8a\x82)-\n" +
-	"\x05human\x12\x1cemail_verification_requested:\x04user0\x01\"S\n" +
-	"\x12HumanEmailVerified\x12\x18\n" +
-	"\achanged\x18\x01 \x03(\tR\achanged:#\x8a\x82)\x1f\n" +
+	"\x05human\x12\x1cemail_verification_requested:\x04user0\x01\"c\n" +
+	"\x12HumanEmailVerified\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:#\x8a\x82)\x1f\n" +
 	"\x05human\x12\x0eemail_verified:\x04user \x01\"`\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:-\x8a\x82))\n" +
-	"\x05human\x12\x18password_reset_requested:\x04user0\x01\"\x89\x01\n" +
+	"\x05human\x12\x18password_reset_requested:\x04user0\x01\"\x99\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
-	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x18\n" +
-	"\achanged\x18\x02 \x03(\tR\achanged:%\x8a\x82)!\n" +
-	"\x05human\x12\x10password_changed:\x04user \x01\"\x9b\x01\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:%\x8a\x82)!\n" +
+	"\x05human\x12\x10password_changed:\x04user \x01\"\xc1\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
-	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
+	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x04 \x01(\tR\tprojectId:\"\x8a\x82)\x1e\n" +
-	"\x06member\x12\x05added:\x04user\x1a\auser_id\"\x9f\x01\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause:\"\x8a\x82)\x1e\n" +
+	"\x06member\x12\x05added:\x04user\x1a\auser_id\"\xaf\x01\n" +
 	"\rMemberChanged\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
-	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x1a\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
+	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x04 \x01(\tR\tprojectId:$\x8a\x82) \n" +
-	"\x06member\x12\achanged:\x04user\x1a\auser_id\"\x89\x01\n" +
+	"\x06member\x12\achanged:\x04user\x1a\auser_id\"\x9f\x01\n" +
 	"\rMemberRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x03 \x01(\tR\tprojectId:$\x8a\x82) \n" +
+	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:$\x8a\x82) \n" +
 	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"\x91\x01\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:\\\x8a\x82)X\n" +
