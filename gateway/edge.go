@@ -28,10 +28,22 @@ type edge struct {
 	callers *authn.Authenticator
 	calls   *rpc.Conn
 
-	rest       *http.ServeMux
-	procedures map[string]handler // by path: /herald.users.v1.Users/GetUser
-	pages      []*page
-	documents  documents.Library
+	rest  *http.ServeMux
+	exact map[string]*route // by path: /herald.users.v1.Users/GetUser, /livez
+	pages []*page
+	// docs leads to the reference, grpc and other to REST: what calls itself gRPC and is not there is
+	// told so in its own way.
+	docs, grpc, other *route
+	documents         documents.Library
+}
+
+// route is who answers a request, and how its sender reads a fault until the one who answers
+// knows better. It is found once, by edge.find.
+type route struct {
+	serve handler
+	form  form
+	// open lets scripts of any origin in.
+	open bool
 }
 
 // handler answers one kind of request.
@@ -51,46 +63,78 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer span.End()
 	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
 	defer cancel()
-	x := &exchange{ResponseWriter: w, began: time.Now(), form: e.form(r)}
+	found := e.find(r)
+	x := &exchange{ResponseWriter: w, began: time.Now(), form: found.form}
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	x.Header().Set("X-Request-Id", id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	x.Header().Set("Cache-Control", "no-store")
 	traces.Inject(ctx, propagation.HeaderCarrier(x.Header()))
 	defer x.end(e, r)
-	e.route(x, r)
-}
-
-// route finds who answers. Until the token has been looked at, only path and method count.
-func (e *edge) route(x *exchange, r *http.Request) {
-	switch path := r.URL.Path; {
+	switch {
 	case size(r) > maxHeaders:
 		x.fail(r, ErrHeaders)
 	case !clean(r.URL):
 		x.fail(r, nothing(r, contract.ErrNotFound))
-	case path == "/livez":
-		x.quiet = true
-		e.health.Live(x, r)
-	case path == "/readyz":
-		x.quiet = true
-		e.health.Ready(x, r)
-	case documents.Owns(path):
-		e.read(x, r)
+	case found.open && cross(x, r):
 	default:
-		if p := e.page(path); p != nil {
-			x.route = p.prefix
-			e.browse(x, r, p)
+		found.serve(x, r)
+	}
+}
+
+// find decides who answers. Until the token has been looked at, only path and media type count.
+func (e *edge) find(r *http.Request) *route {
+	path := r.URL.Path
+	if exact := e.exact[path]; exact != nil {
+		return exact
+	}
+	if documents.Owns(path) {
+		return e.docs
+	}
+	for _, p := range e.pages {
+		if strings.HasPrefix(path, p.prefix) {
+			return &p.route
+		}
+	}
+	if isGRPC(r) {
+		return e.grpc
+	}
+	return e.other
+}
+
+// mountRoutes adds the routes that no contract names.
+func (e *edge) mountRoutes() {
+	e.rest, e.exact = http.NewServeMux(), map[string]*route{}
+	e.rest.Handle("/", handler(e.unmatched))
+	e.exact["/livez"] = &route{serve: quietly(e.health.Live), form: asJSON}
+	e.exact["/readyz"] = &route{serve: quietly(e.health.Ready), form: asJSON}
+	e.docs = &route{serve: e.read, form: asPage, open: true}
+	rest := func(x *exchange, r *http.Request) { e.rest.ServeHTTP(x, r) }
+	e.other = &route{serve: rest, form: asJSON, open: true}
+	e.grpc = &route{serve: rest, form: asRPC, open: true}
+}
+
+func quietly(h http.HandlerFunc) handler {
+	return func(x *exchange, r *http.Request) {
+		x.quiet = true
+		h(x, r)
+	}
+}
+
+// mountProcedure answers gRPC, gRPC-Web and Connect at a path of its own.
+func (e *edge) mountProcedure(path string, h handler) {
+	e.exact[path] = &route{form: asRPC, open: true, serve: func(x *exchange, r *http.Request) {
+		if r.Method != http.MethodPost {
+			x.wrongVerb(r, http.MethodPost)
 			return
 		}
-		e.api(x, r)
-	}
+		x.route = path
+		h(x, r)
+	}}
 }
 
 // read answers with one of the documents of the reference, to everybody.
 func (e *edge) read(x *exchange, r *http.Request) {
-	if cross(x, r) {
-		return
-	}
 	x.route = "/docs/"
 	d, found := e.documents[r.URL.Path]
 	switch {
@@ -105,34 +149,6 @@ func (e *edge) read(x *exchange, r *http.Request) {
 	default:
 		x.fail(r, contract.ErrNotFound.Say("There is nothing at this address"))
 	}
-}
-
-func (e *edge) api(x *exchange, r *http.Request) {
-	if cross(x, r) {
-		return
-	}
-	procedure, known := e.procedures[r.URL.Path]
-	switch {
-	case known && r.Method != http.MethodPost:
-		x.wrongVerb(r, "POST")
-	case known:
-		x.route = r.URL.Path
-		procedure(x, r)
-	default:
-		e.rest.ServeHTTP(x, r)
-	}
-}
-
-// form tells how the sender of a request reads faults, until its route tells better.
-func (e *edge) form(r *http.Request) form {
-	_, procedure := e.procedures[r.URL.Path]
-	switch {
-	case e.page(r.URL.Path) != nil, documents.Owns(r.URL.Path):
-		return asPage
-	case procedure || strings.HasPrefix(mediaType(r), "application/grpc"):
-		return asRPC
-	}
-	return asJSON
 }
 
 // size is what the head of a request takes.

@@ -71,6 +71,8 @@ func rpcError(f *fault.Fault) *connect.Error {
 	return e
 }
 
+func isGRPC(r *http.Request) bool { return strings.HasPrefix(mediaType(r), "application/grpc") }
+
 // mediaType is the request's media type in lower case, without parameters.
 func mediaType(r *http.Request) string {
 	name, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")

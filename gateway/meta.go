@@ -22,7 +22,7 @@ func (e *edge) mountMeta(services []string) {
 		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
 	} {
 		prefix, h := mount(reflector, limits...)
-		e.procedures[prefix+"ServerReflectionInfo"] = anybody(h, "application/grpc", "application/connect")
+		e.mountProcedure(prefix+"ServerReflectionInfo", anybody(h, "application/grpc", "application/connect"))
 	}
 	check := func(ctx context.Context, r *connect.Request[healthpb.HealthCheckRequest]) (
 		*connect.Response[healthpb.HealthCheckResponse], error) {
@@ -35,8 +35,8 @@ func (e *edge) mountMeta(services []string) {
 		}
 		return connect.NewResponse(&healthpb.HealthCheckResponse{Status: status}), nil
 	}
-	e.procedures[healthpb.Health_Check_FullMethodName] = anybody(
-		connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, limits...), "application/")
+	e.mountProcedure(healthpb.Health_Check_FullMethodName, anybody(
+		connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, limits...), "application/"))
 }
 
 // anybody serves h without a token to whose media type begins as one of these.

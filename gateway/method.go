@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -28,7 +27,7 @@ type method struct {
 
 // mount reads the contracts.
 func (e *edge) mount(methods []contract.Method) error {
-	e.rest, e.procedures = http.NewServeMux(), map[string]handler{}
+	e.mountRoutes()
 	var services []string
 	for _, d := range methods {
 		if err := e.mountMethod(d); err != nil {
@@ -40,7 +39,6 @@ func (e *edge) mount(methods []contract.Method) error {
 	}
 	slices.Sort(services)
 	e.mountMeta(slices.Compact(services))
-	e.rest.Handle("/", handler(e.unmatched))
 	return nil
 }
 
@@ -52,7 +50,7 @@ func (e *edge) mountMethod(d contract.Method) error {
 		return err
 	}
 	for _, prefix := range d.Pages {
-		p, err := newPage(prefix, m)
+		p, err := e.newPage(prefix, m)
 		if err != nil {
 			return err
 		}
@@ -62,7 +60,7 @@ func (e *edge) mountMethod(d contract.Method) error {
 		if err := e.mountREST(m, rule); err != nil {
 			return err
 		}
-		e.procedures[m.procedure] = e.mountRPC(m)
+		e.mountProcedure(m.procedure, e.mountRPC(m))
 	}
 	return nil
 }
@@ -93,9 +91,9 @@ func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
 		}
 		ids = append(ids, f)
 	}
-	route := verb + " " + path
-	e.rest.Handle(route, handler(func(x *exchange, r *http.Request) {
-		x.route, x.form = route, asJSON
+	template := verb + " " + path
+	e.rest.Handle(template, handler(func(x *exchange, r *http.Request) {
+		x.route, x.form = template, asJSON
 		e.serveREST(x, r, &binding{m, body == "*", ids})
 	}))
 	return nil
@@ -121,7 +119,7 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 // nothing is what answers where nothing is: to gRPC, whose paths are names of methods,
 // that there is no such method.
 func nothing(r *http.Request, otherwise *fault.Fault) *fault.Fault {
-	if strings.HasPrefix(mediaType(r), "application/grpc") {
+	if isGRPC(r) {
 		return ErrMethod
 	}
 	return otherwise

@@ -22,12 +22,15 @@ const maxForm = 64 << 10
 // page is a path prefix whose requests a method answers.
 type page struct {
 	*method
+	route
 	prefix            string
 	request, response protoreflect.FieldDescriptor
 }
 
-func newPage(prefix string, m *method) (*page, error) {
-	p := &page{m, prefix, wrapped(m.in, &heraldv1.HttpRequest{}), wrapped(m.out, &heraldv1.HttpResponse{})}
+func (e *edge) newPage(prefix string, m *method) (*page, error) {
+	p := &page{method: m, prefix: prefix,
+		request: wrapped(m.in, &heraldv1.HttpRequest{}), response: wrapped(m.out, &heraldv1.HttpResponse{})}
+	p.route = route{form: asPage, serve: func(x *exchange, r *http.Request) { e.browse(x, r, p) }}
 	if p.request == nil || p.response == nil || !strings.HasSuffix(prefix, "/") {
 		return nil, errors.New("pages need a prefix that ends with /, an HttpRequest and an HttpResponse")
 	}
@@ -45,17 +48,9 @@ func wrapped(t protoreflect.MessageType, m proto.Message) protoreflect.FieldDesc
 	return nil
 }
 
-func (e *edge) page(path string) *page {
-	for _, p := range e.pages {
-		if strings.HasPrefix(path, p.prefix) {
-			return p
-		}
-	}
-	return nil
-}
-
 // browse hands a browser's request to the service that owns the page, and its answer back.
 func (e *edge) browse(x *exchange, r *http.Request, p *page) {
+	x.route = p.prefix
 	answer, err := e.visit(x, r, p)
 	if err != nil {
 		x.fail(r, err)

@@ -22,12 +22,12 @@ func TestPanicsInTheGateway(t *testing.T) {
 		var log bytes.Buffer
 		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
 			seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
-		e.procedures = map[string]handler{"/x": func(x *exchange, _ *http.Request) {
+		e.exact = map[string]*route{"/x": {form: asRPC, serve: func(x *exchange, _ *http.Request) {
 			if begun {
 				x.WriteHeader(http.StatusOK)
 			}
 			panic("canary")
-		}}
+		}}}
 		w := httptest.NewRecorder()
 		broken := func() (broken bool) {
 			defer func() { broken = recover() == http.ErrAbortHandler }()
