@@ -1,0 +1,230 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"herald/services/projects/internal/domain"
+	"herald/services/projects/internal/store"
+	"herald/shared/event"
+	"herald/shared/fault"
+	"herald/shared/search"
+	"herald/shared/testkit"
+)
+
+// asked is a method of the store with arguments made of ids. It returns how many rows it
+// found or changed.
+type asked struct {
+	names  []string     // of methods; a search is one to begin it and one to run it
+	absent *fault.Fault // says that there is nothing; nil for a list without rows
+	inside bool         // what is asked for is in a project, so the project can be a wrong one
+	ask    func(context.Context, store.Store, ids) (int, error)
+}
+
+func one[T any](_ T, err error) (int, error)               { return 1, err }
+func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
+func page() search.Page                                    { return search.Page{Limit: 100} }
+func method(names ...string) []string                      { return names }
+
+// everything is what the store does for an organization; removals come last, the
+// innermost first.
+var everything = []asked{
+	{method("Project"), domain.ErrProjectNotFound, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return one(s.Project(ctx, i.org, i.project))
+	}},
+	{method("ChangeProject"), domain.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ChangeProject(ctx, i.org, i.project, touch))
+		}},
+	{method("Projects", "SearchProjects"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return many(s.SearchProjects(ctx, s.Projects(i.org).Where("id = ?", i.project), page()))
+	}},
+	{method("Changes"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return many(s.Changes(ctx, event.Aggregate{OrganizationID: i.org, Names: []string{""}, ID: i.project}, page()))
+	}},
+	{method("CreateRoles"), domain.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.CreateRoles(ctx, i.org, i.project, []domain.Role{{Key: "another"}}, happened))
+		}},
+	{method("RoleKeys"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		found, err := s.RoleKeys(ctx, i.org, i.project, []string{i.role})
+		return len(found), err
+	}},
+	{method("ChangeRole"), domain.ErrRoleNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return one(s.ChangeRole(ctx, i.org, i.project, i.role, touch))
+	}},
+	{method("Roles", "SearchRoles"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return many(s.SearchRoles(ctx, s.Roles(i.org, i.project).Where("r.key = ?", i.role), page()))
+	}},
+	{method("ProjectGrant"), domain.ErrGrantNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ProjectGrant(ctx, i.org, i.project, i.grant))
+		}},
+	{method("CreateProjectGrant"), domain.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			g := i.more("2").aGrant()
+			g.GrantedOrgID = "org-d"
+			return one(s.CreateProjectGrant(ctx, g, happened))
+		}},
+	{method("ChangeProjectGrant"), domain.ErrGrantNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ChangeProjectGrant(ctx, i.org, i.project, i.grant, touch))
+		}},
+	{method("ProjectGrants", "SearchProjectGrants"), nil, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return many(s.SearchProjectGrants(ctx, s.ProjectGrants(i.org, i.project).Where("g.id = ?", i.grant), page()))
+		}},
+	{method("UserGrant"), domain.ErrUserGrantNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.UserGrant(ctx, i.org, i.user, i.userGrant))
+		}},
+	{method("CreateUserGrant"), domain.ErrUserGrantProject, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.CreateUserGrant(ctx, i.more("2").aUserGrant(), happened))
+		}},
+	{method("ChangeUserGrant"), domain.ErrUserGrantNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ChangeUserGrant(ctx, i.org, i.user, i.userGrant, touch))
+		}},
+	{method("UserGrants", "SearchUserGrants"), nil, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return many(s.SearchUserGrants(ctx, s.UserGrants(i.org).Where("u.id = ?", i.userGrant), page()))
+		}},
+	{method("Application"), domain.ErrAppNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return one(s.Application(ctx, i.org, i.project, i.app))
+	}},
+	{method("CreateApplication"), domain.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.CreateApplication(ctx, i.more("2").anApp(), happened))
+		}},
+	{method("ChangeApplication"), domain.ErrAppNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ChangeApplication(ctx, i.org, i.project, i.app, touch))
+		}},
+	{method("Applications", "SearchApplications"), nil, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return many(s.SearchApplications(ctx, s.Applications(i.org, i.project).Where("id = ?", i.app), page()))
+		}},
+	{method("AppKey"), domain.ErrAppKeyNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return one(s.AppKey(ctx, i.org, i.project, i.app, i.key))
+	}},
+	{method("AddAppKey"), domain.ErrAppNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		k := i.aKey()
+		k.ID += "2"
+		return one(s.AddAppKey(ctx, k, []byte{2}, happened))
+	}},
+	{method("SearchAppKeys"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return many(s.SearchAppKeys(ctx, i.org, i.project, i.app, page()))
+	}},
+	{method("RemoveAppKey"), domain.ErrAppKeyNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveAppKey(ctx, i.org, i.project, i.app, i.key, happened))
+		}},
+	{method("RemoveApplication"), domain.ErrAppNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveApplication(ctx, i.org, i.project, i.app, happened))
+		}},
+	{method("RemoveUserGrant"), domain.ErrUserGrantNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveUserGrant(ctx, i.org, i.user, i.userGrant, took))
+		}},
+	{method("RemoveProjectGrant"), domain.ErrGrantNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveProjectGrant(ctx, i.org, i.project, i.grant, took))
+		}},
+	{method("RemoveRole"), domain.ErrRoleNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
+		return one(s.RemoveRole(ctx, i.org, i.project, i.role, happened))
+	}},
+	{method("RemoveProject"), domain.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveProject(ctx, i.org, i.project, happened))
+		}},
+}
+
+// elsewhere are methods that are not about what an organization has, each with a reason.
+var elsewhere = map[string]string{
+	"Now":             "asks no database",
+	"CreateProject":   "needs nothing that is there",
+	"GrantTo":         "is asked by who has the grant: TestGrantIsOfWhoHasIt",
+	"GrantedProjects": "is asked by who has the grant: TestGrantIsOfWhoHasIt",
+}
+
+// What belongs to another organization, or is in another project, is not found and not
+// changed, by whatever method; asked for where it is, it is.
+func TestOwnerInEveryQuery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	theirs := w.make(ids{"org-b", "p9", "guest", "g9", "a9", "k9", "u9", "ug9"})
+	sibling := ids{"org-a", "p2", "boss", "g2", "a2", "k2", "u2", "ug2"}
+	w.make(sibling)
+	before := testkit.Rows(t, w.db, "events")
+	for _, m := range everything {
+		stranger, wrong := mine, mine
+		stranger.org, wrong.project = theirs.org, sibling.project
+		places := map[string]ids{"another organization": stranger}
+		if m.inside {
+			places["another project"] = wrong
+		}
+		for where, i := range places {
+			n, err := m.ask(t.Context(), w.Store, i)
+			if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
+				t.Errorf("%s in %s: %d, %v", m.names, where, n, err)
+			}
+		}
+	}
+	if testkit.Rows(t, w.db, "events") != before {
+		t.Error("something was written")
+	}
+	for _, m := range everything {
+		if n, err := m.ask(t.Context(), w.Store, mine); n == 0 || err != nil {
+			t.Errorf("%s where it is: %d, %v", m.names, n, err)
+		}
+	}
+}
+
+// A method that is added says here what it finds where there is nothing.
+func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, m := range everything {
+		for _, name := range m.names {
+			known[name] = true
+		}
+	}
+	methods := reflect.TypeFor[store.Store]()
+	for i := range methods.NumMethod() {
+		name := methods.Method(i).Name
+		if known[name] == (elsewhere[name] != "") {
+			t.Errorf("%s: add to everything how it is called and what it says of another organization's object, "+
+				"or to elsewhere why it has no owner", name)
+		}
+		delete(known, name)
+	}
+	for name := range known {
+		t.Errorf("the store has no method %s: take it out", name)
+	}
+}
+
+// An organization that a project is granted to reads its grant, and no other does.
+func TestGrantIsOfWhoHasIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	for org, want := range map[string]int{"org-c": 1, "org-a": 0, "org-b": 0} {
+		_, err := w.GrantTo(t.Context(), org, i.project, i.grant)
+		n, searching := many(w.SearchProjectGrants(t.Context(), w.GrantedProjects(org), page()))
+		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, domain.ErrGrantNotFound) || n != want ||
+			searching != nil {
+			t.Errorf("%s: %v; %d found, %v", org, err, n, searching)
+		}
+		g := i.more("2").aUserGrant()
+		g.OrgID, g.ProjectGrantID = org, i.grant
+		_, err = w.CreateUserGrant(t.Context(), g, happened)
+		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, domain.ErrUserGrantByGrant) {
+			t.Errorf("%s gives by the grant: %v", org, err)
+		}
+	}
+}

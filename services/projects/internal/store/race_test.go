@@ -1,0 +1,195 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"herald/services/projects/internal/domain"
+	"herald/shared/testkit"
+)
+
+var clerk = ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"}
+
+// What a constraint refuses is a fault that says so.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(clerk)
+	other := ids{org: "org-a", project: "p2"}
+	w.must(w.CreateProject(t.Context(), other.aProject(), happened))
+	before := testkit.Rows(t, w.db, "events")
+	for what, c := range map[string]struct {
+		want error
+		do   func() error
+	}{
+		"a project's name": {domain.ErrProjectNameTaken, func() error {
+			p := ids{org: "org-a", project: "p3"}.aProject()
+			p.Name = i.project
+			_, err := w.CreateProject(t.Context(), p, happened)
+			return err
+		}},
+		"a renamed project's name": {domain.ErrProjectNameTaken, func() error {
+			_, err := w.ChangeProject(t.Context(), other.org, other.project, renamed(i.project))
+			return err
+		}},
+		"an application's name": {domain.ErrAppNameTaken, func() error {
+			a := i.more("2").anApp()
+			a.Name = i.app
+			_, err := w.CreateApplication(t.Context(), a, happened)
+			return err
+		}},
+		"a role's key": {domain.ErrRoleExists, func() error {
+			roles := []domain.Role{{Key: "new"}, {Key: i.role}}
+			_, err := w.CreateRoles(t.Context(), i.org, i.project, roles, happened)
+			return err
+		}},
+		"an organization's grant": {domain.ErrGrantExists, func() error {
+			g := i.aGrant()
+			g.ID = "g2"
+			_, err := w.CreateProjectGrant(t.Context(), g, happened)
+			return err
+		}},
+		"a user's grant": {domain.ErrUserGrantExists, func() error {
+			g := i.aUserGrant()
+			g.ID = "ug2"
+			_, err := w.CreateUserGrant(t.Context(), g, happened)
+			return err
+		}},
+	} {
+		if err := c.do(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+	if testkit.Rows(t, w.db, "events") != before {
+		t.Error("something was written")
+	}
+}
+
+// Whoever adds something to a project while it is removed is told that there is none.
+func TestProjectRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for what, add := range map[string]func(w world, i ids) error{
+		"an application": func(w world, i ids) error {
+			_, err := w.CreateApplication(w.Context(), i.more("2").anApp(), happened)
+			return err
+		},
+		"a role": func(w world, i ids) error {
+			_, err := w.CreateRoles(w.Context(), i.org, i.project, []domain.Role{{Key: "new"}}, happened)
+			return err
+		},
+		"a grant": func(w world, i ids) error {
+			g := i.more("2").aGrant()
+			g.GrantedOrgID = "org-d"
+			_, err := w.CreateProjectGrant(w.Context(), g, happened)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			i := w.make(clerk)
+			release := w.hold("projects", i.project)
+			removed, added := make(chan error, 1), make(chan error, 1)
+			go func() {
+				_, err := w.RemoveProject(t.Context(), i.org, i.project, happened)
+				removed <- err
+			}()
+			w.waiting(1) // the removal is first
+			go func() { added <- add(w, i) }()
+			w.waiting(2)
+			release()
+			if err := <-removed; err != nil {
+				t.Error(err)
+			}
+			if err := <-added; !errors.Is(err, domain.ErrProjectNotFound) {
+				t.Errorf("%v, want %v", err, domain.ErrProjectNotFound)
+			}
+		})
+	}
+}
+
+// A role that is removed while it is given is given to nobody.
+func TestRoleRemovedWhileGiven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(clerk)
+	release := w.hold("projects", i.project)
+	removed, granted, given := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := w.RemoveRole(t.Context(), i.org, i.project, i.role, happened)
+		removed <- err
+	}()
+	w.waiting(1) // the removal is first
+	go func() {
+		g := i.more("2").aGrant()
+		g.GrantedOrgID = "org-d"
+		_, err := w.CreateProjectGrant(t.Context(), g, happened)
+		granted <- err
+	}()
+	go func() {
+		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
+		given <- err
+	}()
+	w.waiting(3)
+	release()
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+	if err := <-granted; !errors.Is(err, domain.ErrRoleUnknown) {
+		t.Errorf("to an organization: %v", err)
+	}
+	if err := <-given; !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+		t.Errorf("to a user: %v", err)
+	}
+	for _, table := range []string{"project_grants", "user_grants"} {
+		if n := testkit.Rows(t, w.db, table+" where role_keys <> '{}'"); n != 0 {
+			t.Errorf("%s: %d still hold the role", table, n)
+		}
+	}
+}
+
+// Keys that wait for the application together are counted all the same.
+func TestKeyLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(clerk)
+	release := w.hold("applications", i.app)
+	go func() {
+		w.waiting(2)
+		release()
+	}()
+	n := testkit.Race(t, domain.MaxAppKeys+5, func(n int) error {
+		k := i.aKey()
+		k.ID = fmt.Sprintf("another %d", n)
+		_, err := w.AddAppKey(t.Context(), k, []byte{1}, happened)
+		return err
+	}, domain.ErrAppKeyLimit.ID)
+	if rows := testkit.Rows(t, w.db, "application_keys"); n != domain.MaxAppKeys-1 || rows != domain.MaxAppKeys {
+		t.Errorf("%d were added, %d are there", n, rows)
+	}
+}
+
+// Of several who take a name at once, one has it; of several who deactivate, one did.
+func TestOneOfMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if n := testkit.Race(t, 12, func(n int) error {
+		p := ids{org: "org-a", project: fmt.Sprint(n)}.aProject()
+		p.Name = "Shop"
+		_, err := w.CreateProject(t.Context(), p, happened)
+		return err
+	}, domain.ErrProjectNameTaken.ID); n != 1 {
+		t.Errorf("%d projects have the name", n)
+	}
+	i := w.make(clerk)
+	if n := testkit.Race(t, 12, func(int) error {
+		_, err := w.ChangeProject(t.Context(), i.org, i.project, deactivated)
+		return err
+	}, domain.ErrProjectNotActive.ID); n != 1 {
+		t.Errorf("%d deactivations succeeded", n)
+	}
+	if n := testkit.Rows(t, w.db, "projects where id = $1 and generation = 2", i.project); n != 1 {
+		t.Error("the generation did not rise once")
+	}
+}

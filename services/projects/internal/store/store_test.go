@@ -1,0 +1,150 @@
+package store_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/projects/internal/domain"
+	"herald/services/projects/internal/store"
+	"herald/shared/event"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("projects", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// happened is the news of every change: which one it is the api says, not the store.
+var happened = &emptypb.Empty{}
+
+// world is a database with the store on it.
+type world struct {
+	testing.TB
+	store.Store
+	db *pgxpool.Pool // the test's own: those of the store may all be waiting
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	stores := kit.Pool(t)
+	db, err := pgxpool.NewWithConfig(t.Context(), stores.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return world{t, store.New(event.Journal{DB: stores, Now: time.Now, Committed: func(event.Event) {}}), db}
+}
+
+// ids name a project of an organization with one of everything in it.
+type ids struct{ org, project, role, grant, app, key, user, userGrant string }
+
+// make makes what ids name. The grant is org-c's.
+func (w world) make(i ids) ids {
+	w.Helper()
+	ctx := w.Context()
+	w.must(w.CreateProject(ctx, i.aProject(), happened))
+	w.must(w.CreateRoles(ctx, i.org, i.project, []domain.Role{{Key: i.role}}, happened))
+	w.must(w.CreateProjectGrant(ctx, i.aGrant(), happened))
+	w.must(w.CreateUserGrant(ctx, i.aUserGrant(), happened))
+	w.must(w.CreateApplication(ctx, i.anApp(), happened))
+	w.must(w.AddAppKey(ctx, i.aKey(), []byte{1}, happened))
+	return i
+}
+
+func (w world) must(_ any, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (i ids) aProject() domain.Project {
+	return domain.Project{
+		ID: i.project, OrgID: i.org, State: domain.ProjectActive, Settings: domain.Settings{Name: i.project},
+	}
+}
+
+func (i ids) aGrant() domain.ProjectGrant {
+	return domain.ProjectGrant{
+		ID: i.grant, OrgID: i.org, ProjectID: i.project, GrantedOrgID: "org-c", State: domain.GrantActive,
+		RoleKeys: []string{i.role},
+	}
+}
+
+func (i ids) aUserGrant() domain.UserGrant {
+	return domain.UserGrant{
+		ID: i.userGrant, OrgID: i.org, ProjectID: i.project, UserID: i.user, RoleKeys: []string{i.role},
+	}
+}
+
+func (i ids) anApp() domain.Application {
+	return domain.Application{
+		ID: i.app, OrgID: i.org, ProjectID: i.project, Name: i.app, State: domain.AppActive,
+		API: &domain.APIConfig{AuthMethod: domain.APIBasic},
+	}
+}
+
+func (i ids) aKey() domain.AppKey {
+	return domain.AppKey{
+		ID: i.key, OrgID: i.org, ProjectID: i.project, ApplicationID: i.app, ExpiresAt: time.Now().Add(time.Hour),
+	}
+}
+
+// more returns the names of other objects in the same project.
+func (i ids) more(suffix string) ids {
+	i.grant, i.app, i.key = i.grant+suffix, i.app+suffix, i.key+suffix
+	i.user, i.userGrant = i.user+suffix, i.userGrant+suffix
+	return i
+}
+
+// touch is a change that alters nothing and is written all the same.
+func touch[T any](*T) (proto.Message, error) { return happened, nil }
+
+// took is the news of a removal that names what it took.
+func took[T any](T) proto.Message { return happened }
+
+// hold locks a row until the function is called: all who want to change it wait.
+func (w world) hold(table, id string) (release func()) {
+	w.Helper()
+	tx, err := w.db.Begin(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := tx.Exec(w.Context(), `select from `+table+` where id = $1 for update`, id); err != nil {
+		w.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(context.WithoutCancel(w.Context())); err != nil {
+			w.Error(err)
+		}
+	}
+}
+
+// waiting returns when n connections wait for a lock.
+func (w world) waiting(n int) {
+	w.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for got := -1; got < n; <-tick.C {
+		if err := w.db.QueryRow(w.Context(), `select count(*) from pg_stat_activity
+			where wait_event_type = 'Lock' and datname = current_database()`).Scan(&got); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// renamed is a change of a project's name.
+func renamed(name string) func(*domain.Project) (proto.Message, error) {
+	return func(p *domain.Project) (proto.Message, error) {
+		p.Name = name
+		return happened, nil
+	}
+}
+
+func deactivated(p *domain.Project) (proto.Message, error) { return happened, p.Deactivate() }
