@@ -220,12 +220,6 @@ func TestAppNames(t *testing.T) {
 		w.rows(`events where data->'changed' = '["name"]' and aggregate_id = $1`, web.AppId) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if n := race(t, 10, func(int) error {
-		_, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: "Web"})
-		return err
-	}, "APP_NAME_TAKEN"); n != 1 {
-		t.Errorf("%d of 10 creations succeeded", n)
-	}
 }
 
 // Contradictions and addresses that no login must lead to are refused, by creation and by
@@ -426,25 +420,6 @@ func TestAppRemoval(t *testing.T) {
 	refused(t, err, "PROJECT_NOT_FOUND")
 	_, err = w.CreateOidcApp(w.inA, &projectsv1.CreateOidcAppRequest{ProjectId: p, Name: "Web"})
 	refused(t, err, "PROJECT_NOT_FOUND")
-}
-
-// Creating an application and removing its project at once leaves no application, and
-// nobody is told of one that is not there.
-func TestAppAndRemovedProject(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	p := w.project(w.inA, "Shop")
-	race(t, 8, func(i int) error {
-		if i == 3 {
-			_, err := w.RemoveProject(w.inA, &projectsv1.RemoveProjectRequest{ProjectId: p})
-			return err
-		}
-		_, err := w.CreateApiApp(w.inA, &projectsv1.CreateApiAppRequest{ProjectId: p, Name: fmt.Sprint(i)})
-		return err
-	}, "PROJECT_NOT_FOUND")
-	if w.rows("applications") != 0 {
-		t.Error("an application outlived its project")
-	}
 }
 
 func appNamed(text string, method heraldv1.TextQueryMethod) *projectsv1.AppFilter {

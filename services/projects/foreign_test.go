@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/permission"
@@ -65,50 +63,6 @@ var appMethods = map[string]func(w *world, ctx context.Context, projectID, appID
 		_, err := w.SearchAppKeys(ctx, &projectsv1.SearchAppKeysRequest{ProjectId: p, AppId: a})
 		return err
 	},
-}
-
-// An application of another project or organization looks as one that is not there.
-func TestForeignApp(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	p, other, foreign := w.project(w.inA, "Shop"), w.project(w.inA, "Other"), w.project(w.inB, "Foreign")
-	app, sibling := w.webApp(w.inA, p, "Web").AppId, w.webApp(w.inA, other, "Web").AppId
-	removed := w.webApp(w.inA, p, "Removed").AppId
-	if _, err := w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: p, AppId: removed}); err != nil {
-		t.Fatal(err)
-	}
-	before := w.rows("events")
-	for method, call := range appMethods {
-		missing := fault.From(call(w, w.inA, p, "nothing"))
-		for label, c := range map[string]struct {
-			ctx          context.Context
-			project, app string
-		}{
-			"another organization's":    {w.inB, p, app},
-			"in one's own project":      {w.inB, foreign, app},
-			"another project's":         {w.inA, p, sibling},
-			"in another organization's": {w.inA, foreign, app},
-			"in no project":             {w.inA, "nothing", app},
-			"removed":                   {w.inA, p, removed},
-			"with a project's id":       {w.inA, p, p},
-			"with quotes":               {w.inA, p, "' or '1'='1"},
-		} {
-			err := call(w, c.ctx, c.project, c.app)
-			refused(t, err, "APP_NOT_FOUND")
-			if !proto.Equal(fault.From(err).Status(), missing.Status()) {
-				t.Errorf("%s, %s: %v, but %v for nothing", method, label, err, missing)
-			}
-		}
-	}
-	for _, id := range []string{p, "nothing"} {
-		_, err := w.CreateOidcApp(w.inB, &projectsv1.CreateOidcAppRequest{ProjectId: id, Name: "Mine"})
-		refused(t, err, "PROJECT_NOT_FOUND")
-		_, err = w.CreateApiApp(w.inB, &projectsv1.CreateApiAppRequest{ProjectId: id, Name: "Mine"})
-		refused(t, err, "PROJECT_NOT_FOUND")
-	}
-	if w.rows("events") != before || w.rows("applications") != 2 || w.rows("application_keys") != 0 {
-		t.Error("something was written")
-	}
 }
 
 // Roles on the project are enough for its applications, and for no others.

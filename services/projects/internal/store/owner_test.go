@@ -160,6 +160,9 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	theirs := w.make(ids{"org-b", "p9", "guest", "g9", "a9", "k9", "u9", "ug9"})
 	sibling := ids{"org-a", "p2", "boss", "g2", "a2", "k2", "u2", "ug2"}
 	w.make(sibling)
+	second := mine.anApp()
+	second.ID, second.Name = "a0", "a0"
+	w.must(w.CreateApplication(t.Context(), second, happened))
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {
 		stranger, wrong := mine, mine
@@ -167,6 +170,11 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		places := map[string]ids{"another organization": stranger}
 		if m.inside {
 			places["another project"] = wrong
+		}
+		if m.absent == domain.ErrAppKeyNotFound {
+			another := mine
+			another.app = second.ID
+			places["another application"] = another
 		}
 		for where, i := range places {
 			n, err := m.ask(t.Context(), w.Store, i)
