@@ -46,10 +46,11 @@ type Service struct {
 	JS      jetstream.JetStream
 	Journal event.Journal
 	// Calls is the calling end for the clients of other services.
-	Calls  *rpc.Conn
-	Log    *slog.Logger
-	server *rpc.Server
-	tasks  []func(context.Context)
+	Calls   *rpc.Conn
+	Log     *slog.Logger
+	server  *rpc.Server
+	backlog *backlog
+	tasks   []func(context.Context)
 }
 
 // Open connects a service to its database, which it migrates, and to the bus.
@@ -96,6 +97,9 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", s.DB.Ping)
+	s.backlog = newBacklog(s)
+	// A second replica in one process, as in tests, is told apart by nothing: the first tells.
+	_ = s.Metrics.Register(s.backlog)
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(context.Context) error { return relay.Delayed() })
 	return nil
@@ -140,6 +144,9 @@ func (s *Service) Run(ctx context.Context) {
 
 // Close releases what Open took; Run does so itself.
 func (s *Service) Close() {
+	if s.backlog != nil {
+		s.Metrics.Unregister(s.backlog)
+	}
 	if s.Conn != nil {
 		_ = s.Conn.FlushTimeout(time.Second) // answers that are still in the buffer
 		s.Conn.Close()

@@ -134,6 +134,47 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
+// A service's metrics tell what waits in its outbox, for how long, and how full the stream is.
+func TestServiceMetrics(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	s := kit.Open(t, g)
+	t.Cleanup(s.Close)
+	told := func() map[string]float64 {
+		families, err := g.Metrics.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]float64{}
+		for _, f := range families {
+			if m := f.GetMetric()[0]; m.Gauge != nil {
+				found[f.GetName()] = m.Gauge.GetValue()
+			}
+		}
+		return found
+	}
+	if m := told(); m["herald_outbox_events"] != 0 || m["herald_outbox_oldest_seconds"] != 0 {
+		t.Errorf("nothing waits, told is %v", m)
+	}
+	if _, err := s.DB.Exec(t.Context(), `with event as (
+		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+		select n::text, 'org', 'a', 'created', 'o', '', '{}', now() - n * interval '1 minute'
+		from generate_series(3, 1, -1) n returning position
+	) insert into outbox select position from event`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.JS.Publish(t.Context(), "events.users.org.created.o", make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	m := told()
+	if oldest := m["herald_outbox_oldest_seconds"]; m["herald_outbox_events"] != 3 || oldest < 180 || oldest > 240 {
+		t.Errorf("three events wait for 1 to 3 minutes, told is %v", m)
+	}
+	if fill := m["herald_events_stream_fill"]; fill < 1.0/64 || fill > 1.1/64 {
+		t.Errorf("a 64th of the stream is full, told is %v", fill)
+	}
+}
+
 // A service reports what it lost.
 func TestServiceReadiness(t *testing.T) {
 	t.Parallel()

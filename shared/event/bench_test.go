@@ -18,7 +18,7 @@ func BenchmarkRelay(b *testing.B) {
 	r.fill(b.N, b.N)
 	b.ResetTimer()
 	start(b, r.relay.Run)
-	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
+	r.drained()
 }
 
 // JetStream's own pace, with every message on the disk.

@@ -198,34 +198,6 @@ func (r *Relay) publish(ctx context.Context, conn *pgx.Conn, events []Event) err
 	return nil
 }
 
-// waiting reads the oldest events of the outbox.
-func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
-	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id,
-			e.actor, e.data, e.time
-		from outbox o join events e using (position) order by o.position limit $1`, window)
-	if err != nil {
-		return nil, fmt.Errorf("read outbox: %w", err)
-	}
-	events, err := pgx.CollectRows(rows, pgx.RowToStructByName[Event])
-	if err != nil {
-		return nil, fmt.Errorf("read outbox: %w", err)
-	}
-	return events, nil
-}
-
-// published deletes events from the outbox: by their positions, as a transaction that
-// committed late may have put others between them.
-func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
-	positions := make([]int64, len(events))
-	for i, e := range events {
-		positions[i] = e.Position
-	}
-	if _, err := conn.Exec(ctx, `delete from outbox where position = any($1)`, positions); err != nil {
-		return fmt.Errorf("clear outbox: %w", err)
-	}
-	return nil
-}
-
 // wait returns at a signal or after d; false once ctx has ended.
 func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
@@ -237,15 +209,4 @@ func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 		return false
 	}
 	return true
-}
-
-// Replay puts events back into the outbox, from a position on: it rebuilds a stream
-// that was lost. It answers with their number.
-func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {
-	tag, err := db.Exec(ctx,
-		`insert into outbox select position from events where position >= $1 on conflict do nothing`, from)
-	if err != nil {
-		return 0, fmt.Errorf("replay: %w", err)
-	}
-	return tag.RowsAffected(), nil
 }
