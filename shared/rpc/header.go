@@ -82,17 +82,17 @@ func outgoing(ctx context.Context, h nats.Header) {
 
 // incoming is the inverse of outgoing. It bounds every request, also those whose
 // sender named no time.
-func incoming(ctx context.Context, m *nats.Msg) context.Context {
-	ctx = traces.Extract(ctx, carrier(m.Header))
-	ctx = WithRequestID(ctx, m.Header.Get(headerRequestID))
+func incoming(h nats.Header) (context.Context, context.CancelFunc) {
+	ctx := traces.Extract(context.Background(), carrier(h))
+	if id := h.Get(headerRequestID); id != "" {
+		ctx = WithRequestID(ctx, id)
+	}
 	ctx = grpc.NewContextWithServerTransportStream(ctx, &answerHeaders{})
-	left, err := time.ParseDuration(m.Header.Get(headerTimeout))
+	left, err := time.ParseDuration(h.Get(headerTimeout))
 	if err != nil || left > MaxDuration {
 		left = MaxDuration
 	}
-	ctx, cancel := context.WithTimeout(ctx, left)
-	_ = cancel // go-kit ends the parent context with the request
-	return ctx
+	return context.WithTimeout(ctx, left)
 }
 
 // answerHeaders collects what a method sets with grpc.SetHeader.
@@ -108,10 +108,15 @@ func (a *answerHeaders) SetHeader(md metadata.MD) error {
 func (a *answerHeaders) SendHeader(md metadata.MD) error { return a.SetHeader(md) }
 func (a *answerHeaders) SetTrailer(metadata.MD) error    { return nil }
 
-func writeAnswerHeaders(ctx context.Context, h nats.Header) {
-	if a, ok := grpc.ServerTransportStreamFromContext(ctx).(*answerHeaders); ok {
-		for name, values := range a.md {
-			h[headerAnswer+name] = values
-		}
+// answerHeadersOf are those that the method of the context set; nil for none.
+func answerHeadersOf(ctx context.Context) nats.Header {
+	a, _ := grpc.ServerTransportStreamFromContext(ctx).(*answerHeaders)
+	if a == nil || len(a.md) == 0 {
+		return nil
 	}
+	h := nats.Header{}
+	for name, values := range a.md {
+		h[headerAnswer+name] = values
+	}
+	return h
 }

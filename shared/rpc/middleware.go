@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-kit/kit/endpoint"
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/caller"
-	"herald/shared/contract"
 	"herald/shared/fault"
 )
 
@@ -34,13 +32,13 @@ func recovered(next endpoint.Endpoint) endpoint.Endpoint {
 }
 
 // logged writes what stays behind at the wire: the cause of internal faults.
-func logged(log *slog.Logger, m contract.Method) endpoint.Middleware {
+func logged(log *slog.Logger, name string) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			response, err := next(ctx, request)
 			if err != nil {
 				if err = known(ctx, err); fault.From(err).Code == fault.Internal {
-					log.ErrorContext(ctx, "request failed", "method", m.Procedure(), "err", err)
+					log.ErrorContext(ctx, "request failed", "method", name, "err", err)
 				}
 			}
 			return response, err
@@ -67,25 +65,27 @@ func Seconds(metrics prometheus.Registerer, name, help string, labels ...string)
 	return h
 }
 
-func measured(seconds *prometheus.HistogramVec, m contract.Method) endpoint.Middleware {
+func measured(seconds *prometheus.HistogramVec, name string) endpoint.Middleware {
+	good := sync.OnceValue(func() prometheus.Observer { return seconds.WithLabelValues(name, "ok") })
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			start := time.Now()
 			response, err := next(ctx, request)
-			outcome := "ok"
-			if err != nil {
-				outcome = fault.From(err).ID
+			if took := time.Since(start).Seconds(); err == nil {
+				good().Observe(took)
+			} else {
+				seconds.WithLabelValues(name, fault.From(err).ID).Observe(took)
 			}
-			seconds.WithLabelValues(m.Procedure(), outcome).Observe(time.Since(start).Seconds())
 			return response, err
 		}
 	}
 }
 
-func traced(tracer trace.Tracer, m contract.Method) endpoint.Middleware {
+func traced(tracer trace.Tracer, name string) endpoint.Middleware {
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
-			ctx, span := tracer.Start(ctx, m.Procedure(), trace.WithSpanKind(trace.SpanKindServer))
+			ctx, span := tracer.Start(ctx, name, options...)
 			defer span.End()
 			response, err := next(ctx, request)
 			if err != nil {
@@ -96,90 +96,22 @@ func traced(tracer trace.Tracer, m contract.Method) endpoint.Middleware {
 	}
 }
 
-// admitted lets those in whom the contract names, and nobody else.
-func admitted(m contract.Method) endpoint.Middleware {
-	project := m.Input().Fields().ByName(protoreflect.Name(m.Access.Project))
+// called puts the request's caller into the context, if its signature holds.
+func called(signer caller.Signer) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
-			c, projectID := caller.From(ctx), ""
-			if project != nil {
-				projectID = request.(proto.Message).ProtoReflect().Get(project).String()
+			headers := request.(*nats.Msg).Header[headerCaller]
+			if len(headers) != 1 { // of two the wrong one could be believed
+				return nil, caller.ErrForged
 			}
-			if err := admit(m, c, projectID); err != nil {
+			c, err := signer.Verify(headers[0])
+			if err != nil {
 				return nil, err
 			}
-			return next(ctx, request)
-		}
-	}
-}
-
-func admit(m contract.Method, c caller.Caller, projectID string) error {
-	a := m.Access
-	switch {
-	case a.Public:
-		return nil
-	case len(a.Internal) > 0:
-		if c.Service != "" && slices.Contains(a.Internal, c.Service) {
-			return nil
-		}
-		return fault.ErrDenied.Say("%s is not called from here", m.Name())
-	case c.UserID == "":
-		return fault.ErrUnauthenticated
-	case a.Authenticated, c.Can(a.Permission, projectID):
-		return nil
-	default:
-		return Denied(a.Permission, c.OrganizationID)
-	}
-}
-
-// Denied is the fault of a caller who lacks a permission in an organization.
-func Denied(permission, organizationID string) *fault.Fault {
-	return fault.ErrDenied.Lacking(permission, organizationID).
-		Say("Permission %s is missing in organization %s", permission, organizationID)
-}
-
-// checked holds the field rules of the contract.
-func checked(m contract.Method) endpoint.Middleware {
-	return func(next endpoint.Endpoint) endpoint.Endpoint {
-		return func(ctx context.Context, request any) (any, error) {
-			if err := m.Check(request.(proto.Message)); err != nil {
-				return nil, err
+			if c.Service == "" {
+				ctx = WithSigned(ctx, headers[0])
 			}
-			return next(ctx, request)
-		}
-	}
-}
-
-// ErrFreshLogin answers callers who would change their own way in with a login, or a
-// token of none, that somebody else may have found by now.
-var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This takes a login that is at most 10 minutes old")
-
-// freshFor is how old a login may be for changes of one's own way in.
-const freshFor = 10 * time.Minute
-
-// guarded protects the user whom a method acts on from callers who hold less, and
-// callers from whoever has only their token.
-func (s *Server) guarded(m contract.Method, guard Guard) endpoint.Middleware {
-	actsOn := m.Input().Fields().ByName(protoreflect.Name(m.Access.ActsOn))
-	return func(next endpoint.Endpoint) endpoint.Endpoint {
-		if actsOn == nil && !m.Access.FreshLogin {
-			return next
-		}
-		return func(ctx context.Context, request any) (any, error) {
-			c := caller.From(ctx)
-			self := true
-			if actsOn != nil {
-				userID := request.(proto.Message).ProtoReflect().Get(actsOn).String()
-				if self = userID == c.UserID; !self {
-					if err := guard.MayActOn(ctx, userID); err != nil {
-						return nil, err
-					}
-				}
-			}
-			if m.Access.FreshLogin && self && s.Now().Sub(c.AuthenticatedAt) > freshFor {
-				return nil, ErrFreshLogin
-			}
-			return next(ctx, request)
+			return next(caller.With(ctx, c), request)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDe
 	nc := Connect(t, g, service)
 	s := rpc.NewServer(rpc.Config{
 		Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics,
-		Tracer: g.Traces.Tracer(service),
+		Tracer: g.Traces.Tracer(service), Now: g.Now,
 	})
 	if err := s.Register(contract, implementation); err != nil {
 		t.Fatal(err)

@@ -33,23 +33,43 @@ func NewQueue(atOnce, waiting int) *Queue {
 	return &Queue{present: make(chan struct{}, atOnce+waiting), working: make(chan struct{}, atOnce)}
 }
 
-// Do does the work when its turn has come. It is not done, and the answer is
+// Do does the work when its turn has come. It is not done, and the error is
 // fault.ErrOverloaded, where too many wait already or ctx ends first.
 func (q *Queue) Do(ctx context.Context, work func()) error {
-	select {
-	case q.present <- struct{}{}:
-		defer func() { <-q.present }()
-	default:
+	if !q.enter() {
 		return fault.ErrOverloaded.After(again)
 	}
-	select {
-	case q.working <- struct{}{}:
-		defer func() { <-q.working }()
-	case <-ctx.Done():
+	defer q.leave()
+	if !await(q.working, ctx.Done()) {
+		return fault.ErrOverloaded.After(again).Because(ctx.Err())
 	}
-	if err := ctx.Err(); err != nil { // also of a turn that came at the same time
+	defer q.done()
+	if err := ctx.Err(); err != nil { // it ended when the turn came
 		return fault.ErrOverloaded.After(again).Because(err)
 	}
 	work()
 	return nil
+}
+
+// enter reports whether there is room to work or wait.
+func (q *Queue) enter() bool {
+	select {
+	case q.present <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (q *Queue) leave() { <-q.present }
+func (q *Queue) done()  { <-q.working }
+
+// await waits for a turn; false where the end comes first.
+func await[E any](turns chan struct{}, end <-chan E) bool {
+	select {
+	case turns <- struct{}{}:
+		return true
+	case <-end:
+		return false
+	}
 }
