@@ -66,11 +66,10 @@ func above(s Scope) (names []string) {
 // CoversProjects tells whether roles of a wider scope hold, on every project of an
 // organization, all that any role on it does.
 func CoversProjects(memberships []Membership, organizationID string) bool {
-	above := map[string][]string{"": AboveProjects(Instance), organizationID: AboveProjects(Organization)}
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
-		return m.ProjectID == "" && slices.ContainsFunc(m.Roles, func(role string) bool {
-			return slices.Contains(above[m.OrganizationID], role)
-		})
+		scope := m.scope()
+		return scope != Project && (scope == Instance || m.OrganizationID == organizationID) &&
+			slices.ContainsFunc(m.Roles, func(role string) bool { return slices.Contains(AboveProjects(scope), role) })
 	})
 }
 

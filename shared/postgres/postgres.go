@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/shared/secret"
 )
@@ -47,7 +48,9 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	config.MaxConnIdleTime = 10 * time.Minute
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
-	config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
+	if _, off := traces.(noop.TracerProvider); !off { // even spans that go nowhere take time
+		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
