@@ -262,6 +262,16 @@ func TestReadAndChangeUserGrants(t *testing.T) {
 			t.Errorf("%s: %v, %v", label, list, err)
 		}
 	}
+}
+
+func TestRemoveUserGrant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	made, err := w.AddUserGrant(w.inA, &projectsv1.AddUserGrantRequest{UserId: "user-org-a", ProjectId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		ctx      context.Context
 		user, id string

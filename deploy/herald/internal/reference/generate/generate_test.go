@@ -10,7 +10,8 @@ import (
 
 // copied is what deploy/generate.sh reads and writes.
 var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
-	"services/users/internal/api", "services/projects", "services/text", "services/notification", "services/auth", "docs"}
+	"services/users/internal/api", "services/projects", "services/text", "services/notification",
+	"services/auth", "docs"}
 
 const (
 	contract = "shared/proto/herald/users/v1/users.proto"
