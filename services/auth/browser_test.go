@@ -20,7 +20,7 @@ import (
 	"herald/shared/testkit/browser"
 )
 
-// site serves the pages on loopback under a host's name and answers with their origin.
+// site serves the pages on loopback under a host's name and returns their origin.
 func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origin string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -60,7 +60,7 @@ func get[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 	return v
 }
 
-// visit opens an address and answers with the status.
+// visit opens an address and returns the status.
 func visit(t *testing.T, ctx context.Context, address string) int64 {
 	t.Helper()
 	r, err := chromedp.RunResponse(ctx, chromedp.Navigate(address))
@@ -70,7 +70,7 @@ func visit(t *testing.T, ctx context.Context, address string) int64 {
 	return r.Status
 }
 
-// submit fills in fields by their ids, presses the first button and answers with the status.
+// submit fills in fields by their ids, presses the first button and returns the status.
 func submit(t *testing.T, ctx context.Context, fields ...string) int64 {
 	t.Helper()
 	for i := 0; i < len(fields); i += 2 {
@@ -137,7 +137,7 @@ func TestJourneys(t *testing.T) {
 }
 
 // wrongThenRight posts a form with a mistake, sees the cursor wait at the field, and
-// answers with what is right to fill in.
+// returns what is right to fill in.
 func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []string, password string) {
 	t.Helper()
 	if !j.password {

@@ -183,7 +183,7 @@ func (x *text) ResolveLanguages(
 	return &textv1.ResolveLanguagesResponse{DefaultLanguage: x.standard, AllowedLanguages: x.allowed}, nil
 }
 
-// open runs the service alone and answers with its pages as a browser reaches them.
+// open runs the service alone and returns its pages as a browser reaches them.
 func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	t.Helper()
 	address, err := boot.ParsePublicURL(publicURL)

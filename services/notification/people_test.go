@@ -56,7 +56,7 @@ func newPeople(t testing.TB, g boot.Ground) *people {
 	return p
 }
 
-// ask makes users ask for a mail and answers with its id.
+// ask makes users ask for a mail and returns its id.
 func (p *people) ask(userID string) string {
 	p.Helper()
 	return p.happen(userID, &usersv1.HumanImported{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED})
@@ -147,7 +147,7 @@ func (p *people) RequestPasswordReset(
 	return &usersv1.RequestPasswordResetResponse{NotificationId: id}, err
 }
 
-// GetMyUser answers with me.
+// GetMyUser returns me.
 func (p *people) GetMyUser(context.Context, *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
 	return &usersv1.GetMyUserResponse{User: p.me}, nil
 }

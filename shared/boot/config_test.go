@@ -29,7 +29,7 @@ type web struct {
 	Level  slog.Level  `env:"HERALD_T_LEVEL" envDefault:"INFO" help:"log level"`
 }
 
-// file writes a file and answers with its path.
+// file writes a file and returns its path.
 func file(t testing.TB, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "secret")

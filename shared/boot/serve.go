@@ -29,7 +29,7 @@ func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
 	return err
 }
 
-// ServeOps opens the operator's port, if there is one, and answers with what closes it.
+// ServeOps opens the operator's port, if there is one, and returns what closes it.
 func ServeOps(o Observe, g Ground) (func(), error) {
 	if o.OpsListen == "" {
 		return func() {}, nil

@@ -30,7 +30,7 @@ type Observe struct {
 // flushLimit is how long a stop waits for a collector of traces that is away.
 const flushLimit = 5 * time.Second
 
-// Telemetry is where a process tells how it fares.
+// Telemetry is where a process reports what it does.
 type Telemetry struct {
 	Log     *slog.Logger
 	Metrics *prometheus.Registry

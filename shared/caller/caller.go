@@ -40,13 +40,13 @@ type Caller struct {
 	Service string
 }
 
-// Can tells whether the caller has a permission in the organization acted on, or on
+// Can reports whether the caller has a permission in the organization acted on, or on
 // the project where one is named.
 func (c Caller) Can(name, projectID string) bool {
 	return permission.Holds(c.Memberships, name, c.OrganizationID, projectID)
 }
 
-// InInstance tells whether the caller has any role in the whole instance.
+// InInstance reports whether the caller has any role in the whole instance.
 func (c Caller) InInstance() bool {
 	for _, m := range c.Memberships {
 		if m.OrganizationID == "" {
@@ -63,7 +63,7 @@ func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-// From answers with the context's caller; the zero caller may do nothing.
+// From returns the context's caller; the zero caller may do nothing.
 func From(ctx context.Context) Caller {
 	c, _ := ctx.Value(contextKey{}).(Caller)
 	return c
@@ -81,7 +81,7 @@ func NewSigner(keys secret.Keys, now func() time.Time) Signer {
 	return Signer{keys.Derive("caller"), now, &verified{callers: map[string]signed{}}}
 }
 
-// Sign answers with the header that stands for the caller: base64url of the encoded
+// Sign returns the header that stands for the caller: base64url of the encoded
 // caller, a dot, base64url of its HMAC.
 func (s Signer) Sign(c Caller) string {
 	m := c.Proto()

@@ -56,7 +56,7 @@ func (c Code) httpStatus() int {
 }
 
 // Fault is an error with a stable ID such as APP_NOT_ACTIVE. Declared faults are
-// values to compare with; methods that add to a fault answer with a copy.
+// values to compare with; methods that add to a fault return a copy.
 type Fault struct {
 	Code    Code
 	ID      string
@@ -96,35 +96,35 @@ func (f *Fault) HTTPStatus() int {
 	return f.Code.httpStatus()
 }
 
-// Say answers with a copy that has another message.
+// Say returns a copy that has another message.
 func (f *Fault) Say(format string, args ...any) *Fault {
 	c := *f
 	c.Message = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// On answers with a copy that also names a faulty field.
+// On returns a copy that also names a faulty field.
 func (f *Fault) On(path, reason string) *Fault {
 	c := *f
 	c.Fields = append(f.Fields[:len(f.Fields):len(f.Fields)], Field{path, reason})
 	return &c
 }
 
-// Lacking answers with a copy that names the permission a caller lacked.
+// Lacking returns a copy that names the permission a caller lacked.
 func (f *Fault) Lacking(permission, organization string) *Fault {
 	c := *f
 	c.Permission, c.Organization = permission, organization
 	return &c
 }
 
-// After answers with a copy that says when to try again.
+// After returns a copy that says when to try again.
 func (f *Fault) After(d time.Duration) *Fault {
 	c := *f
 	c.RetryAfter = d
 	return &c
 }
 
-// Because answers with a copy that keeps err for the log.
+// Because returns a copy that keeps err for the log.
 func (f *Fault) Because(err error) *Fault {
 	c := *f
 	c.cause = err
@@ -139,7 +139,7 @@ func (f *Fault) Error() string {
 	return f.ID + ": " + f.Message
 }
 
-// Unwrap answers with the cause.
+// Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.cause }
 
 // Is makes errors.Is match by ID, so that a fault that crossed the wire equals the
@@ -149,7 +149,7 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.ID == f.ID
 }
 
-// From answers with the fault in err's chain, or an internal one with err as its cause.
+// From returns the fault in err's chain, or an internal one with err as its cause.
 func From(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f

@@ -4,6 +4,6 @@ package id
 
 import "github.com/google/uuid"
 
-// New answers with a fresh identifier of 36 characters. It panics if the
+// New returns a fresh identifier of 36 characters. It panics if the
 // operating system gives no randomness, as crypto/rand does.
 func New() string { return uuid.Must(uuid.NewV7()).String() }

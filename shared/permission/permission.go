@@ -32,7 +32,7 @@ type Membership struct {
 	Roles          []string
 }
 
-// Known tells whether any role holds the permission: a contract that asks for
+// Known reports whether any role holds the permission: a contract that asks for
 // another one is mistaken.
 func Known(permission string) bool { return slices.Contains(all, permission) }
 
@@ -63,7 +63,7 @@ func above(s Scope) (names []string) {
 	return names
 }
 
-// CoversProjects tells whether roles of a wider scope hold, on every project of an
+// CoversProjects reports whether roles of a wider scope hold, on every project of an
 // organization, all that any role on it does.
 func CoversProjects(memberships []Membership, organizationID string) bool {
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
@@ -73,13 +73,13 @@ func CoversProjects(memberships []Membership, organizationID string) bool {
 	})
 }
 
-// IsRole tells whether a role of that name counts in the scope.
+// IsRole reports whether a role of that name counts in the scope.
 func IsRole(scope Scope, name string) bool {
 	r, ok := find(name)
 	return ok && r.Scope == scope
 }
 
-// Holds tells whether the memberships give a permission in an organization, or on
+// Holds reports whether the memberships give a permission in an organization, or on
 // one of its projects where projectID is not empty.
 func Holds(memberships []Membership, permission, organizationID, projectID string) bool {
 	for _, m := range memberships {

@@ -26,7 +26,7 @@ type Mail struct {
 }
 
 // Render fails for an unknown kind and as Message.Render does. The reader's code is not in what
-// it answers with, but where Fill puts it.
+// it returns, but where Fill puts it.
 func (m Mail) Render() (Rendered, error) {
 	page := m.Kind.Page()
 	if page.Path == "" {

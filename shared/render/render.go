@@ -41,7 +41,7 @@ type Message struct {
 	// Link is where the button leads, an absolute http or https URL, or empty for a mail without
 	// a button. The code goes where it says {{.Code}}, and then also stands below the button.
 	Link string
-	// Value answers for a placeholder's name, such as FirstName; it is never asked for Code.
+	// Value returns what stands for a placeholder's name, such as FirstName. It is never called for Code.
 	Value func(name string) string
 }
 
@@ -86,7 +86,7 @@ func (m Message) Render() (Rendered, error) {
 	return Rendered{Subject: p.Subject, Text: p.plain(), HTML: body}, nil
 }
 
-// Fill answers with the mail as it is sent. Its result holds the code and is not to be kept. A code
+// Fill returns the mail as it is sent. Its result holds the code and is not to be kept. A code
 // that is not made of 1 to 200 of A-Z a-z 0-9 - _ is refused, since it would need escaping.
 func (r Rendered) Fill(code string) (Rendered, error) {
 	strange := strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -100,7 +100,7 @@ func (r Rendered) Fill(code string) (Rendered, error) {
 	}, nil
 }
 
-// link answers with the checked link, the mark in place of the code.
+// link returns the checked link, the mark in place of the code.
 func (m Message) link() (string, error) {
 	if m.Link == "" {
 		return "", nil

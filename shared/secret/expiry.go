@@ -8,7 +8,7 @@ import (
 	"herald/shared/fault"
 )
 
-// ErrExpiryPast answers for a credential that would have expired before it begins.
+// ErrExpiryPast is returned for a credential that would have expired before it begins.
 var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_PAST", "expirationDate: must be in the future").
 	On("expirationDate", "must be in the future")
 

@@ -47,7 +47,7 @@ func NewKeyText() string {
 	return hex.EncodeToString(key) + "\n"
 }
 
-// Derive answers with the 32-byte key for a purpose (RFC 5869), from the newest master key.
+// Derive returns the 32-byte key for a purpose (RFC 5869), from the newest master key.
 func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
 
 func derive(master Text, purpose string) []byte {

@@ -14,7 +14,7 @@ import (
 	"herald/shared/turn"
 )
 
-// ErrPublicKey answers for a public key that nobody could authenticate with.
+// ErrPublicKey is returned for a public key that nobody could authenticate with.
 var ErrPublicKey = fault.New(fault.Invalid, "PUBLIC_KEY_INVALID", "The public key is not valid")
 
 // The sizes of RSA keys. Signatures are RS256 (RFC 7518, 3.3, asks for 2048 bits at
@@ -64,7 +64,7 @@ func newPair() (Pair, error) {
 }
 
 // ParsePublicKey reads a caller's own public key from PEM, PUBLIC KEY (RFC 7468, 13) or
-// RSA PUBLIC KEY, and answers with its SubjectPublicKeyInfo in DER. ErrPublicKey says
+// RSA PUBLIC KEY, and returns its SubjectPublicKeyInfo in DER. ErrPublicKey says
 // what is wrong with it, never what it holds.
 func ParsePublicKey(text []byte) ([]byte, error) {
 	if len(text) > maxPublicPEM {

@@ -23,7 +23,7 @@ type Text struct {
 // NewText wraps a secret.
 func NewText(value string) Text { return Text{&value} }
 
-// Reveal answers with the secret itself.
+// Reveal returns the secret itself.
 func (t Text) Reveal() string {
 	if t.value == nil {
 		return ""
@@ -31,19 +31,19 @@ func (t Text) Reveal() string {
 	return *t.value
 }
 
-// Empty tells whether there is no secret.
+// Empty reports whether there is no secret.
 func (t Text) Empty() bool { return t.Reveal() == "" }
 
-// String answers ***.
+// String returns ***.
 func (Text) String() string { return mask }
 
 // Format writes *** for every verb.
 func (Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
-// LogValue answers ***.
+// LogValue returns ***.
 func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
 
-// MarshalText answers ***; JSON is written with it.
+// MarshalText returns ***; JSON is written with it.
 func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
 // UnmarshalText takes the secret, for reading settings.

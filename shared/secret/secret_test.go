@@ -35,7 +35,7 @@ func holders() map[string]any {
 	}
 }
 
-// shows tells whether a print gives the secret away, in any of the ways that fmt
+// shows reports whether a print gives the secret away, in any of the ways that fmt
 // writes text.
 func shows(printed string) bool {
 	printed = strings.ToLower(printed)

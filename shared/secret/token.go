@@ -15,7 +15,7 @@ const (
 	tokenLength   = len(tokenPrefix) + tokenRandom + tokenChecksum
 )
 
-// RandomString answers with n characters a-zA-Z0-9 from the operating system's
+// RandomString returns n characters a-zA-Z0-9 from the operating system's
 // generator, each equally likely.
 func RandomString(n int) string {
 	out := make([]byte, 0, n)
@@ -42,7 +42,7 @@ func NewToken() Text {
 // LooksLikeToken tells a personal access token from every other Bearer value.
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenPrefix) }
 
-// WellFormedToken tells whether length and checksum are right.
+// WellFormedToken reports whether length and checksum are right.
 func WellFormedToken(s string) bool {
 	return len(s) == tokenLength && LooksLikeToken(s) &&
 		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))

@@ -20,7 +20,7 @@ import (
 	"herald/shared/rpc"
 )
 
-// Ground starts a NATS server for one test and answers with what services stand on.
+// Ground starts a NATS server for one test and returns what services stand on.
 func Ground(t testing.TB) boot.Ground {
 	t.Helper()
 	server, err := bus.Embedded{Dir: t.TempDir(), Keys: keys()}.Start()
@@ -47,7 +47,7 @@ func Run(t testing.TB, s *boot.Service) {
 	t.Cleanup(func() { stop(); running.Wait() })
 }
 
-// As answers with a context for calls that a caller makes through the gateway; pass
+// As returns a context for calls that a caller makes through the gateway; pass
 // it with the connection of Calls.
 func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
 	return rpc.WithSigned(ctx, caller.NewSigner(g.Keys, g.Now).Sign(c))

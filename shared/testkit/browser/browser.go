@@ -15,7 +15,7 @@ import (
 // limit is how long one test may use its browser.
 const limit = 2 * time.Minute
 
-// Open starts a browser and answers with the context that chromedp's actions take. It
+// Open starts a browser and returns the context that chromedp's actions take. It
 // fails the test where no browser is installed, saying what to type.
 func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()

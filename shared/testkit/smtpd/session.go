@@ -97,7 +97,7 @@ func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 	return goOn
 }
 
-// says tells whether a scripted reply is of the same class as the usual one.
+// says reports whether a scripted reply is of the same class as the usual one.
 func (f Fault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == usual[0] }
 
 // misbehave carries out a fault; a fault without any effect is a silence of the server.

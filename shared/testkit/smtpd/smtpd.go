@@ -171,7 +171,7 @@ func (s *Server) Reached(ctx context.Context, at Verb, n int) error {
 	return s.until(ctx, func() bool { return s.reached[at] >= n })
 }
 
-// Count tells how many times sessions have come to a moment; Greeting counts the connections.
+// Count returns how many times sessions have come to a moment; Greeting counts the connections.
 func (s *Server) Count(at Verb) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

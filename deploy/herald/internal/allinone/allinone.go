@@ -229,7 +229,7 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// together runs all functions at once, waits for them, and answers with the first
+// together runs all functions at once, waits for them, and returns the first
 // error: the others are mostly its echoes.
 func together(all ...func() error) error {
 	errs := make([]error, len(all))

@@ -107,7 +107,7 @@ func flatten(contract protoreflect.MessageDescriptor, object map[string]any, pre
 
 var detailsName = (&heraldv1.ObjectDetails{}).ProtoReflect().Descriptor().FullName()
 
-// structured tells whether a field's values are objects with names of ours.
+// structured reports whether a field's values are objects with names of ours.
 func structured(f protoreflect.FieldDescriptor) bool {
 	return f.Message() != nil && !f.IsMap() && f.Message().ParentFile().Package() != "google.protobuf"
 }

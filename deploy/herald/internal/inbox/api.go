@@ -100,7 +100,7 @@ func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail))
 	}
 }
 
-// list answers with the part of the mails that start and limit ask for; without
+// list returns the part of the mails that start and limit ask for; without
 // them, and where they make no sense, with the first 50.
 func (in *Inbox) list(r *http.Request, query string) list {
 	mails := in.newest("")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// call makes a request and answers with status and body.
+// call makes a request and returns status and body.
 func call(t *testing.T, server *httptest.Server, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))

@@ -80,7 +80,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 }
 
 // sendUntilKilled sends from several clients, kills the server at the thirtieth
-// acknowledgement, and answers with all that were acknowledged.
+// acknowledgement, and returns all that were acknowledged.
 func sendUntilKilled(address string, server *os.Process) []string {
 	var mu sync.Mutex
 	var acknowledged []string

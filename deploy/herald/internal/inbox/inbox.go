@@ -85,7 +85,7 @@ func (in *Inbox) Close() error {
 	return in.lock.Close()
 }
 
-// Arrival answers with a channel that is closed when the next mail has arrived.
+// Arrival returns a channel that is closed when the next mail has arrived.
 func (in *Inbox) Arrival() <-chan struct{} {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -115,7 +115,7 @@ func (in *Inbox) deliver(raw []byte) error {
 	return d.err
 }
 
-// reserve answers with the Message-ID's delivery, and whether it is the caller's to do.
+// reserve returns the Message-ID's delivery, and whether it is the caller's to do.
 func (in *Inbox) reserve(messageID string) (d *delivery, first bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -197,7 +197,7 @@ func (in *Inbox) update(id string, change func(*Summary)) {
 	}
 }
 
-// find answers with a mail and its parts, and marks it as read. `latest` names the
+// find returns a mail and its parts, and marks it as read. `latest` names the
 // newest.
 func (in *Inbox) find(id string) (Mail, bool) {
 	m := in.lookUp(id)
@@ -214,7 +214,7 @@ func (in *Inbox) find(id string) (Mail, bool) {
 	return mail, true
 }
 
-// lookUp answers with nil for a mail that is not here.
+// lookUp returns nil for a mail that is not here.
 func (in *Inbox) lookUp(id string) *Summary {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -54,7 +54,7 @@ func open(t testing.TB, dir string) *Inbox {
 	return in
 }
 
-// serve starts the SMTP server of an inbox and answers with its address.
+// serve starts the SMTP server of an inbox and returns its address.
 func serve(t *testing.T, in *Inbox) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -195,7 +195,7 @@ func textOf(markedUp string) string {
 // snippet is the beginning of a text, as one line.
 func snippet(text string) string { return clip(strings.Join(strings.Fields(text), " "), maxSnippet) }
 
-// clip answers with at most n bytes of text, as UTF-8.
+// clip returns at most n bytes of text, as UTF-8.
 func clip(text string, n int) string { return valid(text[:min(len(text), n)]) }
 
 // valid drops what is not UTF-8, a character cut in two included.

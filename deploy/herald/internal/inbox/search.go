@@ -33,7 +33,7 @@ func (in *Inbox) matches(m *Summary, terms []term) bool {
 	return true
 }
 
-// field answers with the text that a term is looked for in.
+// field returns the text that a term is looked for in.
 func (in *Inbox) field(m *Summary, name string) string {
 	switch name {
 	case "to":

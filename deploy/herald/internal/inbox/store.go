@@ -110,7 +110,7 @@ func (in *Inbox) remove(id string) {
 	os.Remove(filepath.Join(in.dir, id+repeatsSuffix))
 }
 
-// writeSynced answers when the text is on the disk.
+// writeSynced returns once the text is on the disk.
 func writeSynced(name string, flag int, text []byte) error {
 	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {

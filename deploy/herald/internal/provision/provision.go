@@ -112,7 +112,7 @@ func giveFolders(dir string) error {
 	return nil
 }
 
-// keep writes a file unless it is there, and answers with what it holds.
+// keep writes a file unless it is there, and returns what it holds.
 func keep(file, text string) (string, error) {
 	held, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -44,7 +44,7 @@ type Operation struct {
 	Path string
 	// Bound are the request's fields that the path holds.
 	Bound []string
-	// Body tells that the request's other fields stand in the body, not in the query.
+	// Body reports that the request's other fields stand in the body, not in the query.
 	Body bool
 	// ID is unique among all operations: Users_GetUser.
 	ID string

@@ -59,7 +59,7 @@ func documents(t *testing.T) map[string]any {
 	return made
 }
 
-// at follows names and answers with the value as JSON; nothing where there is none.
+// at follows names and returns the value as JSON; nothing where there is none.
 func at(v any, path string) string {
 	for name := range strings.SplitSeq(path, " ") {
 		switch inner := v.(type) {

@@ -15,7 +15,7 @@ type member struct {
 // is the one that readers understand.
 type object []member
 
-// with answers with the object and one more member.
+// with returns the object and one more member.
 func (o object) with(name string, value any) object { return append(o, member{name, value}) }
 
 // MarshalJSON implements json.Marshaler.

@@ -22,7 +22,7 @@ type schemas struct {
 	made map[string]object
 	// required tells which fields are always there.
 	required func(protoreflect.FieldDescriptor) bool
-	// asked tells that senders fill the message in.
+	// asked reports that senders fill the message in.
 	asked func(protoreflect.MessageDescriptor) bool
 }
 
@@ -254,7 +254,7 @@ func eachRule(rules *validate.FieldRules, visit func(string, protoreflect.Value,
 	}
 }
 
-// demanded tells whether a request without the field is refused.
+// demanded reports whether a request without the field is refused.
 func demanded(f protoreflect.FieldDescriptor) bool {
 	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
 	switch {

@@ -71,7 +71,7 @@ type Page struct {
 	Faulty bool
 }
 
-// Write answers with a page in the language that the browser asks for.
+// Write returns a page in the language that the browser asks for.
 func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	tag := l.languages.reader(r)
 	v := view{Page: p, texts: l.catalogs[tag], Language: tag, Style: template.CSS(style)}
@@ -85,7 +85,7 @@ func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	_, _ = w.Write(out.Bytes())
 }
 
-// Notice answers with a page that only says something: the texts name.title and
+// Notice returns a page that only says something: the texts name.title and
 // name.text and, where retry is not empty, a link to try again.
 func (l *Look) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {
 	l.Write(w, r, Page{Status: status, Name: name, Body: notice, Data: retry})
@@ -99,7 +99,7 @@ type view struct {
 	Style    template.CSS
 }
 
-// Text answers with a text in the reader's language.
+// Text returns a text in the reader's language.
 func (v view) Text(key string) (string, error) {
 	if text, ok := v.texts[key]; ok {
 		return text, nil

@@ -71,7 +71,7 @@ func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name stri
 	})
 }
 
-// refused answers for a fault with the page that says what to do about it.
+// refused writes the page that says what to do about a fault.
 func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	f := fault.From(err)
 	if f.RetryAfter > 0 {

@@ -23,7 +23,7 @@ type link struct {
 	PasswordSet bool
 }
 
-// readLink answers false where no user can be meant.
+// readLink returns false where no user can be meant.
 func readLink(v url.Values) (link, bool) {
 	l := link{UserID: v.Get("userID"), OrgID: v.Get("orgID"), Code: tidy(v.Get("code"))}
 	l.PasswordSet, _ = strconv.ParseBool(v.Get("passwordset"))

@@ -32,7 +32,7 @@ var (
 	doneBody   = look.Body(files, "done.html")
 )
 
-// Pages answers for the paths that the links of mails have.
+// Pages serves the paths to which the links of mails lead.
 type Pages struct {
 	Users usersv1.UsersClient
 	Look  *look.Look

@@ -1,4 +1,4 @@
-// Package api answers the requests of the Notifications service.
+// Package api implements the methods of the Notifications service.
 package api
 
 import (

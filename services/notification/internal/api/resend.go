@@ -61,7 +61,7 @@ func (n Notifications) hurry(
 	return n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
 }
 
-// renew asks for a new mail and answers with its notification's id.
+// renew asks for a new mail and returns its notification's id.
 func (n Notifications) renew(ctx context.Context, userID string, kind mailkind.Kind) (string, error) {
 	switch kind {
 	case mailkind.Init:

@@ -19,7 +19,7 @@ const (
 	readTime = 2 * time.Second
 )
 
-// SendTestMail tries one mail at once and answers with what became of it: after testTime
+// SendTestMail tries one mail at once and returns what became of it: after testTime
 // that it is still under way.
 func (n Notifications) SendTestMail(
 	ctx context.Context, r *notificationv1.SendTestMailRequest,

@@ -176,7 +176,7 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	}
 }
 
-// wait answers false once ctx has ended.
+// wait returns false once ctx has ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

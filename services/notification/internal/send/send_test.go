@@ -29,7 +29,7 @@ func newRelay(t *testing.T, address string) *Relay {
 	return r
 }
 
-// attempt sends the sample and tells whether commit was called.
+// attempt sends the sample and reports whether commit was called.
 func attempt(t *testing.T, r *Relay) (result Result, committed bool) {
 	t.Helper()
 	result = r.Send(t.Context(), sample(), func(context.Context) error {

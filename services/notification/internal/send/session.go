@@ -112,7 +112,7 @@ func (s *session) quit() {
 	s.conn.Close()
 }
 
-// bind makes the end of ctx end every read and write on conn until release, which tells whether
+// bind makes the end of ctx end every read and write on conn until release, which reports whether
 // that has not happened.
 func bind(ctx context.Context, conn net.Conn) (release func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })

@@ -28,7 +28,7 @@ func New(j event.Journal) Store { return Store{j} }
 // Now is the time that changes have.
 func (s Store) Now() time.Time { return s.journal.Now() }
 
-// Queue adds notifications, which are due at once, and answers with how many are new: one
+// Queue adds notifications, which are due at once, and returns how many are new: one
 // that is known already stays as it is. Whoever adds the same at the same time takes them
 // in the same order, and nobody waits for one who waits for them.
 func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int64, err error) {
@@ -63,7 +63,7 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 	return c, postgres.Fault(err)
 }
 
-// Hurry makes a notification to a user due at once, if it waits, and answers with it. A
+// Hurry makes a notification to a user due at once, if it waits, and returns it. A
 // test mail waits for nothing.
 func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
 	n, err := postgres.One[domain.Notification](ctx, s.journal.DB, `with hurried as (

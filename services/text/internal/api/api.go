@@ -1,4 +1,4 @@
-// Package api answers the methods of herald.text.v1: languages, and the texts of
+// Package api implements the methods of herald.text.v1: languages, and the texts of
 // messages as an organization sends them.
 package api
 
@@ -8,7 +8,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-// Text answers the service's methods.
+// Text implements the service's methods.
 type Text struct {
 	textv1.UnsafeTextServer
 

@@ -18,10 +18,10 @@ import (
 
 // Faults of languages that are asked for.
 var (
-	// ErrLanguage answers for what is no language tag (BCP 47).
+	// ErrLanguage is returned for what is no language tag (BCP 47).
 	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").
 			On("language", "must be a BCP 47 tag such as en or de-CH")
-	// ErrUnsupported answers for what has to be a supported language and is none.
+	// ErrUnsupported is returned for what has to be a supported language and is none.
 	ErrUnsupported = fault.New(fault.Invalid, "LANGUAGE_NOT_SUPPORTED", "The language is not supported")
 )
 
@@ -126,7 +126,7 @@ func lookup(asked string, among []string) (string, error) {
 	return tag, nil
 }
 
-// Default answers with the default texts of a message in a supported language, or ErrKind.
+// Default returns the default texts of a message in a supported language, or ErrKind.
 func (c Catalog) Default(kind, language string) (Texts, error) {
 	t, ok := c.texts[language][kind]
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"herald/shared/placeholder"
 )
 
-// ErrText answers for texts that cannot be sent as they are written; its fields are the
+// ErrText is returned for texts that cannot be sent as they are written; its fields are the
 // faulty parts.
 var ErrText = fault.New(fault.Invalid, "MESSAGE_TEXT_INVALID", "The text cannot be sent")
 
@@ -43,7 +43,7 @@ func (t *Texts) parts() []part {
 	}
 }
 
-// Accept answers with the texts as they are kept: as they were typed, but for line breaks,
+// Accept returns the texts as they are kept: as they were typed, but for line breaks,
 // which are all "\n". What cannot be sent so is refused with ErrText, which names every
 // faulty part. An empty part is the default's and always right.
 func (t Texts) Accept() (Texts, error) {
@@ -103,7 +103,7 @@ func (p part) fault(used []string) string {
 	return ""
 }
 
-// refuses tells whether a character has no place in the part: controls, among them those
+// refuses reports whether a character has no place in the part: controls, among them those
 // that end a header; what Unicode breaks lines with; and what turns the direction of all
 // the text that follows.
 func (p part) refuses(r rune) bool {

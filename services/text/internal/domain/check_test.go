@@ -13,7 +13,7 @@ import (
 	"herald/shared/placeholder"
 )
 
-// put answers with texts that have nothing but one part.
+// put returns texts that have nothing but one part.
 func put(name, text string) (t Texts) {
 	for _, p := range t.parts() {
 		if p.name == name {

@@ -13,13 +13,13 @@ import (
 
 // Faults of messages.
 var (
-	// ErrKind answers for a message that the system does not send.
+	// ErrKind is returned for a message that the system does not send.
 	ErrKind           = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
 	ErrCustomNotFound = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND",
 		"The organization has no text of its own for this message in this language")
 )
 
-// CheckKind answers with ErrKind for a message that the system does not send.
+// CheckKind returns ErrKind for a message that the system does not send.
 func CheckKind(kind string) error {
 	if _, err := mailkind.Parse(kind); err != nil {
 		return ErrKind
@@ -39,7 +39,7 @@ type Texts struct {
 	FooterText string `json:"footerText"`
 }
 
-// Or answers with the texts, and with those of the default where one is empty.
+// Or returns the texts, and with those of the default where one is empty.
 func (t Texts) Or(d Texts) Texts {
 	return Texts{
 		Title:      cmp.Or(t.Title, d.Title),
@@ -59,10 +59,10 @@ type Custom struct {
 	Texts
 }
 
-// IsDefault tells whether no part is the organization's own.
+// IsDefault reports whether no part is the organization's own.
 func (c Custom) IsDefault() bool { return c.Texts == Texts{} }
 
-// Write replaces the organization's words and answers with the names of the parts that
+// Write replaces the organization's words and returns the names of the parts that
 // are different now.
 func (c *Custom) Write(t Texts) (changed []string) {
 	was, is := c.Texts.parts(), t.parts()

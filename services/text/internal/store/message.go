@@ -29,7 +29,7 @@ func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 	return r, nil
 }
 
-// Custom answers with an organization's own texts. Where there are none, the record says
+// Custom returns an organization's own texts. Where there are none, the record says
 // when the service's history began.
 func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 	c, err := postgres.One[domain.Custom](ctx, s.journal.DB, `select
