@@ -43,7 +43,8 @@ func TestGap(t *testing.T) {
 		{"/herald/users", "-", ""},
 	} {
 		got := seen.gap(&nats.Msg{Header: nats.Header{"ce-source": {c.source}, "ce-sequence": {c.number}}})
-		if (got == "") != (c.missing == "") || !strings.Contains(got, c.missing) || got != "" && !strings.Contains(got, c.source) {
+		if (got == "") != (c.missing == "") || !strings.Contains(got, c.missing) ||
+			got != "" && !strings.Contains(got, c.source) {
 			t.Errorf("%s %s: %q, want %q", c.source, c.number, got, c.missing)
 		}
 	}

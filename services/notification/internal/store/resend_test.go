@@ -89,7 +89,8 @@ func TestSettleWithNews(t *testing.T) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
-	if got := w.rows("select aggregate_id, name, organization_id, data from events"); got != `(a,failed,o1,"{""userId"": ""u1""}")` {
+	if got := w.rows("select aggregate_id, name, organization_id, data from events"); got !=
+		`(a,failed,o1,"{""userId"": ""u1""}")` {
 		t.Errorf("events %s", got)
 	}
 	if got := w.rows("select count(*) from outbox"); got != "(1)" {
@@ -121,7 +122,8 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 	go func() { settled <- w.Settle(t.Context(), c, c.Refused(), &notificationv1.MailFailed{UserId: "u1"}) }()
 	for waits := false; !waits; { // until it waits for the row
 		if err := w.db.QueryRow(t.Context(),
-			"select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits); err != nil {
+			"select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = "+
+				"'Lock')").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}

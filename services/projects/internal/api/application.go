@@ -15,28 +15,42 @@ import (
 
 // CreateOidcApp adds an application that logs users in. A project that is inactive takes
 // it too: its applications get no tokens, whatever they are.
-func (a Projects) CreateOidcApp(ctx context.Context, r *projectsv1.CreateOidcAppRequest) (*projectsv1.CreateOidcAppResponse, error) {
+func (a Projects) CreateOidcApp(
+	ctx context.Context, r *projectsv1.CreateOidcAppRequest,
+) (*projectsv1.CreateOidcAppResponse, error) {
 	config := oidcConfig(r)
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	app := domain.Application{ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config}
+	app := domain.Application{
+		ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config,
+	}
 	secret, err := a.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.CreateOidcAppResponse{AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+	return &projectsv1.CreateOidcAppResponse{
+		AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID,
+		ClientSecret: secret.Reveal(),
+	}, nil
 }
 
 // CreateApiApp adds an application that only checks tokens.
-func (a Projects) CreateApiApp(ctx context.Context, r *projectsv1.CreateApiAppRequest) (*projectsv1.CreateApiAppResponse, error) {
+func (a Projects) CreateApiApp(
+	ctx context.Context, r *projectsv1.CreateApiAppRequest,
+) (*projectsv1.CreateApiAppResponse, error) {
 	config := apiConfig(r)
-	app := domain.Application{ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, API: &config}
+	app := domain.Application{
+		ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, API: &config,
+	}
 	secret, err := a.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.CreateApiAppResponse{AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID, ClientSecret: secret.Reveal()}, nil
+	return &projectsv1.CreateApiAppResponse{
+		AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID,
+		ClientSecret: secret.Reveal(),
+	}, nil
 }
 
 // GetApp reads an application.
@@ -49,7 +63,9 @@ func (a Projects) GetApp(ctx context.Context, r *projectsv1.GetAppRequest) (*pro
 }
 
 // SearchApps lists a project's applications.
-func (a Projects) SearchApps(ctx context.Context, r *projectsv1.SearchAppsRequest) (*projectsv1.SearchAppsResponse, error) {
+func (a Projects) SearchApps(
+	ctx context.Context, r *projectsv1.SearchAppsRequest,
+) (*projectsv1.SearchAppsResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
@@ -81,7 +97,9 @@ func (a Projects) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest)
 }
 
 // UpdateOidcConfig replaces the configuration of an OpenID Connect application.
-func (a Projects) UpdateOidcConfig(ctx context.Context, r *projectsv1.UpdateOidcConfigRequest) (*projectsv1.AppResponse, error) {
+func (a Projects) UpdateOidcConfig(
+	ctx context.Context, r *projectsv1.UpdateOidcConfigRequest,
+) (*projectsv1.AppResponse, error) {
 	config := oidcConfig(r)
 	if err := config.Check(); err != nil {
 		return nil, err
@@ -90,12 +108,16 @@ func (a Projects) UpdateOidcConfig(ctx context.Context, r *projectsv1.UpdateOidc
 }
 
 // UpdateApiConfig replaces the configuration of an API application.
-func (a Projects) UpdateApiConfig(ctx context.Context, r *projectsv1.UpdateApiConfigRequest) (*projectsv1.AppResponse, error) {
+func (a Projects) UpdateApiConfig(
+	ctx context.Context, r *projectsv1.UpdateApiConfigRequest,
+) (*projectsv1.AppResponse, error) {
 	config := apiConfig(r)
 	return a.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureAPI(config) })
 }
 
-func (a Projects) configureApp(ctx context.Context, r appOf, configure func(*domain.Application) ([]string, error)) (*projectsv1.AppResponse, error) {
+func (a Projects) configureApp(
+	ctx context.Context, r appOf, configure func(*domain.Application) ([]string, error),
+) (*projectsv1.AppResponse, error) {
 	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		changed, err := configure(app)
 		if err != nil || changed == nil {
@@ -126,7 +148,9 @@ type appOf interface {
 	GetAppId() string
 }
 
-func (a Projects) changeApp(ctx context.Context, r appOf, change func(*domain.Application) (proto.Message, error)) (*projectsv1.AppResponse, error) {
+func (a Projects) changeApp(
+	ctx context.Context, r appOf, change func(*domain.Application) (proto.Message, error),
+) (*projectsv1.AppResponse, error) {
 	app, err := a.Store.ChangeApplication(ctx, orgID(ctx), r.GetProjectId(), r.GetAppId(), change)
 	if err != nil {
 		return nil, err
@@ -136,7 +160,8 @@ func (a Projects) changeApp(ctx context.Context, r appOf, change func(*domain.Ap
 
 // RemoveApp removes an application.
 func (a Projects) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
-	app, err := a.Store.RemoveApplication(ctx, orgID(ctx), r.ProjectId, r.AppId, &projectsv1.ApplicationRemoved{ProjectId: r.ProjectId})
+	app, err := a.Store.RemoveApplication(ctx, orgID(ctx), r.ProjectId, r.AppId,
+		&projectsv1.ApplicationRemoved{ProjectId: r.ProjectId})
 	if err != nil {
 		return nil, err
 	}
@@ -150,9 +175,12 @@ func apiConfig(r interface {
 }
 
 func application(app domain.Application) *projectsv1.App {
-	m := &projectsv1.App{Id: app.ID, Details: resource.Details(app.Record, app.OrgID), State: projectsv1.AppState(app.State), Name: app.Name}
+	m := &projectsv1.App{Id: app.ID, Details: resource.Details(app.Record, app.OrgID),
+		State: projectsv1.AppState(app.State), Name: app.Name}
 	if app.API != nil {
-		m.Config = &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{ClientId: app.ID, AuthMethodType: projectsv1.ApiAuthMethodType(app.API.AuthMethod)}}
+		m.Config = &projectsv1.App_ApiConfig{ApiConfig: &projectsv1.ApiConfig{
+			ClientId: app.ID, AuthMethodType: projectsv1.ApiAuthMethodType(app.API.AuthMethod),
+		}}
 		return m
 	}
 	m.Config = &projectsv1.App_OidcConfig{OidcConfig: oidcMessage(app)}

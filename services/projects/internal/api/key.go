@@ -19,17 +19,22 @@ import (
 
 // AddAppKey adds a key with which an application authenticates. An application may have
 // keys before it is configured to use them.
-func (a Projects) AddAppKey(ctx context.Context, r *projectsv1.AddAppKeyRequest) (*projectsv1.AddAppKeyResponse, error) {
+func (a Projects) AddAppKey(
+	ctx context.Context, r *projectsv1.AddAppKeyRequest,
+) (*projectsv1.AddAppKeyResponse, error) {
 	expiry, err := secret.Expiry(r.ExpirationDate, a.Store.Now())
 	if err != nil {
 		return nil, err
 	}
-	k := domain.AppKey{ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: orgID(ctx), ExpiresAt: expiry}
+	k := domain.AppKey{
+		ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: orgID(ctx), ExpiresAt: expiry,
+	}
 	pair, err := a.keyPair(ctx, k, r.PublicKey)
 	if err != nil {
 		return nil, err
 	}
-	record, err := a.Store.AddAppKey(ctx, k, pair.Public, &projectsv1.ApplicationKeyAdded{ProjectId: k.ProjectID, KeyId: k.ID})
+	record, err := a.Store.AddAppKey(ctx, k, pair.Public, &projectsv1.ApplicationKeyAdded{ProjectId: k.ProjectID,
+		KeyId: k.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +76,9 @@ func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
 
 // GetAppKey reads an application's key, never the key itself. An expired one is there
 // until it is removed.
-func (a Projects) GetAppKey(ctx context.Context, r *projectsv1.GetAppKeyRequest) (*projectsv1.GetAppKeyResponse, error) {
+func (a Projects) GetAppKey(
+	ctx context.Context, r *projectsv1.GetAppKeyRequest,
+) (*projectsv1.GetAppKeyResponse, error) {
 	k, err := a.Store.AppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId)
 	if err != nil {
 		return nil, err
@@ -80,7 +87,9 @@ func (a Projects) GetAppKey(ctx context.Context, r *projectsv1.GetAppKeyRequest)
 }
 
 // SearchAppKeys lists an application's keys.
-func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeysRequest) (*projectsv1.SearchAppKeysResponse, error) {
+func (a Projects) SearchAppKeys(
+	ctx context.Context, r *projectsv1.SearchAppKeysRequest,
+) (*projectsv1.SearchAppKeysResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -96,8 +105,11 @@ func (a Projects) SearchAppKeys(ctx context.Context, r *projectsv1.SearchAppKeys
 }
 
 // RemoveAppKey ends an application's key.
-func (a Projects) RemoveAppKey(ctx context.Context, r *projectsv1.RemoveAppKeyRequest) (*projectsv1.RemoveAppKeyResponse, error) {
-	k, err := a.Store.RemoveAppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId, &projectsv1.ApplicationKeyRemoved{ProjectId: r.ProjectId, KeyId: r.KeyId})
+func (a Projects) RemoveAppKey(
+	ctx context.Context, r *projectsv1.RemoveAppKeyRequest,
+) (*projectsv1.RemoveAppKeyResponse, error) {
+	k, err := a.Store.RemoveAppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId,
+		&projectsv1.ApplicationKeyRemoved{ProjectId: r.ProjectId, KeyId: r.KeyId})
 	if err != nil {
 		return nil, err
 	}
@@ -105,5 +117,6 @@ func (a Projects) RemoveAppKey(ctx context.Context, r *projectsv1.RemoveAppKeyRe
 }
 
 func appKey(k domain.AppKey) *heraldv1.Key {
-	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON, ExpirationDate: timestamppb.New(k.ExpiresAt)}
+	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
+		ExpirationDate: timestamppb.New(k.ExpiresAt)}
 }

@@ -32,7 +32,8 @@ func TestMessagesHaveTheFieldsOfTheConfiguration(t *testing.T) {
 			common++
 		}
 		if n := fields.Len() - 2; n != common {
-			t.Errorf("%T has %d fields of a configuration, domain.OIDCConfig %d: write what lacks into it", m, n, common)
+			t.Errorf("%T has %d fields of a configuration, domain.OIDCConfig %d: write what lacks into it",
+				m, n, common)
 		}
 	}
 }

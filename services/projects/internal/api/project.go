@@ -23,7 +23,9 @@ const ownerLimit = 2 * time.Second
 
 // CreateProject creates a project. The caller becomes its owner, unless a wider role
 // holds as much already: organizations' owners would collect a role for each project.
-func (a Projects) CreateProject(ctx context.Context, r *projectsv1.CreateProjectRequest) (*projectsv1.CreateProjectResponse, error) {
+func (a Projects) CreateProject(
+	ctx context.Context, r *projectsv1.CreateProjectRequest,
+) (*projectsv1.CreateProjectResponse, error) {
 	p := domain.Project{ID: id.New(), OrgID: orgID(ctx), State: domain.ProjectActive, Settings: settings(r)}
 	created := &projectsv1.ProjectCreated{}
 	if c := caller.From(ctx); !permission.CoversProjects(c.Memberships, p.OrgID) {
@@ -45,14 +47,18 @@ func (a Projects) CreateProject(ctx context.Context, r *projectsv1.CreateProject
 func (a Projects) makeOwner(ctx context.Context, p domain.Project, userID string) {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()
-	_, err := a.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: p.OrgID, ProjectId: p.ID, UserId: userID})
+	_, err := a.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
+		OrgId: p.OrgID, ProjectId: p.ID, UserId: userID,
+	})
 	if err != nil {
 		a.Log.WarnContext(ctx, "a project's owner comes with its event", "project", p.ID, "err", err)
 	}
 }
 
 // GetProject reads a project.
-func (a Projects) GetProject(ctx context.Context, r *projectsv1.GetProjectRequest) (*projectsv1.GetProjectResponse, error) {
+func (a Projects) GetProject(
+	ctx context.Context, r *projectsv1.GetProjectRequest,
+) (*projectsv1.GetProjectResponse, error) {
 	p, err := a.Store.Project(ctx, orgID(ctx), r.ProjectId)
 	if err != nil {
 		return nil, err
@@ -61,7 +67,9 @@ func (a Projects) GetProject(ctx context.Context, r *projectsv1.GetProjectReques
 }
 
 // UpdateProject replaces a project's name and settings.
-func (a Projects) UpdateProject(ctx context.Context, r *projectsv1.UpdateProjectRequest) (*projectsv1.UpdateProjectResponse, error) {
+func (a Projects) UpdateProject(
+	ctx context.Context, r *projectsv1.UpdateProjectRequest,
+) (*projectsv1.UpdateProjectResponse, error) {
 	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		changed := p.Change(settings(r))
 		if changed == nil {
@@ -76,7 +84,9 @@ func (a Projects) UpdateProject(ctx context.Context, r *projectsv1.UpdateProject
 }
 
 // DeactivateProject ends the tokens of a project's applications.
-func (a Projects) DeactivateProject(ctx context.Context, r *projectsv1.DeactivateProjectRequest) (*projectsv1.DeactivateProjectResponse, error) {
+func (a Projects) DeactivateProject(
+	ctx context.Context, r *projectsv1.DeactivateProjectRequest,
+) (*projectsv1.DeactivateProjectResponse, error) {
 	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		err := p.Deactivate()
 		return &projectsv1.ProjectDeactivated{Generation: uint64(p.Generation)}, err
@@ -88,7 +98,9 @@ func (a Projects) DeactivateProject(ctx context.Context, r *projectsv1.Deactivat
 }
 
 // ReactivateProject lets a project's applications have tokens again.
-func (a Projects) ReactivateProject(ctx context.Context, r *projectsv1.ReactivateProjectRequest) (*projectsv1.ReactivateProjectResponse, error) {
+func (a Projects) ReactivateProject(
+	ctx context.Context, r *projectsv1.ReactivateProjectRequest,
+) (*projectsv1.ReactivateProjectResponse, error) {
 	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		return &projectsv1.ProjectReactivated{}, p.Reactivate()
 	})
@@ -99,7 +111,9 @@ func (a Projects) ReactivateProject(ctx context.Context, r *projectsv1.Reactivat
 }
 
 // RemoveProject removes a project with everything in it.
-func (a Projects) RemoveProject(ctx context.Context, r *projectsv1.RemoveProjectRequest) (*projectsv1.RemoveProjectResponse, error) {
+func (a Projects) RemoveProject(
+	ctx context.Context, r *projectsv1.RemoveProjectRequest,
+) (*projectsv1.RemoveProjectResponse, error) {
 	p, err := a.Store.RemoveProject(ctx, orgID(ctx), r.ProjectId, &projectsv1.ProjectRemoved{})
 	if err != nil {
 		return nil, err
@@ -109,7 +123,9 @@ func (a Projects) RemoveProject(ctx context.Context, r *projectsv1.RemoveProject
 
 // SearchProjects lists the projects that the organization acted on owns, as far as the
 // caller may read them.
-func (a Projects) SearchProjects(ctx context.Context, r *projectsv1.SearchProjectsRequest) (*projectsv1.SearchProjectsResponse, error) {
+func (a Projects) SearchProjects(
+	ctx context.Context, r *projectsv1.SearchProjectsRequest,
+) (*projectsv1.SearchProjectsResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -138,7 +154,8 @@ func (a Projects) SearchProjects(ctx context.Context, r *projectsv1.SearchProjec
 func readable(c caller.Caller) []string {
 	ids := []string{} // nil would be null
 	for _, m := range c.Memberships {
-		if m.ProjectID != "" && permission.Holds([]permission.Membership{m}, "project.read", c.OrganizationID, m.ProjectID) {
+		if m.ProjectID != "" && permission.Holds([]permission.Membership{m}, "project.read", c.OrganizationID,
+			m.ProjectID) {
 			ids = append(ids, m.ProjectID)
 		}
 	}
@@ -146,7 +163,9 @@ func readable(c caller.Caller) []string {
 }
 
 // ResolveProject tells whether an organization has a project.
-func (a Projects) ResolveProject(ctx context.Context, r *projectsv1.ResolveProjectRequest) (*projectsv1.ResolveProjectResponse, error) {
+func (a Projects) ResolveProject(
+	ctx context.Context, r *projectsv1.ResolveProjectRequest,
+) (*projectsv1.ResolveProjectResponse, error) {
 	_, err := a.Store.Project(ctx, r.OrgId, r.ProjectId)
 	return &projectsv1.ResolveProjectResponse{}, err
 }
@@ -168,7 +187,8 @@ func settings(r interface {
 func project(p domain.Project) *projectsv1.Project {
 	return &projectsv1.Project{
 		Id: p.ID, Details: resource.Details(p.Record, p.OrgID), Name: p.Name, State: projectsv1.ProjectState(p.State),
-		ProjectRoleAssertion: p.ProjectRoleAssertion, ProjectRoleCheck: p.ProjectRoleCheck, HasProjectCheck: p.HasProjectCheck,
+		ProjectRoleAssertion: p.ProjectRoleAssertion, ProjectRoleCheck: p.ProjectRoleCheck,
+		HasProjectCheck:        p.HasProjectCheck,
 		PrivateLabelingSetting: projectsv1.PrivateLabelingSetting(p.PrivateLabelingSetting),
 	}
 }

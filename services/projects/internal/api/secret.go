@@ -28,16 +28,23 @@ func (a Projects) createApp(ctx context.Context, app *domain.Application) (clien
 
 // GenerateOidcClientSecret makes a new client secret for an OpenID Connect application,
 // whatever its state.
-func (a Projects) GenerateOidcClientSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest) (*projectsv1.GenerateClientSecretResponse, error) {
+func (a Projects) GenerateOidcClientSecret(
+	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
+) (*projectsv1.GenerateClientSecretResponse, error) {
 	return a.generateSecret(ctx, r, (*domain.Application).RenewOIDCSecret)
 }
 
 // GenerateApiClientSecret makes a new client secret for an API application.
-func (a Projects) GenerateApiClientSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest) (*projectsv1.GenerateClientSecretResponse, error) {
+func (a Projects) GenerateApiClientSecret(
+	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
+) (*projectsv1.GenerateClientSecretResponse, error) {
 	return a.generateSecret(ctx, r, (*domain.Application).RenewAPISecret)
 }
 
-func (a Projects) generateSecret(ctx context.Context, r *projectsv1.GenerateClientSecretRequest, renew func(*domain.Application, []byte, time.Duration, time.Time) error) (*projectsv1.GenerateClientSecretResponse, error) {
+func (a Projects) generateSecret(
+	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
+	renew func(*domain.Application, []byte, time.Duration, time.Time) error,
+) (*projectsv1.GenerateClientSecretResponse, error) {
 	clientSecret := newSecret()
 	done, err := a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		err := renew(app, secret.Hash(clientSecret.Reveal()), r.Overlap.AsDuration(), a.Store.Now())

@@ -22,7 +22,9 @@ const (
 
 // ListAskedMails tells the notifier of the mails to a user of an organization that were
 // asked for in the last minutes: their events may still be on the way.
-func (u Users) ListAskedMails(ctx context.Context, r *usersv1.ListAskedMailsRequest) (*usersv1.ListAskedMailsResponse, error) {
+func (u Users) ListAskedMails(
+	ctx context.Context, r *usersv1.ListAskedMailsRequest,
+) (*usersv1.ListAskedMailsResponse, error) {
 	if _, err := u.Store.User(ctx, r.OrgId, r.UserId); err != nil {
 		return nil, err
 	}

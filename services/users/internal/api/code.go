@@ -38,7 +38,9 @@ func requested(kind domain.Kind) proto.Message {
 
 // changeUser changes a user and answers with the user's place in history and the id of
 // the mail that goes with it, which is empty for none.
-func (u Users) changeUser(ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error)) (*heraldv1.ObjectDetails, string, error) {
+func (u Users) changeUser(
+	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
+) (*heraldv1.ObjectDetails, string, error) {
 	found, made, err := u.Store.ChangeUser(ctx, orgID, userID, change)
 	if err != nil {
 		return nil, "", err
@@ -51,7 +53,9 @@ func (u Users) changeUser(ctx context.Context, orgID, userID string, change func
 }
 
 // sendCode sends a user who waits for it a mail with a new code.
-func (u Users) sendCode(ctx context.Context, orgID, userID string, kind domain.Kind) (*heraldv1.ObjectDetails, string, error) {
+func (u Users) sendCode(
+	ctx context.Context, orgID, userID string, kind domain.Kind,
+) (*heraldv1.ObjectDetails, string, error) {
 	return u.changeUser(ctx, orgID, userID, func(found *domain.User) (store.UserChange, error) {
 		return store.UserChange{Event: requested(kind), Code: u.newCode(kind, userID)}, found.Awaits(kind)
 	})
@@ -59,23 +63,26 @@ func (u Users) sendCode(ctx context.Context, orgID, userID string, kind domain.K
 
 // ResendInitialization sends the initialize-user mail again, to another address
 // where one is given.
-func (u Users) ResendInitialization(ctx context.Context, r *usersv1.ResendInitializationRequest) (*usersv1.ResendInitializationResponse, error) {
+func (u Users) ResendInitialization(
+	ctx context.Context, r *usersv1.ResendInitializationRequest,
+) (*usersv1.ResendInitializationResponse, error) {
 	if r.Email != "" {
 		if err := domain.CheckEmail("email", r.Email); err != nil {
 			return nil, err
 		}
 	}
-	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
-		if err := found.Awaits(domain.KindInit); err != nil {
-			return store.UserChange{}, err
-		}
-		asked := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
-		if r.Email != "" && r.Email != found.Email {
-			found.Email, found.EmailVerified = r.Email, false
-			asked.Changed = []string{"email.email"}
-		}
-		return store.UserChange{Event: asked, Code: u.newCode(domain.KindInit, found.ID)}, nil
-	})
+	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId,
+		func(found *domain.User) (store.UserChange, error) {
+			if err := found.Awaits(domain.KindInit); err != nil {
+				return store.UserChange{}, err
+			}
+			asked := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
+			if r.Email != "" && r.Email != found.Email {
+				found.Email, found.EmailVerified = r.Email, false
+				asked.Changed = []string{"email.email"}
+			}
+			return store.UserChange{Event: asked, Code: u.newCode(domain.KindInit, found.ID)}, nil
+		})
 	return &usersv1.ResendInitializationResponse{Details: details, NotificationId: notification}, err
 }
 
@@ -87,9 +94,11 @@ func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (
 	}
 	out := &usersv1.PrepareMailResponse{
 		Code: u.Codes.Code(m.Purpose, m.ID, m.Nonce), Expiry: timestamppb.New(m.ExpiresAt), Recipient: m.Email,
-		FirstName: m.FirstName, LastName: m.LastName, NickName: m.NickName, DisplayName: m.DisplayName, UserName: m.UserName,
+		FirstName: m.FirstName, LastName: m.LastName, NickName: m.NickName, DisplayName: m.DisplayName,
+		UserName:          m.UserName,
 		PreferredLanguage: m.PreferredLanguage, LastPhone: m.Phone, OrgId: m.OrgID, OrgName: m.OrgName,
-		CreationDate: timestamppb.New(m.CreatedAt), ChangeDate: timestamppb.New(m.ChangedAt), PasswordSet: m.PasswordHash != "",
+		CreationDate: timestamppb.New(m.CreatedAt), ChangeDate: timestamppb.New(m.ChangedAt),
+		PasswordSet: m.PasswordHash != "",
 	}
 	if m.EmailVerified {
 		out.VerifiedEmail = m.Email
@@ -119,7 +128,9 @@ func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now(
 
 // CompleteCode does what a mailed code is for. A password that the policy refuses costs
 // no guess; where the mail asks for none it is not looked at.
-func (u Users) CompleteCode(ctx context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {
+func (u Users) CompleteCode(
+	ctx context.Context, r *usersv1.CompleteCodeRequest,
+) (*usersv1.CompleteCodeResponse, error) {
 	kind, known := domain.ParseKind(r.Kind)
 	switch {
 	case !known:

@@ -15,22 +15,28 @@ func (u Users) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) (
 	if err := domain.CheckEmail("email", r.Email); err != nil {
 		return nil, err
 	}
-	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
-		return u.changeEmail(found, domain.Email{Address: r.Email, Verified: r.IsEmailVerified})
-	})
+	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId,
+		func(found *domain.User) (store.UserChange, error) {
+			return u.changeEmail(found, domain.Email{Address: r.Email, Verified: r.IsEmailVerified})
+		})
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
 }
 
 // UpdateMyEmail replaces the caller's e-mail. Another address is never verified by
 // saying so; the same one stays as it is.
-func (u Users) UpdateMyEmail(ctx context.Context, r *usersv1.UpdateMyEmailRequest) (*usersv1.UpdateMyEmailResponse, error) {
+func (u Users) UpdateMyEmail(
+	ctx context.Context, r *usersv1.UpdateMyEmailRequest,
+) (*usersv1.UpdateMyEmailResponse, error) {
 	if err := domain.CheckEmail("email", r.Email); err != nil {
 		return nil, err
 	}
 	c := caller.From(ctx)
-	details, notification, err := u.changeUser(ctx, c.HomeOrganizationID, c.UserID, func(found *domain.User) (store.UserChange, error) {
-		return u.changeEmail(found, domain.Email{Address: r.Email, Verified: found.EmailVerified && r.Email == found.Email})
-	})
+	details, notification, err := u.changeUser(ctx, c.HomeOrganizationID, c.UserID,
+		func(found *domain.User) (store.UserChange, error) {
+			return u.changeEmail(found, domain.Email{
+				Address: r.Email, Verified: found.EmailVerified && r.Email == found.Email,
+			})
+		})
 	return &usersv1.UpdateMyEmailResponse{Details: details, NotificationId: notification}, err
 }
 
@@ -40,7 +46,9 @@ func (u Users) changeEmail(found *domain.User, to domain.Email) (store.UserChang
 		return store.UserChange{}, err
 	}
 	change := store.UserChange{
-		Event: &usersv1.HumanEmailChanged{State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail)},
+		Event: &usersv1.HumanEmailChanged{
+			State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
+		},
 		Ended: c.Ended,
 	}
 	if c.Mail != "" {
@@ -50,24 +58,32 @@ func (u Users) changeEmail(found *domain.User, to domain.Email) (store.UserChang
 }
 
 // ResendEmailVerification sends the mail that asks a user to verify the address again.
-func (u Users) ResendEmailVerification(ctx context.Context, r *usersv1.ResendEmailVerificationRequest) (*usersv1.ResendEmailVerificationResponse, error) {
+func (u Users) ResendEmailVerification(
+	ctx context.Context, r *usersv1.ResendEmailVerificationRequest,
+) (*usersv1.ResendEmailVerificationResponse, error) {
 	return u.resendVerification(ctx, orgID(ctx), r.UserId)
 }
 
 // ResendMyEmailVerification sends the mail that asks the caller to verify the address
 // again.
-func (u Users) ResendMyEmailVerification(ctx context.Context, _ *usersv1.ResendMyEmailVerificationRequest) (*usersv1.ResendEmailVerificationResponse, error) {
+func (u Users) ResendMyEmailVerification(
+	ctx context.Context, _ *usersv1.ResendMyEmailVerificationRequest,
+) (*usersv1.ResendEmailVerificationResponse, error) {
 	c := caller.From(ctx)
 	return u.resendVerification(ctx, c.HomeOrganizationID, c.UserID)
 }
 
-func (u Users) resendVerification(ctx context.Context, orgID, userID string) (*usersv1.ResendEmailVerificationResponse, error) {
+func (u Users) resendVerification(
+	ctx context.Context, orgID, userID string,
+) (*usersv1.ResendEmailVerificationResponse, error) {
 	details, notification, err := u.sendCode(ctx, orgID, userID, domain.KindVerifyEmail)
 	return &usersv1.ResendEmailVerificationResponse{Details: details, NotificationId: notification}, err
 }
 
 // VerifyMyEmail takes the code that was mailed to the caller.
-func (u Users) VerifyMyEmail(ctx context.Context, r *usersv1.VerifyMyEmailRequest) (*usersv1.VerifyMyEmailResponse, error) {
+func (u Users) VerifyMyEmail(
+	ctx context.Context, r *usersv1.VerifyMyEmailRequest,
+) (*usersv1.VerifyMyEmailResponse, error) {
 	c := caller.From(ctx)
 	found, err := u.Store.User(ctx, c.HomeOrganizationID, c.UserID)
 	if err != nil {

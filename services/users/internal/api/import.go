@@ -21,7 +21,9 @@ import (
 
 // ImportHumanUser imports a user. The same id with the same content is the same
 // import: it answers again and writes nothing.
-func (u Users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRequest) (*usersv1.ImportHumanUserResponse, error) {
+func (u Users) ImportHumanUser(
+	ctx context.Context, r *usersv1.ImportHumanUserRequest,
+) (*usersv1.ImportHumanUserResponse, error) {
 	data, err := importData(r)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,9 @@ func (u Users) ImportHumanUser(ctx context.Context, r *usersv1.ImportHumanUserRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail}, nil
+	return &usersv1.ImportHumanUserResponse{
+		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail,
+	}, nil
 }
 
 // repeated answers an import whose id or name is taken, perhaps by itself.
@@ -75,7 +79,9 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 		return nil, fmt.Errorf("first import of a user: %w", err)
 	}
 	record := resource.Record{Sequence: first.Position, CreatedAt: first.Time, ChangedAt: first.Time}
-	return &usersv1.ImportHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: imported.InitMail}, nil
+	return &usersv1.ImportHumanUserResponse{
+		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: imported.InitMail,
+	}, nil
 }
 
 // importData reads the three shapes in which an import may come, and checks the
@@ -125,7 +131,8 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	}
 	if len(d.Idps) > 0 {
 		path := "idps[0].configId"
-		return store.NewUser{}, domain.ErrIdpNotFound.Say("%s: there is no identity provider %q", path, d.Idps[0].ConfigId).On(path, "is not an identity provider")
+		return store.NewUser{}, domain.ErrIdpNotFound.Say("%s: there is no identity provider %q", path,
+			d.Idps[0].ConfigId).On(path, "is not an identity provider")
 	}
 	hash, err := u.passwordHash(ctx, d)
 	if err != nil {
@@ -133,7 +140,8 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	}
 	n := store.NewUser{User: domain.User{
 		OrgID: orgID(ctx), Type: domain.Human, UserName: d.UserName,
-		FirstName: d.Profile.FirstName, LastName: d.Profile.LastName, NickName: d.Profile.NickName, DisplayName: d.Profile.DisplayName,
+		FirstName: d.Profile.FirstName, LastName: d.Profile.LastName, NickName: d.Profile.NickName,
+		DisplayName:       d.Profile.DisplayName,
 		PreferredLanguage: language, Gender: int16(d.Profile.Gender),
 		Email: d.Email.Email, EmailVerified: d.Email.IsEmailVerified,
 		Phone: d.Phone.GetPhone(), PhoneVerified: d.Phone.GetIsPhoneVerified(),
@@ -158,7 +166,8 @@ func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (stri
 	case encoded != "":
 		hash, err := password.Parse(encoded)
 		if refused, ok := errors.AsType[*password.FormatError](err); ok {
-			return "", domain.ErrPasswordHash.Say("hashedPassword.value: %s", refused).On("hashedPassword.value", refused.Error())
+			return "", domain.ErrPasswordHash.Say("hashedPassword.value: %s", refused).On("hashedPassword.value",
+				refused.Error())
 		}
 		return hash.Encoded(), err
 	case d.Password != "":

@@ -27,14 +27,18 @@ func (u Users) AddIamMember(ctx context.Context, r *usersv1.AddMemberRequest) (*
 }
 
 // AddProjectMember gives a user roles on a project of the organization acted on.
-func (u Users) AddProjectMember(ctx context.Context, r *usersv1.AddProjectMemberRequest) (*usersv1.MemberResponse, error) {
-	if err := domain.CheckRoles(permission.Project, r.Roles); err != nil { // before it is told whether there is such a project
+func (u Users) AddProjectMember(
+	ctx context.Context, r *usersv1.AddProjectMemberRequest,
+) (*usersv1.MemberResponse, error) {
+	// before it is told whether there is such a project
+	if err := domain.CheckRoles(permission.Project, r.Roles); err != nil {
 		return nil, err
 	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
 		return nil, err
 	}
-	return u.addMember(ctx, permission.Project, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
+	return u.addMember(ctx, permission.Project,
+		domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
 // UpdateOrgMember replaces a member's roles.
@@ -48,8 +52,11 @@ func (u Users) UpdateIamMember(ctx context.Context, r *usersv1.UpdateMemberReque
 }
 
 // UpdateProjectMember replaces a project member's roles.
-func (u Users) UpdateProjectMember(ctx context.Context, r *usersv1.UpdateProjectMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Project, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
+func (u Users) UpdateProjectMember(
+	ctx context.Context, r *usersv1.UpdateProjectMemberRequest,
+) (*usersv1.MemberResponse, error) {
+	return u.updateMember(ctx, permission.Project,
+		domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
 // RemoveOrgMember takes all roles in the organization acted on.
@@ -63,17 +70,22 @@ func (u Users) RemoveIamMember(ctx context.Context, r *usersv1.RemoveMemberReque
 }
 
 // RemoveProjectMember takes all roles on a project.
-func (u Users) RemoveProjectMember(ctx context.Context, r *usersv1.RemoveProjectMemberRequest) (*usersv1.MemberResponse, error) {
+func (u Users) RemoveProjectMember(
+	ctx context.Context, r *usersv1.RemoveProjectMemberRequest,
+) (*usersv1.MemberResponse, error) {
 	return u.removeMember(ctx, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId})
 }
 
 // hasProject asks projects, which knows them, and passes on its fault.
 func (u Users) hasProject(ctx context.Context, projectID string) error {
-	_, err := u.Projects.ResolveProject(rpc.OnOwnBehalf(ctx), &projectsv1.ResolveProjectRequest{OrgId: orgID(ctx), ProjectId: projectID})
+	_, err := u.Projects.ResolveProject(rpc.OnOwnBehalf(ctx), &projectsv1.ResolveProjectRequest{OrgId: orgID(ctx),
+		ProjectId: projectID})
 	return err
 }
 
-func (u Users) addMember(ctx context.Context, scope permission.Scope, m domain.Member, roles []string) (*usersv1.MemberResponse, error) {
+func (u Users) addMember(
+	ctx context.Context, scope permission.Scope, m domain.Member, roles []string,
+) (*usersv1.MemberResponse, error) {
 	if err := domain.CheckRoles(scope, roles); err != nil {
 		return nil, err
 	}
@@ -81,14 +93,18 @@ func (u Users) addMember(ctx context.Context, scope permission.Scope, m domain.M
 	if err := mayGive(ctx, m); err != nil {
 		return nil, err
 	}
-	record, err := u.Store.CreateMember(ctx, m, &usersv1.MemberAdded{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID})
+	record, err := u.Store.CreateMember(ctx, m, &usersv1.MemberAdded{
+		UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.MemberResponse{Details: resource.Details(record, m.OrgID)}, nil
 }
 
-func (u Users) updateMember(ctx context.Context, scope permission.Scope, place domain.Member, roles []string) (*usersv1.MemberResponse, error) {
+func (u Users) updateMember(
+	ctx context.Context, scope permission.Scope, place domain.Member, roles []string,
+) (*usersv1.MemberResponse, error) {
 	if err := domain.CheckRoles(scope, roles); err != nil {
 		return nil, err
 	}
@@ -96,7 +112,8 @@ func (u Users) updateMember(ctx context.Context, scope permission.Scope, place d
 		if !m.Assign(roles) {
 			return nil, nil
 		}
-		return &usersv1.MemberChanged{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID}, mayGive(ctx, *m)
+		return &usersv1.MemberChanged{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "",
+			ProjectId: m.ProjectID}, mayGive(ctx, *m)
 	})
 }
 
@@ -108,13 +125,16 @@ func (u Users) removeMember(ctx context.Context, place domain.Member) (*usersv1.
 }
 
 // changeMember also refuses to take roles that the caller could not give.
-func (u Users) changeMember(ctx context.Context, place domain.Member, change func(*domain.Member) (proto.Message, error)) (*usersv1.MemberResponse, error) {
-	m, err := u.Store.ChangeMember(ctx, place.OrgID, place.ProjectID, place.UserID, func(m *domain.Member) (proto.Message, error) {
-		if err := mayGive(ctx, *m); err != nil {
-			return nil, err
-		}
-		return change(m)
-	})
+func (u Users) changeMember(
+	ctx context.Context, place domain.Member, change func(*domain.Member) (proto.Message, error),
+) (*usersv1.MemberResponse, error) {
+	m, err := u.Store.ChangeMember(ctx, place.OrgID, place.ProjectID, place.UserID,
+		func(m *domain.Member) (proto.Message, error) {
+			if err := mayGive(ctx, *m); err != nil {
+				return nil, err
+			}
+			return change(m)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -127,27 +147,36 @@ func mayGive(ctx context.Context, m domain.Member) error {
 }
 
 // SearchOrgMembers lists the members of the organization acted on.
-func (u Users) SearchOrgMembers(ctx context.Context, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
+func (u Users) SearchOrgMembers(
+	ctx context.Context, r *usersv1.SearchMembersRequest,
+) (*usersv1.SearchMembersResponse, error) {
 	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), ""), r)
 }
 
 // SearchIamMembers lists the instance's members.
-func (u Users) SearchIamMembers(ctx context.Context, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
+func (u Users) SearchIamMembers(
+	ctx context.Context, r *usersv1.SearchMembersRequest,
+) (*usersv1.SearchMembersResponse, error) {
 	return u.searchMembers(ctx, u.Store.Members("", ""), r)
 }
 
 // SearchProjectMembers lists the members of a project of the organization acted on.
-func (u Users) SearchProjectMembers(ctx context.Context, r *usersv1.SearchProjectMembersRequest) (*usersv1.SearchMembersResponse, error) {
+func (u Users) SearchProjectMembers(
+	ctx context.Context, r *usersv1.SearchProjectMembersRequest,
+) (*usersv1.SearchMembersResponse, error) {
 	if _, err := search.Bounds(r.Query, u.MaxLimit); err != nil { // before it is told whether there is such a project
 		return nil, err
 	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
 		return nil, err
 	}
-	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), r.ProjectId), &usersv1.SearchMembersRequest{Query: r.Query, Queries: r.Queries})
+	return u.searchMembers(ctx, u.Store.Members(orgID(ctx), r.ProjectId),
+		&usersv1.SearchMembersRequest{Query: r.Query, Queries: r.Queries})
 }
 
-func (u Users) searchMembers(ctx context.Context, query *search.Query, r *usersv1.SearchMembersRequest) (*usersv1.SearchMembersResponse, error) {
+func (u Users) searchMembers(
+	ctx context.Context, query *search.Query, r *usersv1.SearchMembersRequest,
+) (*usersv1.SearchMembersResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -165,7 +194,8 @@ func (u Users) searchMembers(ctx context.Context, query *search.Query, r *usersv
 }
 
 func member(m store.NamedMember) *usersv1.Member {
-	return &usersv1.Member{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles, UserName: m.UserName, DisplayName: m.DisplayName}
+	return &usersv1.Member{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles,
+		UserName: m.UserName, DisplayName: m.DisplayName}
 }
 
 // SearchOrgMemberRoles lists the roles of organizations.
@@ -174,7 +204,9 @@ func (Users) SearchOrgMemberRoles(context.Context, *usersv1.SearchRolesRequest) 
 }
 
 // SearchProjectMemberRoles lists the roles of projects.
-func (Users) SearchProjectMemberRoles(context.Context, *usersv1.SearchRolesRequest) (*usersv1.SearchRolesResponse, error) {
+func (Users) SearchProjectMemberRoles(
+	context.Context, *usersv1.SearchRolesRequest,
+) (*usersv1.SearchRolesResponse, error) {
 	return roles(permission.Project), nil
 }
 
@@ -184,14 +216,17 @@ func (Users) SearchIamMemberRoles(context.Context, *usersv1.SearchRolesRequest) 
 }
 
 func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
-	return &usersv1.SearchRolesResponse{Result: search.Each(permission.Roles(scope), func(r permission.Role) *usersv1.Role {
-		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
-	})}
+	return &usersv1.SearchRolesResponse{Result: search.Each(permission.Roles(scope),
+		func(r permission.Role) *usersv1.Role {
+			return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
+		})}
 }
 
 // SearchMemberships lists the places in which a user of the organization has roles;
 // members of that organization alone see those in it.
-func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershipsRequest) (*usersv1.SearchMembershipsResponse, error) {
+func (u Users) SearchMemberships(
+	ctx context.Context, r *usersv1.SearchMembershipsRequest,
+) (*usersv1.SearchMembershipsResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -208,7 +243,9 @@ func (u Users) SearchMemberships(ctx context.Context, r *usersv1.SearchMembershi
 }
 
 // SearchMyMemberships lists the places in which the caller has roles.
-func (u Users) SearchMyMemberships(ctx context.Context, r *usersv1.SearchMyMembershipsRequest) (*usersv1.SearchMembershipsResponse, error) {
+func (u Users) SearchMyMemberships(
+	ctx context.Context, r *usersv1.SearchMyMembershipsRequest,
+) (*usersv1.SearchMembershipsResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -216,7 +253,9 @@ func (u Users) SearchMyMemberships(ctx context.Context, r *usersv1.SearchMyMembe
 	return u.memberships(ctx, caller.From(ctx).UserID, "", p)
 }
 
-func (u Users) memberships(ctx context.Context, userID, orgID string, p search.Page) (*usersv1.SearchMembershipsResponse, error) {
+func (u Users) memberships(
+	ctx context.Context, userID, orgID string, p search.Page,
+) (*usersv1.SearchMembershipsResponse, error) {
 	list, err := u.Store.SearchMemberships(ctx, userID, orgID, p)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,9 @@ func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (
 }
 
 // DeactivateMyOrg ends the tokens of the organization's users.
-func (u Users) DeactivateMyOrg(ctx context.Context, _ *usersv1.DeactivateMyOrgRequest) (*usersv1.DeactivateMyOrgResponse, error) {
+func (u Users) DeactivateMyOrg(
+	ctx context.Context, _ *usersv1.DeactivateMyOrgRequest,
+) (*usersv1.DeactivateMyOrgResponse, error) {
 	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
 		err := o.Deactivate()
 		return &usersv1.OrgDeactivated{Generation: uint64(o.Generation)}, err
@@ -88,7 +90,9 @@ func (u Users) DeactivateMyOrg(ctx context.Context, _ *usersv1.DeactivateMyOrgRe
 }
 
 // ReactivateMyOrg lets the organization's users in again.
-func (u Users) ReactivateMyOrg(ctx context.Context, _ *usersv1.ReactivateMyOrgRequest) (*usersv1.ReactivateMyOrgResponse, error) {
+func (u Users) ReactivateMyOrg(
+	ctx context.Context, _ *usersv1.ReactivateMyOrgRequest,
+) (*usersv1.ReactivateMyOrgResponse, error) {
 	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
 		return &usersv1.OrgReactivated{}, o.Reactivate()
 	})
@@ -124,5 +128,6 @@ func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*u
 }
 
 func org(o domain.Org) *usersv1.Org {
-	return &usersv1.Org{Id: o.ID, Details: resource.Details(o.Record, o.ID), State: usersv1.OrgState(o.State), Name: o.Name, PrimaryDomain: o.PrimaryDomain}
+	return &usersv1.Org{Id: o.ID, Details: resource.Details(o.Record, o.ID), State: usersv1.OrgState(o.State),
+		Name: o.Name, PrimaryDomain: o.PrimaryDomain}
 }

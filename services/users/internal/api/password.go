@@ -13,11 +13,15 @@ import (
 
 // Faults of new passwords (NIST SP 800-63B, 3.1.1.2).
 var (
-	errPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").On("password", "is missing")
-	errPasswordShort    = fault.New(fault.Invalid, string(password.TooShort), "The password is too short: at least 8 characters")
-	errPasswordLong     = fault.New(fault.Invalid, string(password.TooLong), "The password is too long: at most 128 characters")
-	errPasswordCommon   = fault.New(fault.Invalid, string(password.TooCommon), "The password is too common: it is among the first that anybody would try")
-	errPasswordNotText  = fault.New(fault.Invalid, string(password.NotText), "The password is not valid text")
+	errPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").On("password",
+		"is missing")
+	errPasswordShort = fault.New(fault.Invalid, string(password.TooShort),
+		"The password is too short: at least 8 characters")
+	errPasswordLong = fault.New(fault.Invalid, string(password.TooLong),
+		"The password is too long: at most 128 characters")
+	errPasswordCommon = fault.New(fault.Invalid, string(password.TooCommon),
+		"The password is too common: it is among the first that anybody would try")
+	errPasswordNotText = fault.New(fault.Invalid, string(password.NotText), "The password is not valid text")
 )
 
 // refusal is the fault of a password that the policy refuses.
@@ -58,7 +62,9 @@ func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (
 }
 
 // RequestPasswordReset sends a mail with which the user can choose another password.
-func (u Users) RequestPasswordReset(ctx context.Context, r *usersv1.RequestPasswordResetRequest) (*usersv1.RequestPasswordResetResponse, error) {
+func (u Users) RequestPasswordReset(
+	ctx context.Context, r *usersv1.RequestPasswordResetRequest,
+) (*usersv1.RequestPasswordResetResponse, error) {
 	details, notification, err := u.sendCode(ctx, orgID(ctx), r.UserId, domain.KindPasswordReset)
 	return &usersv1.RequestPasswordResetResponse{Details: details, NotificationId: notification}, err
 }

@@ -18,32 +18,43 @@ import (
 )
 
 // AddPersonalAccessToken makes a token for a user of the organization acted on.
-func (u Users) AddPersonalAccessToken(ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+func (u Users) AddPersonalAccessToken(
+	ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	return u.addToken(ctx, orgID(ctx), r.UserId, r.ExpirationDate)
 }
 
 // AddMyPersonalAccessToken makes a token for a caller who has just logged in.
-func (u Users) AddMyPersonalAccessToken(ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest) (*usersv1.AddPersonalAccessTokenResponse, error) {
+func (u Users) AddMyPersonalAccessToken(
+	ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	c := caller.From(ctx)
 	return u.addToken(ctx, c.HomeOrganizationID, c.UserID, r.ExpirationDate)
 }
 
-func (u Users) addToken(ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp) (*usersv1.AddPersonalAccessTokenResponse, error) {
+func (u Users) addToken(
+	ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	at, err := secret.Expiry(expiry, u.Now())
 	if err != nil {
 		return nil, err
 	}
 	t := domain.PAT{ID: id.New(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
 	token := secret.NewToken()
-	record, err := u.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()), &usersv1.PersonalAccessTokenAdded{UserId: userID})
+	record, err := u.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()),
+		&usersv1.PersonalAccessTokenAdded{UserId: userID})
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.AddPersonalAccessTokenResponse{TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, orgID)}, nil
+	return &usersv1.AddPersonalAccessTokenResponse{
+		TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, orgID),
+	}, nil
 }
 
 // GetPersonalAccessToken reads a token's description.
-func (u Users) GetPersonalAccessToken(ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest) (*usersv1.GetPersonalAccessTokenResponse, error) {
+func (u Users) GetPersonalAccessToken(
+	ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest,
+) (*usersv1.GetPersonalAccessTokenResponse, error) {
 	t, err := u.Store.PAT(ctx, orgID(ctx), r.UserId, r.TokenId)
 	if err != nil {
 		return nil, err
@@ -52,17 +63,23 @@ func (u Users) GetPersonalAccessToken(ctx context.Context, r *usersv1.GetPersona
 }
 
 // SearchPersonalAccessTokens lists a user's tokens.
-func (u Users) SearchPersonalAccessTokens(ctx context.Context, r *usersv1.SearchPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+func (u Users) SearchPersonalAccessTokens(
+	ctx context.Context, r *usersv1.SearchPersonalAccessTokensRequest,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
 	return u.searchTokens(ctx, orgID(ctx), r.UserId, r.Query)
 }
 
 // SearchMyPersonalAccessTokens lists the caller's tokens.
-func (u Users) SearchMyPersonalAccessTokens(ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+func (u Users) SearchMyPersonalAccessTokens(
+	ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
 	c := caller.From(ctx)
 	return u.searchTokens(ctx, c.HomeOrganizationID, c.UserID, r.Query)
 }
 
-func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *heraldv1.ListQuery) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+func (u Users) searchTokens(
+	ctx context.Context, orgID, userID string, q *heraldv1.ListQuery,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
 	p, err := search.Bounds(q, u.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -74,21 +91,29 @@ func (u Users) searchTokens(ctx context.Context, orgID, userID string, q *herald
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.SearchPersonalAccessTokensResponse{Details: list.Details(), Result: search.Each(list.Rows, token)}, nil
+	return &usersv1.SearchPersonalAccessTokensResponse{
+		Details: list.Details(), Result: search.Each(list.Rows, token),
+	}, nil
 }
 
 // RemovePersonalAccessToken ends a user's token.
-func (u Users) RemovePersonalAccessToken(ctx context.Context, r *usersv1.RemovePersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+func (u Users) RemovePersonalAccessToken(
+	ctx context.Context, r *usersv1.RemovePersonalAccessTokenRequest,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
 	return u.removeToken(ctx, orgID(ctx), r.UserId, r.TokenId)
 }
 
 // RemoveMyPersonalAccessToken ends one of the caller's tokens.
-func (u Users) RemoveMyPersonalAccessToken(ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+func (u Users) RemoveMyPersonalAccessToken(
+	ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
 	c := caller.From(ctx)
 	return u.removeToken(ctx, c.HomeOrganizationID, c.UserID, r.TokenId)
 }
 
-func (u Users) removeToken(ctx context.Context, orgID, userID, tokenID string) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+func (u Users) removeToken(
+	ctx context.Context, orgID, userID, tokenID string,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
 	t, err := u.Store.RemovePAT(ctx, orgID, userID, tokenID, &usersv1.PersonalAccessTokenRemoved{UserId: userID})
 	if err != nil {
 		return nil, err
@@ -98,7 +123,9 @@ func (u Users) removeToken(ctx context.Context, orgID, userID, tokenID string) (
 
 // ResolveToken turns a token into the caller it stands for. Whoever asks for an
 // organization without belonging to it learns nothing about it.
-func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {
+func (u Users) ResolveToken(
+	ctx context.Context, r *usersv1.ResolveTokenRequest,
+) (*usersv1.ResolveTokenResponse, error) {
 	rows, err := u.Store.Holders(ctx, r.TokenHash, r.OrgId)
 	if err != nil {
 		return nil, err
@@ -113,7 +140,9 @@ func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest)
 	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes}
 	for _, row := range rows {
 		if row.Place != nil {
-			c.Memberships = append(c.Memberships, permission.Membership{OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles})
+			c.Memberships = append(c.Memberships, permission.Membership{
+				OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles,
+			})
 		}
 	}
 	switch instance := c.InInstance(); {
@@ -126,5 +155,6 @@ func (u Users) ResolveToken(ctx context.Context, r *usersv1.ResolveTokenRequest)
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {
-	return &usersv1.PersonalAccessToken{Id: t.ID, Details: resource.Details(t.Record, t.OrgID), ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+	return &usersv1.PersonalAccessToken{Id: t.ID, Details: resource.Details(t.Record, t.OrgID),
+		ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
 }

@@ -12,9 +12,13 @@ import (
 
 // MakeProjectOwner makes the creator of a project its owner, once in the project's life:
 // whoever lost the role does not get it again.
-func (u Users) MakeProjectOwner(ctx context.Context, r *usersv1.MakeProjectOwnerRequest) (*usersv1.MakeProjectOwnerResponse, error) {
+func (u Users) MakeProjectOwner(
+	ctx context.Context, r *usersv1.MakeProjectOwnerRequest,
+) (*usersv1.MakeProjectOwnerResponse, error) {
 	m := domain.Member{UserID: r.UserId, OrgID: r.OrgId, ProjectID: r.ProjectId, Roles: []string{"PROJECT_OWNER"}}
-	err := u.Store.CreateProjectOwner(ctx, m, &usersv1.MemberAdded{UserId: m.UserID, Roles: m.Roles, ProjectId: m.ProjectID})
+	err := u.Store.CreateProjectOwner(ctx, m, &usersv1.MemberAdded{
+		UserId: m.UserID, Roles: m.Roles, ProjectId: m.ProjectID,
+	})
 	if errors.Is(err, domain.ErrOwnerMade) || errors.Is(err, domain.ErrMemberExists) {
 		err = nil
 	}
@@ -32,7 +36,9 @@ func (u Users) projectCreated(ctx context.Context, d event.Delivery, created *pr
 	if created.OwnerId == "" {
 		return nil
 	}
-	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId})
+	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
+		OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId,
+	})
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
 	}

@@ -21,5 +21,7 @@ func (u Users) ResolveUser(ctx context.Context, r *usersv1.ResolveUserRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.ResolveUserResponse{OrgId: found.OrgID, State: usersv1.UserState(found.State), Type: usersv1.UserType(found.Type)}, nil
+	return &usersv1.ResolveUserResponse{
+		OrgId: found.OrgID, State: usersv1.UserState(found.State), Type: usersv1.UserType(found.Type),
+	}, nil
 }

@@ -13,7 +13,9 @@ import (
 )
 
 // CreateHumanUser creates a human user; an initial password has to be changed.
-func (u Users) CreateHumanUser(ctx context.Context, r *usersv1.CreateHumanUserRequest) (*usersv1.CreateHumanUserResponse, error) {
+func (u Users) CreateHumanUser(
+	ctx context.Context, r *usersv1.CreateHumanUserRequest,
+) (*usersv1.CreateHumanUserResponse, error) {
 	n, err := u.human(ctx, &usersv1.HumanUserData{
 		UserName: r.UserName, Profile: r.Profile, Email: r.Email, Phone: r.Phone,
 		Password: r.InitialPassword, PasswordChangeRequired: true,
@@ -27,7 +29,9 @@ func (u Users) CreateHumanUser(ctx context.Context, r *usersv1.CreateHumanUserRe
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.CreateHumanUserResponse{UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail}, nil
+	return &usersv1.CreateHumanUserResponse{
+		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail,
+	}, nil
 }
 
 // settle gives a new user its state, and a code where a mail is needed.
@@ -59,7 +63,9 @@ func (u Users) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*use
 }
 
 // IsUserUnique tells whether a login name is free in the whole instance.
-func (u Users) IsUserUnique(ctx context.Context, r *usersv1.IsUserUniqueRequest) (*usersv1.IsUserUniqueResponse, error) {
+func (u Users) IsUserUnique(
+	ctx context.Context, r *usersv1.IsUserUniqueRequest,
+) (*usersv1.IsUserUniqueResponse, error) {
 	free, err := u.Store.UserNameFree(ctx, r.UserName)
 	return &usersv1.IsUserUniqueResponse{IsUnique: free}, err
 }
