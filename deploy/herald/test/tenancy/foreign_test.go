@@ -281,7 +281,10 @@ func (w *world) allows(_ int, a attempt) {
 	switch {
 	case !other && got.status != http.StatusOK, other && got.status >= http.StatusInternalServerError,
 		id != "" && !strings.Contains(got.body, `"`+id+`"`):
-		w.t.Errorf("%s answered %d %s %s", a, got.status, got.body, id)
+		w.t.Errorf("%s answered %d %s, want %s. If another call must come first, add it under %q to before in "+
+			"foreign_world_test.go; if the state of the users here refuses it for good, add the id of its fault to "+
+			"allowed in foreign_test.go; if a value is missing, add it to values in foreign_world_test.go",
+			a, got.status, got.body, cmp.Or(id, "200"), a.Name())
 	}
 }
 

@@ -146,6 +146,14 @@ var (
 		"AddUserGrant.project_id": true,
 	}
 
+	// before are the requests that bring an object into the state that a method needs.
+	before = map[string]string{
+		"ReactivateProject":      "POST /management/v1/projects/{project_id}/_deactivate",
+		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
+		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
+		"ResetMessageText":       "PUT /management/v1/text/message/init/{language}",
+	}
+
 	// values are what requests say besides, by method and field or by field alone.
 	values = map[string]string{
 		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`,
@@ -433,7 +441,8 @@ func (w *world) counts(want int, where, arg string) {
 func (w *world) make(s site, name string, in map[string]string, field string) string {
 	k, id := kinds[name], w.unique()
 	if k.create == nil {
-		w.t.Fatalf("how is a %q made, which %s names?", name, field)
+		w.t.Fatalf("how is a %q made, which %s names? Add to kinds in foreign_world_test.go the requests that make "+
+			"and remove one", name, field)
 	}
 	ids := maps.Clone(in)
 	if ids == nil {
@@ -473,14 +482,9 @@ func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 	if id := ids["notification_id"]; id != "" {
 		w.mailKnown(id)
 	}
-	switch m.Name() {
-	case "ReactivateProject", "ReactivateApp", "ReactivateProjectGrant", "ResetMessageText":
-	default:
-		return
+	if first, ok := before[string(m.Name())]; ok {
+		w.must(s.org, w.fill(s, ids, first), `{"subject":"Welcome"}`)
 	}
-	rule := strings.Replace(verbAndPath(m), "_reactivate", "_deactivate", 1)
-	w.must(s.org, w.fill(s, ids, strings.NewReplacer("DELETE", "PUT", "{kind}", "init").Replace(rule)),
-		`{"subject":"Welcome"}`)
 }
 
 // must makes a request as the administrator in an organization.
@@ -565,7 +569,9 @@ func (w *world) message(m contract.Method, o object) *dynamicpb.Message {
 		case named != "":
 			value = fmt.Sprintf("%q", named)
 		case !ok && (slices.Contains(bound, name) || strings.HasSuffix(name, "_id")):
-			w.t.Fatalf("no request can be made for %s: what is %s?", m.FullName(), name)
+			w.t.Fatalf("no request can be made for %s: what is %s? If it names an object, add the kind to kindOf (and "+
+				"the field to references, where it stands in the body); if it is a value, add one to values: both in "+
+				"foreign_world_test.go", m.FullName(), name)
 		case !ok:
 			continue
 		}
@@ -577,7 +583,8 @@ func (w *world) message(m contract.Method, o object) *dynamicpb.Message {
 		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
 	}
 	if err := contract.Validate(out); err != nil {
-		w.t.Fatalf("no request can be made for %s: %s: %v", m.FullName(), text, err)
+		w.t.Fatalf("no request can be made for %s: %s: %v. Add a value that the contract takes to values in "+
+			"foreign_world_test.go, under \"%s.field\" or the field's name", m.FullName(), text, err, m.Name())
 	}
 	return out
 }
