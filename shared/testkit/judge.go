@@ -2,6 +2,8 @@ package testkit
 
 import (
 	"errors"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -54,4 +56,25 @@ func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// Listed fails the test unless every method of a store is in one of two lists: those that
+// are asked for what another organization has, and those that have no owner, by their reason.
+func Listed[T any](t testing.TB, asked []string, elsewhere map[string]string) {
+	t.Helper()
+	methods := reflect.TypeFor[T]()
+	var all []string
+	for i := range methods.NumMethod() {
+		name := methods.Method(i).Name
+		all = append(all, name)
+		if slices.Contains(asked, name) == (elsewhere[name] != "") {
+			t.Errorf("%s: add to everything how it is called and what it says of another organization's object, "+
+				"or to elsewhere why it has no owner", name)
+		}
+	}
+	for _, name := range append(slices.Collect(maps.Keys(elsewhere)), asked...) {
+		if !slices.Contains(all, name) {
+			t.Errorf("the store has no method %s: take it out", name)
+		}
+	}
 }

@@ -1,0 +1,151 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/event"
+	"herald/shared/fault"
+	"herald/shared/search"
+	"herald/shared/testkit"
+)
+
+// happened is the news of every change: which one it is the api says, not the store.
+var happened = &emptypb.Empty{}
+
+// asked is a method of the store about the user u1, who belongs to org-a, owns the project
+// p1 there and has the token t1. It returns how many rows it found or changed.
+type asked struct {
+	names  []string     // of methods; a search is one to begin it and one to run it
+	absent *fault.Fault // says that there is nothing; nil for a list without rows
+	ask    func(ctx context.Context, s store.Store, orgID string) (int, error)
+}
+
+func one[T any](_ T, err error) (int, error)               { return 1, err }
+func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
+
+var page = search.Page{Limit: 100}
+
+// everything is what the store does for an organization; removals come last.
+var everything = []asked{
+	{[]string{"User"}, domain.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return one(s.User(ctx, orgID, "u1"))
+	}},
+	{[]string{"ChangeUser"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			_, _, err := s.ChangeUser(ctx, orgID, "u1", func(*domain.User) (store.UserChange, error) {
+				return store.UserChange{Event: happened}, nil
+			})
+			return 1, err
+		}},
+	{[]string{"Users", "SearchUsers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchUsers(ctx, s.Users(orgID).Where("id = ?", "u1"), page))
+	}},
+	{[]string{"Changes"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.Changes(ctx, event.Aggregate{OrganizationID: orgID, Names: []string{""}, ID: "u1"}, page))
+	}},
+	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			t := domain.PAT{ID: "t2", UserID: "u1", OrgID: orgID, ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
+			return one(s.CreatePAT(ctx, t, []byte{2}, happened))
+		}},
+	{[]string{"PAT"}, domain.ErrTokenNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return one(s.PAT(ctx, orgID, "u1", "t1"))
+	}},
+	{[]string{"SearchPATs"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchPATs(ctx, orgID, "u1", page))
+	}},
+	{[]string{"MembershipsAt"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		places, err := s.MembershipsAt(ctx, orgID, "u1")
+		return len(places), err
+	}},
+	{[]string{"Members", "SearchMembers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
+	}},
+	{[]string{"SearchMemberships"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchMemberships(ctx, "u1", orgID, page))
+	}},
+	{[]string{"ChangeMember"}, domain.ErrMemberNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.ChangeMember(ctx, orgID, "p1", "u1", func(*domain.Member) (proto.Message, error) {
+				return happened, nil
+			}))
+		}},
+	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
+		}},
+}
+
+// elsewhere are methods that are not about what an organization has, each with a reason.
+var elsewhere = map[string]string{
+	"Now": "asks no database", "Recall": "is asked about events, by their position",
+	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
+	"CreateInstance": "needs nothing that is there", "Administrator": "is the instance's",
+	"Org": "is the organization itself", "ChangeOrg": "is the organization itself",
+	"Orgs": "are the instance's", "SearchOrgs": "are the instance's",
+	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
+	"AnyUser":      "is for services that ask about a user of any organization",
+	"CreateMember": "takes users of any organization", "CreateProjectOwner": "takes users of any organization",
+	"RemoveProjectMembers": "follows an event of projects",
+	"KnownToken":           "is by the token's hash", "Holders": "is by the token's hash",
+	"Code": "is by the code's holder", "RequestCode": "is by the code's holder", "UseCode": "is by the code's holder",
+	"TryCode": "is by the code's holder", "ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
+}
+
+// What belongs to another organization is not found and not changed, by whatever method;
+// asked for where it is, it is.
+func TestOwnerInEveryQuery(t *testing.T) {
+	t.Parallel()
+	db := kit.Pool(t)
+	s := store.New(event.Journal{DB: db, Now: time.Now, Committed: func(event.Event) {}})
+	made := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"org-a", "org-b"} {
+		o := domain.Org{ID: id, Name: id, PrimaryDomain: id, State: domain.OrgActive}
+		made(s.CreateOrg(t.Context(), o, "", happened))
+	}
+	made(s.CreateUser(t.Context(), store.NewUser{User: domain.User{
+		ID: "u1", OrgID: "org-a", UserName: "u1", Type: domain.Human, State: domain.UserActive,
+	}}, happened))
+	member := domain.Member{UserID: "u1", OrgID: "org-a", ProjectID: "p1", Roles: []string{"PROJECT_OWNER"}}
+	made(s.CreateMember(t.Context(), member, happened))
+	token := domain.PAT{ID: "t1", UserID: "u1", OrgID: "org-a", ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
+	made(s.CreatePAT(t.Context(), token, []byte{1}, happened))
+
+	before := testkit.Rows(t, db, "events")
+	for _, m := range everything {
+		n, err := m.ask(t.Context(), s, "org-b")
+		if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
+			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
+		}
+	}
+	if testkit.Rows(t, db, "events") != before {
+		t.Error("something was written")
+	}
+	for _, m := range everything {
+		if n, err := m.ask(t.Context(), s, "org-a"); n == 0 || err != nil {
+			t.Errorf("%s where it is: %d, %v", m.names, n, err)
+		}
+	}
+}
+
+func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, m := range everything {
+		names = append(names, m.names...)
+	}
+	testkit.Listed[store.Store](t, names, elsewhere)
+}
