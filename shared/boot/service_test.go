@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/boot"
 	"herald/shared/bus"
@@ -173,6 +174,54 @@ func TestServiceMetrics(t *testing.T) {
 	if fill := m["herald_events_stream_fill"]; fill < 1.0/64 || fill > 1.1/64 {
 		t.Errorf("a 64th of the stream is full, told is %v", fill)
 	}
+}
+
+// Events wait for a service that lags: readiness says for which one.
+func TestServiceSaysWhoLags(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	g.Streams.MaxBytes = 1 << 20
+	s := kit.Open(t, g)
+	c, err := s.JS.CreateOrUpdateConsumer(t.Context(), event.Stream, jetstream.ConsumerConfig{
+		Durable: "users", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DB.Exec(t.Context(), `with event as (
+		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
+		select n::text, 'org', n::text, 'created', 'o', '', '{}', now() from generate_series(1, 5000) n returning position
+	) insert into outbox select position from event`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	until := func(lags bool) {
+		t.Helper()
+		limit, tick := time.After(30*time.Second), time.NewTicker(20*time.Millisecond)
+		defer tick.Stop()
+		for {
+			cause := g.Health.Causes(t.Context())["users events"]
+			if lags && strings.Contains(cause, "users has not handled") || !lags && cause == "" {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-limit:
+				t.Fatalf("after 30 s the cause is %q", cause)
+			}
+		}
+	}
+	until(true)
+	handled, err := c.Consume(func(m jetstream.Msg) { _ = m.Ack() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handled.Stop()
+	until(false)
 }
 
 // A service reports what it lost.

@@ -106,6 +106,7 @@ func (r *replica) fillWithAMail() int {
 	if err != nil {
 		r.Fatal(err)
 	}
+	r.relay.Wake(event.Event{})
 	return 1
 }
 

@@ -127,10 +127,11 @@ func unhandled(s jetstream.StreamState, first uint64) int64 {
 // and has not acknowledged. What lies above its floor and is of other subjects is none.
 func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.ConsumerInfo) (uint64, error) {
 	first := s.CachedInfo().State.LastSeq + 1
-	for _, subject := range append(c.Config.FilterSubjects, c.Config.FilterSubject) {
-		if subject == "" {
-			continue
-		}
+	wanted := c.Config.FilterSubjects
+	if len(wanted) == 0 {
+		wanted = []string{cmp.Or(c.Config.FilterSubject, "events.>")}
+	}
+	for _, subject := range wanted {
 		m, err := s.GetMsg(ctx, c.AckFloor.Stream+1, jetstream.WithGetMsgSubject(subject))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue

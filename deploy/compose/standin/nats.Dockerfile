@@ -1,4 +1,4 @@
-# A stand-in for nats:2.12-alpine.
+# A stand-in for nats:2.15-alpine.
 FROM scratch
 COPY files /
 ENTRYPOINT ["/bin/nats-server"]
