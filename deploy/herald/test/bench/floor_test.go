@@ -90,13 +90,33 @@ func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, er
 	})
 }
 
-// row answers at a path with a row that is found by the id in the path.
-func (f *floor) row(db *pgxpool.Pool, path, method, sql string) {
+// row answers at a path with the columns of a row that is found by the id in the path.
+func row[T any](f *floor, db *pgxpool.Pool, path, method, sql string) {
 	id := func(r *http.Request) ([]byte, error) { return []byte(r.PathValue("id")), nil }
-	f.handle(path, method, id, func(id []byte) (row []byte, err error) {
-		err = db.QueryRow(context.Background(), sql, string(id)).Scan(&row)
-		return row, err
+	f.handle(path, method, id, func(id []byte) ([]byte, error) {
+		found, err := postgres.One[T](context.Background(), db, sql, postgres.Args{"id": string(id)})
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(found)
 	})
+}
+
+// userRow and projectRow are the columns that Herald answers with.
+type userRow struct {
+	ID, OrgID, UserName, FirstName, LastName, NickName, DisplayName, PreferredLanguage, Email, Phone string
+	Type, State, Gender                                                                              int16
+	EmailVerified, PhoneVerified                                                                     bool
+	Sequence                                                                                         int64
+	CreatedAt, ChangedAt                                                                             time.Time
+}
+
+type projectRow struct {
+	ID, OrgID, Name                                         string
+	State, PrivateLabelingSetting                           int16
+	ProjectRoleAssertion, ProjectRoleCheck, HasProjectCheck bool
+	Sequence                                                int64
+	CreatedAt, ChangedAt                                    time.Time
 }
 
 // insert is what an import writes: the user, the event, and its place in the outbox.

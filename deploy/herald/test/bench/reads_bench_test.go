@@ -39,10 +39,12 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 	user := made(i, "/management/v1/users/human/_import", whole.Active("reader"), "userId")
 	project := made(i, "/management/v1/projects", `{"name":"Read"}`, "id")
 	f := newFloor(b)
-	f.row(pool(b, server, "users"), "/user/{id}", "GetUser",
-		`select row_to_json(u) from users u where id = $1`)
-	f.row(pool(b, server, "projects"), "/project/{id}", "GetMyUser",
-		`select row_to_json(p) from projects p where id = $1`)
+	row[userRow](f, pool(b, server, "users"), "/user/{id}", "GetUser", `select id, org_id, user_name, first_name,
+		last_name, nick_name, display_name, preferred_language, email, phone, type, state, gender, email_verified,
+		phone_verified, sequence, created_at, changed_at from users where id = @id`)
+	row[projectRow](f, pool(b, server, "projects"), "/project/{id}", "GetMyUser", `select id, org_id, name, state,
+		private_labeling_setting, project_role_assertion, project_role_check, has_project_check, sequence,
+		created_at, changed_at from projects where id = @id`)
 	get := func(url, token string) func() error {
 		client := newClient(clients)
 		return func() error { return client.send(http.MethodGet, url, token, "") }
