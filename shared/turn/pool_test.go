@@ -30,7 +30,8 @@ func TestPool(t *testing.T) {
 		at := func(when string, wantWorking, wantWorked, wantRefused int32) {
 			t.Helper()
 			synctest.Wait()
-			got, want := [3]int32{working.Load(), worked.Load(), refused.Load()}, [3]int32{wantWorking, wantWorked, wantRefused}
+			want := [3]int32{wantWorking, wantWorked, wantRefused}
+			got := [3]int32{working.Load(), worked.Load(), refused.Load()}
 			if got != want {
 				t.Errorf("%s: %d work, have worked and were refused, want %d", when, got, want)
 			}
