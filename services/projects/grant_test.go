@@ -298,6 +298,29 @@ func TestRemoveUserGrant(t *testing.T) {
 	}
 }
 
+// tellOfTaken fails unless each object that lost a removed role has an event that says so:
+// a grant, and what a user has by its owner (own) and by the grant (other), which was made
+// smaller before.
+func (w *world) tellOfTaken(removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
+	w.Helper()
+	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
+		and e.position = $2 and e.aggregate = 'grant' and e.name = 'changed' and e.aggregate_id = $3`,
+		removed, grant.Details.Sequence, grant.GrantId) != 1 {
+		w.Error("the grant's sequence is not that of its own event")
+	}
+	for id, times := range map[string]int{own: 1, other: 2} {
+		if n := w.rows(`events e join events c on c.id = e.data ->> 'cause' where e.aggregate = 'user_grant'
+			and e.name = 'changed' and e.aggregate_id = $1 and e.data -> 'changed' = '["roleKeys"]'
+			and (c.name = 'role_removed' or c.aggregate_id = $2)`, id, grant.GrantId); n != times {
+			w.Errorf("%d events of a user's grant", n)
+		}
+		if w.rows("user_grants u join events e on e.position = u.sequence where u.id = $1 and e.aggregate_id = $1",
+			id) != 1 {
+			w.Error("the user's grant's sequence is not that of its own event")
+		}
+	}
+}
+
 // Who holds a role loses it with the role, with the grant, and with the grant's part in it.
 func TestRolesAreTaken(t *testing.T) {
 	t.Parallel()
@@ -343,22 +366,7 @@ func TestRolesAreTaken(t *testing.T) {
 		g.ProjectGrant.Details.Sequence <= removed.Details.Sequence {
 		t.Errorf("%v, %v", g, err)
 	}
-	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
-		and e.position = $2 and e.aggregate = 'grant' and e.name = 'changed' and e.aggregate_id = $3`,
-		removed.Details.Sequence, g.ProjectGrant.Details.Sequence, grantID) != 1 {
-		t.Error("the grant's sequence is not that of its own event")
-	}
-	for id, times := range map[string]int{own: 1, other: 2} {
-		if n := w.rows(`events e join events c on c.id = e.data ->> 'cause' where e.aggregate = 'user_grant'
-			and e.name = 'changed' and e.aggregate_id = $1 and e.data -> 'changed' = '["roleKeys"]'
-			and (c.name = 'role_removed' or c.aggregate_id = $2)`, id, grantID); n != times {
-			t.Errorf("%d events of a user's grant", n)
-		}
-		if w.rows("user_grants u join events e on e.position = u.sequence where u.id = $1 and e.aggregate_id = $1",
-			id) != 1 {
-			t.Error("the user's grant's sequence is not that of its own event")
-		}
-	}
+	w.tellOfTaken(removed.Details.Sequence, g.ProjectGrant, own, other)
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: grantID}
 	if _, err := w.DeactivateProjectGrant(w.inA, this); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,8 @@ func newJournal(t *testing.T) *replica {
 // clean fails if a connection of the pool is in a transaction, or was lost.
 func (r *replica) clean(t *testing.T) {
 	t.Helper()
-	if n := r.count("pg_stat_activity where datname = current_database() and state like 'idle in transaction%'"); n != 0 {
+	n := r.count("pg_stat_activity where datname = current_database() and state like 'idle in transaction%'")
+	if n != 0 {
 		t.Errorf("%d connections are left in a transaction", n)
 	}
 	if n := r.db.Stat().NewConnsCount(); n != 1 {
@@ -50,7 +51,8 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	if err != nil || record.Sequence == 0 || !record.CreatedAt.Equal(record.ChangedAt) {
 		t.Fatalf("record %+v, %v", record, err)
 	}
-	if r.count("things t join events e on e.position = t.sequence and e.time = t.created_at join outbox o using (position) where t.sequence = $1 and t.created_at = $2", record.Sequence, record.CreatedAt) != 1 {
+	if r.count(`things t join events e on e.position = t.sequence and e.time = t.created_at join outbox o using (position)
+		where t.sequence = $1 and t.created_at = $2`, record.Sequence, record.CreatedAt) != 1 {
 		t.Error("object, event and outbox do not agree with the record")
 	}
 	_, err = r.create("b", func(s *event.Statement) { s.Args["name"] = "name of a" })
@@ -204,7 +206,9 @@ func TestChange(t *testing.T) {
 		!changed.CreatedAt.Equal(created.CreatedAt) {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}
-	if r.count("things t join events e on e.position = t.sequence and e.time = t.changed_at where t.id = 'a' and t.name = 'A' and t.sequence = $1 and t.changed_at = $2", changed.Sequence, changed.ChangedAt) != 1 {
+	if r.count(`things t join events e on e.position = t.sequence and e.time = t.changed_at
+		where t.id = 'a' and t.name = 'A' and t.sequence = $1 and t.changed_at = $2`,
+		changed.Sequence, changed.ChangedAt) != 1 {
 		t.Error("the row is not what the change answered")
 	}
 	var commits atomic.Int64
