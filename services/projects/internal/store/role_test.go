@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -12,12 +11,7 @@ import (
 	"herald/services/projects/internal/store"
 	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	"herald/shared/testkit"
 )
-
-var kit = testkit.New("projects", store.Migrations)
-
-func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 // A thousand roles are one transaction, with an event for each of them.
 func TestCreateRoles(t *testing.T) {
