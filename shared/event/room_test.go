@@ -43,7 +43,7 @@ func (r *replica) untilPublished() {
 // consumer that is no service's holds nothing back.
 func TestFullStreamDropsTheOldest(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	const n = 4000
 	r := newReplica(t, small(t), kit.Database(t))
 	_, js := connect(t, r.ground, "auth") // not among the relay's services
 	idle := jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckExplicitPolicy}
@@ -66,7 +66,7 @@ func TestFullStreamDropsTheOldest(t *testing.T) {
 // the relay says why.
 func TestRelayHoldsBackForAService(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	const n = 4000
 	r := newReplica(t, small(t), kit.Database(t))
 	said := make(chan string, 100)
 	r.relay.Log = slog.New(slog.NewTextHandler(lines(said), nil))
@@ -140,7 +140,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	if s := r.state(); s.FirstSeq == 1 || s.FirstSeq > wanted {
 		t.Errorf("the stream holds %d to %d, want not the first, but %d", s.FirstSeq, s.LastSeq, wanted)
 	}
-	r.fill(5000, 100)
+	r.fill(3000, 100)
 	r.until("the relay holds back", func() bool { return r.relay.Delayed() != nil })
 	if s := r.state(); s.FirstSeq > wanted {
 		t.Errorf("the stream begins with %d, text waits for %d", s.FirstSeq, wanted)
@@ -155,7 +155,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 // Several services' relays fill the stream while a service is away that wants everything.
 func TestServiceThatWasAwayLosesNothing(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	const n = 4000
 	g := small(t)
 	r, other := newReplica(t, g, kit.Database(t)), newReplica(t, g, kit.Database(t))
 	other.relay.Hurry()
