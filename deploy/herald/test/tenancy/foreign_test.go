@@ -3,6 +3,7 @@ package tenancy_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -184,9 +185,9 @@ func (w *world) refuses(n int, a attempt) {
 	}
 	if a.object.place.in(foreign, removed, sibling) && len(a.object.fields) > 0 {
 		absent := a.object
-		if absent.place = nowhere; absent.at < 0 {
-			absent.at = 0
-		}
+		absent.place, absent.at = nowhere, max(0, absent.at)
+		absent.ids = maps.Clone(w.placed(a.Method)[own])
+		absent.ids[absent.fields[absent.at]] = "nowhere"
 		if like := w.once(a, absent); w.judge(attempt{a.Method, a.visitor, a.header, absent}) == want && like != got {
 			w.t.Errorf("%s answered %v, and where there is none %v", a, got, like)
 		}
