@@ -64,8 +64,8 @@ func newArchive(b *testing.B) *archive {
 	b.Cleanup(func() { _ = server.Stop(context.Background()) })
 	a := &archive{B: b, Instance: whole.New(b, "HERALD_LOG_LEVEL=WARN", "HERALD_DATABASE_URL="+server.URL())}
 	a.Start()
-	a.db = pool(b, server, "projects")
-	check(b, pool(b, server, "users").QueryRow(b.Context(), "select id from organizations").Scan(&a.org))
+	a.db = pool(b, server.URL(), "projects")
+	check(b, pool(b, server.URL(), "users").QueryRow(b.Context(), "select id from organizations").Scan(&a.org))
 	return a
 }
 

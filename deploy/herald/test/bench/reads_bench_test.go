@@ -1,9 +1,15 @@
 package bench_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -38,6 +44,51 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 	const clients = 16
 	user := made(i, "/management/v1/users/human/_import", whole.Active("reader"), "userId")
 	project := made(i, "/management/v1/projects", `{"name":"Read"}`, "id")
+	floorURL := startReads(b, server.URL())
+	get := func(url, token string) func() error {
+		client := newClient(clients)
+		return func() error { return client.send(http.MethodGet, url, token, "") }
+	}
+	step, bare := get(i.URL+"/management/v1/users/"+user, i.Token), get(floorURL+"/user/"+user, "")
+	figure{"get user", clients, want, step, bare}.measure(b)
+	step, bare = get(i.URL+"/management/v1/projects/"+project, i.Token), get(floorURL+"/project/"+project, "")
+	figure{"get project", clients, want, step, bare}.measure(b)
+}
+
+// floorOf names the Postgres server of a floor in a process of its own.
+const floorOf = "HERALD_FLOOR_OF"
+
+// TestMain runs a floor where startReads asks for it.
+func TestMain(m *testing.M) {
+	if url := os.Getenv(floorOf); url != "" {
+		testing.Benchmark(func(b *testing.B) { serveReads(b, url) })
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// startReads runs a floor in a process of its own, as Herald is: one within the client's
+// process would be woken at less expense.
+func startReads(b *testing.B, server string) string {
+	b.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env, c.Stderr = append(os.Environ(), floorOf+"="+server), os.Stderr
+	in, err := c.StdinPipe()
+	check(b, err)
+	out, err := c.StdoutPipe()
+	check(b, err)
+	check(b, c.Start())
+	b.Cleanup(func() {
+		_ = in.Close()
+		_ = c.Wait()
+	})
+	url, err := bufio.NewReader(out).ReadString('\n')
+	check(b, err)
+	return strings.TrimSpace(url)
+}
+
+// serveReads answers reads, says where, and ends with its input.
+func serveReads(b *testing.B, server string) {
 	f := newFloor(b)
 	row[userRow](f, pool(b, server, "users"), "/user/{id}", "GetUser", `select id, org_id, user_name, first_name,
 		last_name, nick_name, display_name, preferred_language, email, phone, type, state, gender, email_verified,
@@ -45,14 +96,8 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 	row[projectRow](f, pool(b, server, "projects"), "/project/{id}", "GetMyUser", `select id, org_id, name, state,
 		private_labeling_setting, project_role_assertion, project_role_check, has_project_check, sequence,
 		created_at, changed_at from projects where id = @id`)
-	get := func(url, token string) func() error {
-		client := newClient(clients)
-		return func() error { return client.send(http.MethodGet, url, token, "") }
-	}
-	step, bare := get(i.URL+"/management/v1/users/"+user, i.Token), get(f.url+"/user/"+user, "")
-	figure{"get user", clients, want, step, bare}.measure(b)
-	step, bare = get(i.URL+"/management/v1/projects/"+project, i.Token), get(f.url+"/project/"+project, "")
-	figure{"get project", clients, want, step, bare}.measure(b)
+	fmt.Println(f.url)
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 // made makes something and returns its id.
@@ -66,9 +111,9 @@ func made(i *whole.Instance, path, body, field string) string {
 }
 
 // pool opens a pool like a service's own, as the server's administrator.
-func pool(b *testing.B, server *local.Server, service string) *pgxpool.Pool {
+func pool(b *testing.B, server, service string) *pgxpool.Pool {
 	b.Helper()
-	u, err := url.Parse(server.URL())
+	u, err := url.Parse(server)
 	check(b, err)
 	u.Path = "/" + postgres.Name(service)
 	db, err := postgres.Open(b.Context(), secret.NewText(u.String()), noop.NewTracerProvider())
