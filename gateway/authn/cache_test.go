@@ -79,7 +79,9 @@ func TestNewsCountsOnce(t *testing.T) {
 		a.known.keep(Pass{key: key{organization: userID}, caller: caller.Caller{UserID: userID}}, epoch)
 	}
 	news := func(eventID, kind, data string) {
-		a.hear(&nats.Msg{Header: nats.Header{"ce-id": {eventID}, "ce-type": {"herald.users." + kind + ".v1"}}, Data: []byte(data)})
+		a.hear(&nats.Msg{
+			Header: nats.Header{"ce-id": {eventID}, "ce-type": {"herald.users." + kind + ".v1"}}, Data: []byte(data),
+		})
 	}
 	const u1, u2 = `{"userId":"u1"}`, `{"userId":"u2"}`
 	keep("u1", a.known.epoch())

@@ -63,7 +63,8 @@ func organization(h http.Header) (string, error) {
 		return "", nil
 	case len(given) > 1 || strings.Contains(given[0], ","):
 		return "", ErrOrganization
-	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > contract.MaxIDLength, strings.ContainsFunc(given[0], unicode.IsControl):
+	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > contract.MaxIDLength,
+		strings.ContainsFunc(given[0], unicode.IsControl):
 		return nowhere, nil
 	}
 	return given[0], nil
@@ -81,7 +82,10 @@ func permits(has, needed []string) error {
 	for _, s := range needed {
 		if !slices.Contains(has, s) {
 			all := strings.Join(needed, " ")
-			return Challenge{ErrScope.Say("The token lacks the scope %s", s), `Bearer error="insufficient_scope", scope="` + all + `"`}
+			return Challenge{
+				ErrScope.Say("The token lacks the scope %s", s), `Bearer error="insufficient_scope", scope="` + all +
+					`"`,
+			}
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ func (r *replica) fill(n, aggregates int) {
 	r.Helper()
 	_, err := r.db.Exec(r.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select gen_random_uuid()::text, 'org', (n % $2)::text, 'created', 'org-1', '', '{}', now() from generate_series(1, $1) n
+		select gen_random_uuid()::text, 'org', (n % $2)::text, 'created', 'org-1', '', '{}', now()
+		from generate_series(1, $1) n
 		returning position
 	) insert into outbox select position from event`, n, aggregates)
 	if err != nil {
@@ -59,7 +60,8 @@ func TestBatches(t *testing.T) {
 				if m.Headers().Get("Nats-Batch-Id") != "" {
 					inBatches++
 					if sequence(t, m) != int64(i+1) {
-						t.Errorf("message %d has the number %d: a batch keeps the order of the outbox", i+1, sequence(t, m))
+						t.Errorf("message %d has the number %d: a batch keeps the order of the outbox", i+1,
+							sequence(t, m))
 					}
 				}
 			}
@@ -95,7 +97,8 @@ func TestRefusedBatch(t *testing.T) {
 // messages are the events of the outbox as another process would publish them.
 func (r *replica) messages() (found []*nats.Msg) {
 	r.Helper()
-	rows, err := r.db.Query(r.Context(), `select e.position, e.id, e.aggregate_id from outbox o join events e using (position) order by 1`)
+	rows, err := r.db.Query(r.Context(), `select e.position, e.id, e.aggregate_id from outbox o join events e using `+
+		`(position) order by 1`)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -107,7 +110,8 @@ func (r *replica) messages() (found []*nats.Msg) {
 			r.Fatal(err)
 		}
 		found = append(found, &nats.Msg{Subject: "events.users.org.created.org-1", Header: nats.Header{
-			nats.MsgIdHdr: {id}, "ce-id": {id}, "ce-subject": {aggregate}, "ce-sequence": {strconv.FormatInt(position, 10)},
+			nats.MsgIdHdr: {id}, "ce-id": {id}, "ce-subject": {aggregate},
+			"ce-sequence": {strconv.FormatInt(position, 10)},
 		}})
 	}
 	if err := rows.Err(); err != nil {

@@ -145,7 +145,9 @@ func TestConsumerWaitsForElders(t *testing.T) {
 	}
 	others.wait(t, 50) // some share its lane
 	close(done)
-	if seen := slow.wait(t, 21); !slices.IsSortedFunc(seen, func(a, b event.Delivery) int { return int(a.Sequence - b.Sequence) }) {
+	if seen := slow.wait(t, 21); !slices.IsSortedFunc(seen, func(a, b event.Delivery) int {
+		return int(a.Sequence - b.Sequence)
+	}) {
 		t.Error("the order was lost")
 	}
 }

@@ -54,7 +54,8 @@ func TestTenthFaultPutsAside(t *testing.T) {
 	}
 	_, operator := connect(t, r.ground, bus.Operator)
 	l := r.letters(operator, 1)[0]
-	if l.Service != "text" || l.Subject != "events.users.org.created.org-1" || l.Reason != "line break  [31m       ü" || l.EventID == "" || l.Time.Before(began) || tries.Load() != 10 {
+	if l.Service != "text" || l.Subject != "events.users.org.created.org-1" || l.Reason != "line break  [31m       ü" ||
+		l.EventID == "" || l.Time.Before(began) || tries.Load() != 10 {
 		t.Errorf("after %d tries: %+v", tries.Load(), l)
 	}
 	mended.Store(true)
@@ -122,7 +123,8 @@ func TestRedrivenTooEarly(t *testing.T) {
 			return err == nil && len(found) == 1 && found[0].Sequence > before.Sequence
 		})
 	}
-	if last := r.letters(operator, 1)[0]; last.EventID != first.EventID || last.Subject != first.Subject || last.Service != "text" {
+	if last := r.letters(operator, 1)[0]; last.EventID != first.EventID || last.Subject != first.Subject ||
+		last.Service != "text" {
 		t.Errorf("first %+v, then %+v", first, last)
 	}
 }
@@ -153,12 +155,13 @@ func TestRedriveIsForWhoFailed(t *testing.T) {
 	var mended atomic.Bool
 	failed := &positions{last: map[string]int64{}, tally: newTally()}
 	other := newTally()
-	start(t, consumer(t, r.ground, onRenamed(failed.handle), onCreated(func(ctx context.Context, d event.Delivery) error {
-		if !mended.Load() {
-			return errors.New("no")
-		}
-		return failed.handle(ctx, d)
-	})).Run)
+	start(t, consumer(t, r.ground, onRenamed(failed.handle),
+		onCreated(func(ctx context.Context, d event.Delivery) error {
+			if !mended.Load() {
+				return errors.New("no")
+			}
+			return failed.handle(ctx, d)
+		})).Run)
 	start(t, consumerOf(t, "notification", r.ground, onCreated(other.note), onRenamed(other.note)).Run)
 	r.mustCreate("a")
 	if _, err := r.rename("a", "later"); err != nil {

@@ -38,18 +38,20 @@ func On[E any, P interface {
 	*E
 	proto.Message
 }](fn func(context.Context, Delivery, P) error) Handler {
-	return Handler{kindOf(P(new(E)).ProtoReflect().Descriptor()), func(ctx context.Context, d Delivery, data []byte) error {
-		m := P(new(E))
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-			return fmt.Errorf("decode event: %w", err)
-		}
-		return fn(ctx, d, m)
-	}}
+	return Handler{kindOf(P(new(E)).ProtoReflect().Descriptor()),
+		func(ctx context.Context, d Delivery, data []byte) error {
+			m := P(new(E))
+			if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
+				return fmt.Errorf("decode event: %w", err)
+			}
+			return fn(ctx, d, m)
+		}}
 }
 
 func delivery(h nats.Header) (Delivery, error) {
 	d := Delivery{
-		ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization), Actor: h.Get(headerActor),
+		ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization),
+		Actor:    h.Get(headerActor),
 		Redriven: h.Get(headerRedriven) != "",
 	}
 	var err error

@@ -127,7 +127,8 @@ func (r *Relay) waitsFor(ctx context.Context, service string) {
 		r.Log.InfoContext(ctx, "events are published again")
 		return
 	}
-	r.Log.WarnContext(ctx, "events wait in the outbox: a service has not handled what they would push out of the stream",
+	r.Log.WarnContext(ctx,
+		"events wait in the outbox: a service has not handled what they would push out of the stream",
 		"lagging", service)
 }
 

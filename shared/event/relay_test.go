@@ -97,7 +97,9 @@ func (r *replica) commitLate(aggregate string) {
 		if err := record(r.Context(), tx, aggregate); err != nil {
 			return err
 		}
-		err := pgx.BeginFunc(r.Context(), r.db, func(later pgx.Tx) error { return record(r.Context(), later, "after "+aggregate, aggregate) })
+		err := pgx.BeginFunc(r.Context(), r.db, func(later pgx.Tx) error {
+			return record(r.Context(), later, "after "+aggregate, aggregate)
+		})
 		if err != nil {
 			return err
 		}
@@ -174,7 +176,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	for range 2 {
 		start(t, newReplica(t, g, url).relay.Run)
 	}
-	const asked = `pg_stat_activity where datname = current_database() and query like 'select pg_try_advisory_lock%' and state = 'idle'`
+	const asked = `pg_stat_activity where datname = current_database() and query like 'select pg_try_advisory_lock%' ` +
+		`and state = 'idle'`
 	r.mustCreate("before")
 	r.stream(1)
 	r.until("one stands by", func() bool { return r.count(asked) == 1 })
@@ -203,7 +206,9 @@ func TestCrashAfterPublishing(t *testing.T) {
 	if err := r.db.QueryRow(t.Context(), `select id from events where aggregate_id = 'a'`).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
-	half := &nats.Msg{Subject: "events.users.org.created.org-1", Header: nats.Header{nats.MsgIdHdr: {id}, "ce-subject": {"a"}}}
+	half := &nats.Msg{
+		Subject: "events.users.org.created.org-1", Header: nats.Header{nats.MsgIdHdr: {id}, "ce-subject": {"a"}},
+	}
 	if _, err := r.js.PublishMsg(t.Context(), half); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +281,8 @@ func TestReplayRebuildsALostStream(t *testing.T) {
 	r = newReplica(t, w.Ground, secret.NewText(r.db.Config().ConnString()))
 	start(t, r.relay.Run)
 	for i, m := range r.stream(2) {
-		if m.Headers().Get("ce-id") != lost[i+1].Headers().Get("ce-id") || string(m.Data()) != string(lost[i+1].Data()) {
+		if m.Headers().Get("ce-id") != lost[i+1].Headers().Get("ce-id") ||
+			string(m.Data()) != string(lost[i+1].Data()) {
 			t.Errorf("replayed %v, lost was %v", m.Headers(), lost[i+1].Headers())
 		}
 	}

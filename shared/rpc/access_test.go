@@ -36,7 +36,8 @@ func TestCallersMustBeAuthentic(t *testing.T) {
 		"unsigned":  {"Herald-Caller": {strings.SplitAfter(w.signer().Sign(member("ORG_OWNER")), ".")[0]}},
 	} {
 		for _, method := range []string{"GetUser", "GetMyUser"} {
-			if f := wants(t, faultOf(t, w.raw(method, header, nil)), caller.ErrForged.ID); f.Code != fault.Unauthenticated {
+			if f := wants(t, faultOf(t, w.raw(method, header, nil)),
+				caller.ErrForged.ID); f.Code != fault.Unauthenticated {
 				t.Errorf("%s with %s: %v", method, name, f)
 			}
 		}
@@ -110,11 +111,13 @@ func TestFieldRules(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got.UserName != "mini" || got.Profile.FirstName != "Mini" || got.Profile.LastName != "Mouse" || got.Email.Email != "mini@example.com" || got.InitialPassword != " kept " {
+	if got.UserName != "mini" || got.Profile.FirstName != "Mini" || got.Profile.LastName != "Mouse" ||
+		got.Email.Email != "mini@example.com" || got.InitialPassword != " kept " {
 		t.Errorf("trimmed to %v", got)
 	}
 	_, err := w.gateway.CreateHumanUser(w.as("ORG_OWNER"), &usersv1.CreateHumanUserRequest{
-		UserName: "  ", Profile: &usersv1.Profile{FirstName: "a\x01b", LastName: strings.Repeat("ä", 201)}, Phone: &usersv1.Phone{Phone: "1"},
+		UserName: "  ", Profile: &usersv1.Profile{FirstName: "a\x01b", LastName: strings.Repeat("ä", 201)},
+		Phone: &usersv1.Phone{Phone: "1"},
 	})
 	f := wants(t, err, "INVALID_ARGUMENT")
 	var paths []string
@@ -187,7 +190,10 @@ func TestOnOwnBehalf(t *testing.T) {
 	conn := w.connect("notification")
 	received := make(chan *nats.Msg, 2)
 	echo := w.connect("text")
-	if _, err := echo.Subscribe("rpc.herald.text.v1.Text.ResolveMessageText", func(m *nats.Msg) { received <- m; _ = m.Respond(nil) }); err != nil {
+	if _, err := echo.Subscribe("rpc.herald.text.v1.Text.ResolveMessageText", func(m *nats.Msg) {
+		received <- m
+		_ = m.Respond(nil)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := echo.Flush(); err != nil {
@@ -210,7 +216,8 @@ func TestOnOwnBehalf(t *testing.T) {
 			t.Errorf("called as %+v, %v, want %+v", got, err, want)
 		}
 		limit, err := time.ParseDuration(m.Header.Get("Herald-Timeout"))
-		if err != nil || limit > 10*time.Second || m.Header.Get("Herald-Request-Id") != "r-1" || !strings.Contains(m.Header.Get("Traceparent"), span.SpanContext().TraceID().String()) {
+		if err != nil || limit > 10*time.Second || m.Header.Get("Herald-Request-Id") != "r-1" ||
+			!strings.Contains(m.Header.Get("Traceparent"), span.SpanContext().TraceID().String()) {
 			t.Errorf("the request's time, id or trace is lost: %v", m.Header)
 		}
 	}

@@ -16,7 +16,9 @@ func TestAdmit(t *testing.T) {
 	t.Parallel()
 	method := usersv1.File_herald_users_v1_users_proto.Services().Get(0).Methods().Get(0)
 	public := contract.Method{MethodDescriptor: method, Access: &heraldv1.Access{Public: true}}
-	project := contract.Method{MethodDescriptor: method, Access: &heraldv1.Access{Permission: "project.write", Project: "project_id"}}
+	project := contract.Method{
+		MethodDescriptor: method, Access: &heraldv1.Access{Permission: "project.write", Project: "project_id"},
+	}
 	owner := caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{
 		{OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 	}}

@@ -58,7 +58,8 @@ func known(ctx context.Context, err error) error {
 // Seconds is a histogram of times from half a millisecond to four seconds, the same
 // one for all in the process who ask for its name.
 func Seconds(metrics prometheus.Registerer, name, help string, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, labels)
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help,
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, labels)
 	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](metrics.Register(h)); ok {
 		return known.ExistingCollector.(*prometheus.HistogramVec)
 	}

@@ -83,7 +83,9 @@ func (u users) PrepareMail(context.Context, *usersv1.PrepareMailRequest) (*users
 	return &usersv1.PrepareMailResponse{}, nil
 }
 
-func (u users) CreateHumanUser(_ context.Context, r *usersv1.CreateHumanUserRequest) (*usersv1.CreateHumanUserResponse, error) {
+func (u users) CreateHumanUser(
+	_ context.Context, r *usersv1.CreateHumanUserRequest,
+) (*usersv1.CreateHumanUserResponse, error) {
 	u.reach("CreateHumanUser")
 	if u.create != nil {
 		u.create(r)
@@ -153,7 +155,8 @@ func (w *world) connect(user string) *nats.Conn {
 // serve starts a replica of the service.
 func (w *world) serve(u users) *rpc.Server {
 	w.Helper()
-	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics, Tracer: w.g.Traces.Tracer("users"), Now: w.g.Now})
+	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics,
+		Tracer: w.g.Traces.Tracer("users"), Now: w.g.Now})
 	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
 		w.Fatal(err)
 	}
@@ -162,7 +165,9 @@ func (w *world) serve(u users) *rpc.Server {
 
 // member is a user with these roles in the organization acted on.
 func member(roles ...string) caller.Caller {
-	return caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{{OrganizationID: "o", Roles: roles}}}
+	return caller.Caller{
+		UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{{OrganizationID: "o", Roles: roles}},
+	}
 }
 
 // as is the context of a member's request.
@@ -204,7 +209,8 @@ func faultOf(t testing.TB, m *nats.Msg) error {
 // raw sends a request as nobody in the system does.
 func (w *world) raw(method string, header nats.Header, data []byte) *nats.Msg {
 	w.Helper()
-	r, err := w.conn.RequestMsg(&nats.Msg{Subject: "rpc.herald.users.v1.Users." + method, Header: header, Data: data}, 10*time.Second)
+	r, err := w.conn.RequestMsg(&nats.Msg{Subject: "rpc.herald.users.v1.Users." + method, Header: header, Data: data},
+		10*time.Second)
 	if err != nil {
 		w.Fatal(err)
 	}

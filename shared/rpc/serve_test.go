@@ -60,7 +60,8 @@ func TestPanicIsAnInternalFault(t *testing.T) {
 
 func TestFaultsCrossWholeAndCausesStay(t *testing.T) {
 	t.Parallel()
-	full := fault.New(fault.Exists, "FULL", "All of it").On("a.b[0]", "is bad").Lacking("user.read", "o").After(1500 * time.Millisecond).Because(errors.New("hidden"))
+	full := fault.New(fault.Exists, "FULL", "All of it").On("a.b[0]", "is bad").Lacking("user.read", "o").
+		After(1500 * time.Millisecond).Because(errors.New("hidden"))
 	w := newWorld(t, users{get: func(_ context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
 		if r.UserId == "full" {
 			return nil, fmt.Errorf("wrapped: %w", full)
@@ -69,7 +70,8 @@ func TestFaultsCrossWholeAndCausesStay(t *testing.T) {
 	}})
 	_, err := w.get(w.as("ORG_OWNER"), "full")
 	f := wants(t, err, "FULL")
-	if f.Code != fault.Exists || f.Message != "All of it" || fmt.Sprint(f.Fields) != "[{a.b[0] is bad}]" || f.Permission != "user.read" || f.Organization != "o" || f.RetryAfter != 1500*time.Millisecond {
+	if f.Code != fault.Exists || f.Message != "All of it" || fmt.Sprint(f.Fields) != "[{a.b[0] is bad}]" ||
+		f.Permission != "user.read" || f.Organization != "o" || f.RetryAfter != 1500*time.Millisecond {
 		t.Errorf("crossed as %+v", f)
 	}
 	if strings.Contains(w.log.String(), "hidden") {
@@ -85,7 +87,8 @@ func TestFaultsCrossWholeAndCausesStay(t *testing.T) {
 func TestAnswerHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{mine: func(ctx context.Context) (*usersv1.GetMyUserResponse, error) {
-		return &usersv1.GetMyUserResponse{}, errors.Join(grpc.SetHeader(ctx, metadata.Pairs("content-language", "de")), grpc.SetHeader(ctx, metadata.Pairs("x-a", "1", "x-a", "2")))
+		return &usersv1.GetMyUserResponse{}, errors.Join(grpc.SetHeader(ctx, metadata.Pairs("content-language", "de")),
+			grpc.SetHeader(ctx, metadata.Pairs("x-a", "1", "x-a", "2")))
 	}})
 	conn := rpc.NewConn(w.conn, w.signer(), bus.Gateway)
 	answer, err := conn.Forward(w.as(), "/herald.users.v1.Users/GetMyUser", nil)
@@ -135,7 +138,8 @@ func TestTimeTravels(t *testing.T) {
 		}
 		return &usersv1.GetUserResponse{}, nil
 	}})
-	if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil || left() > rpc.MaxDuration || left() < rpc.MaxDuration-5*time.Second {
+	if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil || left() > rpc.MaxDuration ||
+		left() < rpc.MaxDuration-5*time.Second {
 		t.Errorf("without a limit: %v left, %v", left(), err)
 	}
 	ctx, cancel := context.WithTimeout(w.as("ORG_OWNER"), 10*time.Second)
@@ -147,14 +151,17 @@ func TestTimeTravels(t *testing.T) {
 	defer cancel()
 	_, err := w.get(ctx, "wait")
 	wants(t, err, "DEADLINE_EXCEEDED")
-	long := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))}, "Herald-Timeout": {"100h"}}, nil)
+	long := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))},
+		"Herald-Timeout": {"100h"}}, nil)
 	if long.Header.Get("Fault") != "" || left() > rpc.MaxDuration {
 		t.Errorf("with 100 h: %v left", left())
 	}
 	// Whoever notices the end first, the server's answer is the same.
-	short := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))}, "Herald-Timeout": {"50ms"}}, []byte("\x0a\x04wait"))
+	short := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))},
+		"Herald-Timeout": {"50ms"}}, []byte("\x0a\x04wait"))
 	wants(t, faultOf(t, short), "DEADLINE_EXCEEDED")
-	ended := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))}, "Herald-Timeout": {"-1s"}}, []byte("\x0a\x04wait"))
+	ended := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))},
+		"Herald-Timeout": {"-1s"}}, []byte("\x0a\x04wait"))
 	wants(t, faultOf(t, ended), "DEADLINE_EXCEEDED")
 }
 
@@ -187,11 +194,13 @@ func TestContextCrosses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range hops {
-		if s.caller.UserID != "u" || s.caller.OrganizationID != "o" || s.id != "r-1" || s.trace.TraceID() != span.SpanContext().TraceID() {
+		if s.caller.UserID != "u" || s.caller.OrganizationID != "o" || s.id != "r-1" ||
+			s.trace.TraceID() != span.SpanContext().TraceID() {
 			t.Errorf("hop %d: %+v", i+1, s)
 		}
 	}
-	if len(hops) != 2 || hops[0].trace.SpanID() == hops[1].trace.SpanID() || hops[0].trace.SpanID() == span.SpanContext().SpanID() {
+	if len(hops) != 2 || hops[0].trace.SpanID() == hops[1].trace.SpanID() ||
+		hops[0].trace.SpanID() == span.SpanContext().SpanID() {
 		t.Errorf("each hop is a span of its own: %+v", hops)
 	}
 	// A service's own call stays its own: nobody is impersonated by it.

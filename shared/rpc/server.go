@@ -68,7 +68,9 @@ type request struct {
 // NewServer prepares a server, which answers nothing before Register.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c}
-	s.pool = turn.NewPool(turn.NewQueue(atOnce, waiting), s.answer, func(r request, err error) { s.refuse(r.Reply, err) })
+	s.pool = turn.NewPool(turn.NewQueue(atOnce, waiting), s.answer, func(r request, err error) {
+		s.refuse(r.Reply, err)
+	})
 	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds",
 		"Time from taking a request to its answer, by method and outcome.", "method", "outcome")
 	return s
@@ -97,7 +99,9 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 		if err != nil {
 			return fmt.Errorf("contract of %s: %w", m.FullName(), err)
 		}
-		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) { s.pool.Give(request{msg, served}) })
+		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
+			s.pool.Give(request{msg, served})
+		})
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
 		}

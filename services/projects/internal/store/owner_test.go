@@ -73,7 +73,8 @@ var everything = []asked{
 		}},
 	{method("ProjectGrants", "SearchProjectGrants"), nil, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return many(s.SearchProjectGrants(ctx, s.ProjectGrants(i.org, i.project).Where("g.id = ?", i.grant), page()))
+			return many(s.SearchProjectGrants(ctx, s.ProjectGrants(i.org, i.project).Where("g.id = ?", i.grant),
+				page()))
 		}},
 	{method("UserGrant"), domain.ErrUserGrantNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
