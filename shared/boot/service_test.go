@@ -190,7 +190,8 @@ func TestServiceSaysWhoLags(t *testing.T) {
 	}
 	if _, err := s.DB.Exec(t.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select n::text, 'org', n::text, 'created', 'o', '', '{}', now() from generate_series(1, 5000) n returning position
+		select n::text, 'org', n::text, 'created', 'o', '', '{}', now()
+		from generate_series(1, 5000) n returning position
 	) insert into outbox select position from event`); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	if err != nil || record.Sequence == 0 || !record.CreatedAt.Equal(record.ChangedAt) {
 		t.Fatalf("record %+v, %v", record, err)
 	}
-	if r.count(`things t join events e on e.position = t.sequence and e.time = t.created_at join outbox o using (position)
+	if r.count(`things t join events e on e.position = t.sequence and e.time = t.created_at join outbox o
+		using (position)
 		where t.sequence = $1 and t.created_at = $2`, record.Sequence, record.CreatedAt) != 1 {
 		t.Error("object, event and outbox do not agree with the record")
 	}
