@@ -165,7 +165,7 @@ func TestRelaysTakeOverFromEachOther(t *testing.T) {
 // NATS ends and comes back while batches are under way.
 func TestBatchesOutliveNATS(t *testing.T) {
 	t.Parallel()
-	const n = 20_000
+	const n = 8000
 	w := newWorld(t)
 	r := newReplica(t, w.Ground, kit.Database(t))
 	r.fill(n, 100)

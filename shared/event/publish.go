@@ -2,7 +2,6 @@ package event
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -50,31 +49,28 @@ func (r *Relay) publishBatch(ctx context.Context, events []Event) error {
 			continue
 		}
 		m.Header[headerCommit] = []string{"1"}
-		answer, err := r.Conn.RequestMsgWithContext(ctx, m)
+		ack, err := r.JS.PublishMsgAsync(m)
 		if err != nil {
 			return fmt.Errorf("publish a batch of %d events: %w", len(events), err)
 		}
-		return acknowledged(answer.Data, len(events))
+		return committed(ctx, ack, len(events))
 	}
 	return nil
 }
 
-// acknowledged reads JetStream's answer to a batch of n events.
-func acknowledged(answer []byte, n int) error {
-	var ack struct {
-		Error *jetstream.APIError `json:"error"`
-		Count int                 `json:"count"`
+// committed waits for JetStream's answer to a batch of n events.
+func committed(ctx context.Context, ack jetstream.PubAckFuture, n int) error {
+	select {
+	case <-ack.Ok():
+		return nil
+	case err := <-ack.Err():
+		if refusal, ok := errors.AsType[*jetstream.APIError](err); ok {
+			return fmt.Errorf("publish a batch of %d events: %w: %w", n, errRefused, refusal)
+		}
+		return fmt.Errorf("publish a batch of %d events: %w", n, err)
+	case <-ctx.Done():
+		return fmt.Errorf("publish a batch of %d events: no acknowledgement: %w", n, ctx.Err())
 	}
-	if err := json.Unmarshal(answer, &ack); err != nil {
-		return fmt.Errorf("publish a batch of %d events: answer: %w", n, err)
-	}
-	if ack.Error != nil {
-		return fmt.Errorf("publish a batch of %d events: %w: %w", n, errRefused, ack.Error)
-	}
-	if ack.Count != n {
-		return fmt.Errorf("publish a batch of %d events: JetStream acknowledged %d", n, ack.Count)
-	}
-	return nil
 }
 
 // distinct is the length of the longest prefix in which no aggregate occurs twice:
