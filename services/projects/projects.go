@@ -10,9 +10,9 @@ import (
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/queue"
 	"herald/shared/search"
 	"herald/shared/secret"
-	"herald/shared/turn"
 )
 
 // Config is the service's settings.
@@ -33,6 +33,6 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
 		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
-		Pairs: secret.NewPairs(turn.Processors(), waitingPairs),
+		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
 	})
 }

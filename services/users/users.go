@@ -14,8 +14,8 @@ import (
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/queue"
 	"herald/shared/search"
-	"herald/shared/turn"
 )
 
 // Config is the service's settings.
@@ -42,7 +42,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		return Administrator{}, err
 	}
 	db := store.New(s.Journal)
-	passwords := password.NewHasher(turn.Processors(), waitingHashes)
+	passwords := password.NewHasher(queue.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {
 		return Administrator{}, err

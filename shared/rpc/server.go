@@ -22,7 +22,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/turn"
+	"herald/shared/queue"
 )
 
 const (
@@ -55,7 +55,7 @@ type Guard interface {
 type Server struct {
 	Config
 	seconds *prometheus.HistogramVec
-	pool    *turn.Pool[request]
+	pool    *queue.Pool[request]
 	subs    []*nats.Subscription
 }
 
@@ -68,7 +68,7 @@ type request struct {
 // NewServer prepares a server, which answers nothing before Register.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c}
-	s.pool = turn.NewPool(turn.NewQueue(atOnce, waiting), s.answer, func(r request, err error) {
+	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
 		s.refuse(r.Reply, err)
 	})
 	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds",

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"herald/shared/fault"
-	"herald/shared/turn"
+	"herald/shared/queue"
 )
 
 // ErrPublicKey is returned for a public key that nobody could authenticate with.
@@ -35,16 +35,16 @@ type Pair struct {
 
 // Pairs makes key pairs, a bounded number at a time: each takes a core for a while. It
 // is safe for concurrent use.
-type Pairs struct{ turns *turn.Queue }
+type Pairs struct{ queue *queue.Queue }
 
 // NewPairs makes a Pairs that works on so many pairs at once, at least 1, and lets so
 // many calls wait.
-func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{turn.NewQueue(atOnce, waiting)} }
+func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{queue.New(atOnce, waiting)} }
 
 // Make makes a pair of 2048 bits. fault.ErrOverloaded where too many wait already, or
 // ctx ends first.
 func (p *Pairs) Make(ctx context.Context) (pair Pair, err error) {
-	if refused := p.turns.Do(ctx, func() { pair, err = newPair() }); refused != nil {
+	if refused := p.queue.Do(ctx, func() { pair, err = newPair() }); refused != nil {
 		return Pair{}, refused
 	}
 	return pair, err

@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"herald/shared/turn"
+	"herald/shared/queue"
 )
 
 // Hasher is the only one to derive keys, a bounded number at a time. It is safe
 // for concurrent use.
 type Hasher struct {
-	turns       *turn.Queue
+	queue       *queue.Queue
 	derivations atomic.Int64
 }
 
@@ -20,7 +20,7 @@ type Hasher struct {
 // least 1), and lets so many calls wait. A call beyond them, or whose context ends
 // first, gets fault.ErrOverloaded.
 func NewHasher(atOnce, waiting int) *Hasher {
-	return &Hasher{turns: turn.NewQueue(atOnce, waiting)}
+	return &Hasher{queue: queue.New(atOnce, waiting)}
 }
 
 // Hash makes a new hash of the password in NFC: argon2id with m=19456 KiB, t=2,
@@ -32,7 +32,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 		return Hash{}, TooLong
 	}
 	var made argon2Hash
-	err := h.turns.Do(ctx, func() {
+	err := h.queue.Do(ctx, func() {
 		h.derivations.Add(1)
 		made = newArgon2(norm.NFC.AppendString(nil, password))
 	})
@@ -57,7 +57,7 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 	}
 	composed := norm.NFC.String(password)
 	asTyped := false
-	err = h.turns.Do(ctx, func() {
+	err = h.queue.Do(ctx, func() {
 		ok = h.matches(kept, composed)
 		if !ok && composed != password {
 			ok = h.matches(kept, password)

@@ -204,7 +204,7 @@ func TestWorkIsBounded(t *testing.T) {
 		release := make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
-			if err := h.turns.Do(t.Context(), func() { <-release }); err != nil {
+			if err := h.queue.Do(t.Context(), func() { <-release }); err != nil {
 				t.Error(err)
 			}
 		})

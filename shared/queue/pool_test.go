@@ -1,4 +1,4 @@
-package turn_test
+package queue_test
 
 import (
 	"sync/atomic"
@@ -6,17 +6,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/shared/turn"
+	"herald/shared/queue"
 )
 
-// So many tasks are worked on at once, so many wait for at most two seconds, and those
-// beyond them are refused at once.
+// Two tasks are worked on at a time and two wait, for at most two seconds. Further ones are
+// refused at once.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var working, worked, refused atomic.Int32
-		p := turn.NewPool(turn.NewQueue(2, 2), func(int) {
+		p := queue.NewPool(queue.New(2, 2), func(int) {
 			working.Add(1)
 			<-release
 			working.Add(-1)

@@ -1,4 +1,4 @@
-package turn_test
+package queue_test
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 
 	"herald/shared/fault"
-	"herald/shared/turn"
+	"herald/shared/queue"
 )
 
-// overloaded tells whether an error says to come again, and when.
+// overloaded reports whether err is fault.ErrOverloaded and says when to try again.
 func overloaded(err error) bool {
 	return errors.Is(err, fault.ErrOverloaded) && fault.From(err).RetryAfter > 0
 }
@@ -23,7 +23,7 @@ func nothing() {}
 func TestDo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := turn.NewQueue(2, 1)
+		q := queue.New(2, 1)
 		release := make(chan struct{})
 		var running, finished atomic.Int32
 		var group sync.WaitGroup
@@ -63,7 +63,7 @@ func TestDo(t *testing.T) {
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := turn.NewQueue(1, 1)
+		q := queue.New(1, 1)
 		release := make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -74,8 +74,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		synctest.Wait()
 		left, leave := context.WithCancel(t.Context())
 		leave()
-		forbidden := func() { t.Error("worked for somebody who left") }
-		for range 3 { // each time the place is given back
+		forbidden := func() { t.Error("worked after the context had ended") }
+		for range 3 { // each call gives its place back
 			ctx, cancel := context.WithCancel(t.Context())
 			group.Go(func() {
 				if err := q.Do(ctx, forbidden); !overloaded(err) || !errors.Is(err, context.Canceled) {
@@ -88,7 +88,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		}
 		close(release)
 		group.Wait()
-		for range 20 { // a turn is free and the context has ended: select may see either
+		for range 20 { // there is room and the context has ended: select may take either
 			if err := q.Do(left, forbidden); !overloaded(err) || !errors.Is(err, context.Canceled) {
 				t.Errorf("left before: %v", err)
 			}
@@ -96,10 +96,10 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// Who panics gives the turn back.
+// A call that panics gives its place back.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	q := turn.NewQueue(1, 0)
+	q := queue.New(1, 0)
 	func() {
 		defer func() { _ = recover() }()
 		_ = q.Do(t.Context(), func() { panic("work") })
@@ -109,11 +109,11 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// More threads are not more processors. It is not parallel: they are the whole process's.
+// More threads are not more processors. The test is not parallel: GOMAXPROCS is the whole process's.
 func TestProcessors(t *testing.T) {
-	before := turn.Processors()
+	before := queue.Processors()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))
-	if now := turn.Processors(); now != before || now < 1 || now > runtime.NumCPU() {
+	if now := queue.Processors(); now != before || now < 1 || now > runtime.NumCPU() {
 		t.Errorf("%d, then %d, of %d", before, now, runtime.NumCPU())
 	}
 }

@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"sync"
+	"time"
+
+	"herald/shared/fault"
+)
+
+const (
+	// patience is how long a task of a pool may wait.
+	patience = 2 * time.Second
+	// maxIdle is how many workers wait for the next task instead of ending.
+	maxIdle = 32
+)
+
+// Pool does tasks in goroutines of its own, for callers that cannot wait. Its queue bounds
+// the tasks. It is safe for concurrent use.
+type Pool[T any] struct {
+	queue  *Queue
+	work   func(T)
+	refuse func(T, error)
+	next   chan T
+	// idle holds one element for each worker that waits for the next task.
+	idle    chan struct{}
+	stopped chan struct{}
+	stop    func()
+	busy    sync.WaitGroup
+}
+
+// NewPool makes a pool that does tasks with work. It calls refuse with fault.ErrOverloaded
+// for a task that finds too many waiting or that has waited for 2 s.
+func NewPool[T any](q *Queue, work func(T), refuse func(T, error)) *Pool[T] {
+	p := &Pool[T]{
+		queue: q, work: work, refuse: refuse,
+		next: make(chan T), idle: make(chan struct{}, maxIdle), stopped: make(chan struct{}),
+	}
+	p.stop = sync.OnceFunc(func() { close(p.stopped) })
+	return p
+}
+
+// Give hands over a task and does not wait for it.
+func (p *Pool[T]) Give(task T) {
+	if !p.queue.enter() {
+		p.refuse(task, fault.ErrOverloaded.After(retryAfter))
+		return
+	}
+	p.busy.Add(1)
+	select {
+	case p.next <- task:
+	default:
+		go p.run(task)
+	}
+}
+
+// run does one task after the other. A goroutine that is used again has grown its stack.
+func (p *Pool[T]) run(task T) {
+	for {
+		p.do(task)
+		select {
+		case p.idle <- struct{}{}:
+		default:
+			return
+		}
+		select {
+		case task = <-p.next:
+			<-p.idle
+		case <-p.stopped:
+			return
+		}
+	}
+}
+
+func (p *Pool[T]) do(task T) {
+	defer p.busy.Done()
+	defer p.queue.leave()
+	if !p.await() {
+		p.refuse(task, fault.ErrOverloaded.After(retryAfter))
+		return
+	}
+	defer p.queue.done()
+	p.work(task)
+}
+
+// await makes a timer only if the task has to wait.
+func (p *Pool[T]) await() bool {
+	select {
+	case p.queue.working <- struct{}{}:
+		return true
+	default:
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	return await(p.queue.working, limit.C)
+}
+
+// Wait waits for all tasks that were given.
+func (p *Pool[T]) Wait() { p.busy.Wait() }
+
+// Close ends the workers that wait for a task. Tasks that are given later are still done.
+func (p *Pool[T]) Close() { p.stop() }
