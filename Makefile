@@ -35,7 +35,7 @@ test: ## Run all tests, on real servers and a real browser
 check: ## Check formatting, style, contracts, generated code and module files
 	@test -z "$$(gofmt -l $(MODULES) | grep -v /gen/ | tee /dev/stderr)"
 	@go test -count=1 ./deploy/herald/internal/structure | { ! grep -v "^ok"; }
-	@$(LINT) run $(MODULES:%=./%/...)
+	@$(LINT) run --allow-parallel-runners $(MODULES:%=./%/...)
 	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/look | { ! grep -v "^ok"; }
 	@$(BUF) lint
 	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }

@@ -31,7 +31,7 @@ func Parse(text string) (string, error) {
 		return "", errTooLong
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, invisible) {
-		return "", errors.New("the address has spaces or control characters")
+		return "", errors.New("the address has spaces, control characters or characters that cannot be seen")
 	}
 	local, domain, _ := strings.Cut(text, "@")
 	if local == "" || domain == "" || strings.ContainsAny(local, `"(),:;<>[\]`) {
@@ -54,4 +54,11 @@ func Parse(text string) (string, error) {
 	return local + "@" + domain, nil
 }
 
-func invisible(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }
+// blankBraille is a letter to Unicode and empty to the eye.
+const blankBraille = '\u2800'
+
+// invisible reports whether a reader would take an address for the one without r.
+func invisible(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == blankBraille ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}

@@ -45,7 +45,8 @@ func TestParseRefusesWhatCannotBeDelivered(t *testing.T) {
 		"two directions of writing in one label":   {"a@אa.com"},
 		"a character that cannot be seen": {
 			"a\u0085@example.com", "a\u2028@example.com", "a\u202e@example.com", "a\u200b@example.com",
-			"a\u00a0@example.com",
+			"a\u00a0@example.com", "a\u034f@example.com", "a\u115f@example.com", "a\u3164@example.com",
+			"a\ufe0f@example.com", "a\u2800@example.com",
 		},
 	} {
 		for _, text := range texts {
