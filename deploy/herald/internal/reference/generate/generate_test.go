@@ -61,9 +61,9 @@ func read(t *testing.T, parts ...string) string {
 func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	root := copyRepository(t)
-	generate := func(old, new string) string {
-		text := strings.Replace(read(t, root, contract), old, new, 1)
-		if err := os.WriteFile(filepath.Join(root, contract), []byte(text), 0o644); err != nil {
+	generate := func(text, instead string) string {
+		changed := strings.Replace(read(t, root, contract), text, instead, 1)
+		if err := os.WriteFile(filepath.Join(root, contract), []byte(changed), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		c := exec.CommandContext(t.Context(), "deploy/generate.sh")
