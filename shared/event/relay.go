@@ -21,7 +21,7 @@ const (
 	// pace is the least time between two looks: where changes come faster, many wait for
 	// the next look, and one sync of the stream does for all of them. After a rest the
 	// first one goes at once.
-	pace    = 50 * time.Millisecond
+	pace    = 20 * time.Millisecond
 	ackWait = 10 * time.Second
 	round   = 30 * time.Second // the most that one window, or one question about the lock, may take
 	lockKey = 0x6865726c64     // "herald"
