@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/api"
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/intake"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/start"
 	"herald/services/users/internal/store"
@@ -53,7 +54,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
-	s.Consume(methods.Handlers()...)
+	s.Consume(intake.Handlers(methods)...)
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 

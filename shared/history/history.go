@@ -2,20 +2,33 @@
 package history
 
 import (
+	"context"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"herald/shared/contract"
 	"herald/shared/event"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 )
 
-// Response turns a list of events into the answer to a search for changes. It takes the
-// results of event.Journal.Changes, the error among them.
-func Response(list search.List[event.Event], err error) (*heraldv1.SearchChangesResponse, error) {
+// Object is what a history is about.
+type Object struct {
+	// History is the name in the contract, such as project: herald.v1.event says which events it shows.
+	History        string
+	OrganizationID string
+	ID             string
+}
+
+// Search lists what happened to an object, in the order of the events.
+func Search(
+	ctx context.Context, j event.Journal, o Object, p search.Page,
+) (*heraldv1.SearchChangesResponse, error) {
+	list, err := j.Changes(ctx,
+		event.Aggregate{OrganizationID: o.OrganizationID, Names: contract.Aggregates(o.History), ID: o.ID}, p)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,6 @@ import (
 var excused = []struct{ wrong, why string }{
 	{`^gateway/transcode/plan.go:\d+: plans of the whole package changes`,
 		"What is kept of a type of the contracts is worked out of it alone, and never changes."},
-	{`^services/\w+/internal/api: imports 1\d packages`,
-		"It is to be cut along its objects: applications and grants, mails and members."},
 }
 
 // The repository keeps to its style.

@@ -3,11 +3,8 @@ package api
 import (
 	"context"
 
-	"herald/shared/contract"
-	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
@@ -17,6 +14,5 @@ func (a Projects) SearchProjectChanges(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	return history.Response(a.Store.Changes(ctx, event.Aggregate{OrganizationID: orgID(ctx),
-		Names: contract.Aggregates("project"), ID: r.ProjectId}, p))
+	return a.Store.Changes(ctx, "project", orgID(ctx), r.ProjectId, p)
 }

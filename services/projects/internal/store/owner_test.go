@@ -7,8 +7,8 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
-	"herald/shared/event"
 	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
@@ -24,8 +24,11 @@ type asked struct {
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
 func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
-func page() search.Page                                    { return search.Page{Limit: 100} }
-func method(names ...string) []string                      { return names }
+func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
+	return len(l.GetResult()), err
+}
+func page() search.Page               { return search.Page{Limit: 100} }
+func method(names ...string) []string { return names }
 
 // everything is what the store does for an organization; removals come last, the
 // innermost first.
@@ -41,7 +44,7 @@ var everything = []asked{
 		return many(s.SearchProjects(ctx, s.Projects(i.org).Where("id = ?", i.project), page()))
 	}},
 	{method("Changes"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return many(s.Changes(ctx, event.Aggregate{OrganizationID: i.org, Names: []string{""}, ID: i.project}, page()))
+		return listed(s.Changes(ctx, "project", i.org, i.project, page()))
 	}},
 	{method("CreateRoles"), domain.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {

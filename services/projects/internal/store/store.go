@@ -10,6 +10,8 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
 	"herald/shared/fault"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/history"
 	"herald/shared/search"
 )
 
@@ -41,7 +43,9 @@ var constraints = map[string]*fault.Fault{
 // Now is the time that changes have.
 func (s Store) Now() time.Time { return s.journal.Now() }
 
-// Changes lists what happened to a project.
-func (s Store) Changes(ctx context.Context, a event.Aggregate, p search.Page) (search.List[event.Event], error) {
-	return s.journal.Changes(ctx, a, p)
+// Changes lists what happened to the object with an id, as the named history of the contract shows it.
+func (s Store) Changes(
+	ctx context.Context, name, orgID, id string, p search.Page,
+) (*heraldv1.SearchChangesResponse, error) {
+	return history.Search(ctx, s.journal, history.Object{History: name, OrganizationID: orgID, ID: id}, p)
 }

@@ -13,6 +13,7 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/event"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/testkit"
 )
 
@@ -48,7 +49,7 @@ type ids struct{ org, project, role, grant, app, key, user, userGrant string }
 func (w world) make(i ids) ids {
 	w.Helper()
 	ctx := w.Context()
-	w.must(w.CreateProject(ctx, i.aProject(), happened))
+	w.must(w.CreateProject(ctx, i.aProject(), &projectsv1.ProjectCreated{}))
 	w.must(w.CreateRoles(ctx, i.org, i.project, []domain.Role{{Key: i.role}}, happened))
 	w.must(w.CreateProjectGrant(ctx, i.aGrant(), happened))
 	w.must(w.CreateUserGrant(ctx, i.aUserGrant(), happened))

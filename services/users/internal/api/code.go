@@ -13,7 +13,6 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
-	"herald/shared/mailkind"
 	"herald/shared/resource"
 )
 
@@ -135,14 +134,14 @@ func (u Users) CompleteCode(
 	switch {
 	case !known:
 		return nil, domain.ErrCodeInvalid
-	case kind.Password() == mailkind.NeverAsked:
+	case !kind.TakesPassword():
 		r.Password = ""
-	case kind.Password() == mailkind.AlwaysAsked && r.Password == "":
-		return nil, errPasswordRequired
+	case kind.NeedsPassword() && r.Password == "":
+		return nil, domain.ErrPasswordRequired
 	}
 	if r.Password != "" {
-		if err := password.Check(r.Password); err != nil {
-			return nil, refusal(err, "password")
+		if err := password.Check("password", r.Password); err != nil {
+			return nil, err
 		}
 	}
 	t := typed{kind, r.UserId, r.Code}
@@ -202,7 +201,7 @@ func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domai
 		switch t.kind {
 		case domain.KindInit:
 			if hash == "" && found.PasswordHash == "" {
-				return nil, errPasswordRequired
+				return nil, domain.ErrPasswordRequired
 			}
 			changed, err := found.Initialize(hash)
 			return &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}, err

@@ -10,7 +10,6 @@ import (
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/permission"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -18,45 +17,44 @@ import (
 
 // AddOrgMember gives a user roles in the organization acted on.
 func (u Users) AddOrgMember(ctx context.Context, r *usersv1.AddMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.addMember(ctx, permission.Organization, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
+	return u.addMember(ctx, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
 }
 
 // AddIamMember gives a user roles in the instance.
 func (u Users) AddIamMember(ctx context.Context, r *usersv1.AddMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.addMember(ctx, permission.Instance, domain.Member{UserID: r.UserId}, r.Roles)
+	return u.addMember(ctx, domain.Member{UserID: r.UserId}, r.Roles)
 }
 
 // AddProjectMember gives a user roles on a project of the organization acted on.
 func (u Users) AddProjectMember(
 	ctx context.Context, r *usersv1.AddProjectMemberRequest,
 ) (*usersv1.MemberResponse, error) {
-	// before it is told whether there is such a project
-	if err := domain.CheckRoles(permission.Project, r.Roles); err != nil {
+	m := domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}
+	// Wrong roles are refused whether the project exists or not.
+	if err := m.CheckRoles(r.Roles); err != nil {
 		return nil, err
 	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
 		return nil, err
 	}
-	return u.addMember(ctx, permission.Project,
-		domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
+	return u.addMember(ctx, m, r.Roles)
 }
 
 // UpdateOrgMember replaces a member's roles.
 func (u Users) UpdateOrgMember(ctx context.Context, r *usersv1.UpdateMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Organization, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
+	return u.updateMember(ctx, domain.Member{OrgID: orgID(ctx), UserID: r.UserId}, r.Roles)
 }
 
 // UpdateIamMember replaces an instance member's roles.
 func (u Users) UpdateIamMember(ctx context.Context, r *usersv1.UpdateMemberRequest) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Instance, domain.Member{UserID: r.UserId}, r.Roles)
+	return u.updateMember(ctx, domain.Member{UserID: r.UserId}, r.Roles)
 }
 
 // UpdateProjectMember replaces a project member's roles.
 func (u Users) UpdateProjectMember(
 	ctx context.Context, r *usersv1.UpdateProjectMemberRequest,
 ) (*usersv1.MemberResponse, error) {
-	return u.updateMember(ctx, permission.Project,
-		domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
+	return u.updateMember(ctx, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
 // RemoveOrgMember takes all roles in the organization acted on.
@@ -83,10 +81,8 @@ func (u Users) hasProject(ctx context.Context, projectID string) error {
 	return err
 }
 
-func (u Users) addMember(
-	ctx context.Context, scope permission.Scope, m domain.Member, roles []string,
-) (*usersv1.MemberResponse, error) {
-	if err := domain.CheckRoles(scope, roles); err != nil {
+func (u Users) addMember(ctx context.Context, m domain.Member, roles []string) (*usersv1.MemberResponse, error) {
+	if err := m.CheckRoles(roles); err != nil {
 		return nil, err
 	}
 	m.Assign(roles)
@@ -103,9 +99,9 @@ func (u Users) addMember(
 }
 
 func (u Users) updateMember(
-	ctx context.Context, scope permission.Scope, place domain.Member, roles []string,
+	ctx context.Context, place domain.Member, roles []string,
 ) (*usersv1.MemberResponse, error) {
-	if err := domain.CheckRoles(scope, roles); err != nil {
+	if err := place.CheckRoles(roles); err != nil {
 		return nil, err
 	}
 	return u.changeMember(ctx, place, func(m *domain.Member) (proto.Message, error) {
@@ -164,7 +160,8 @@ func (u Users) SearchIamMembers(
 func (u Users) SearchProjectMembers(
 	ctx context.Context, r *usersv1.SearchProjectMembersRequest,
 ) (*usersv1.SearchMembersResponse, error) {
-	if _, err := search.Bounds(r.Query, u.MaxLimit); err != nil { // before it is told whether there is such a project
+	// A wrong query is refused whether the project exists or not.
+	if _, err := search.Bounds(r.Query, u.MaxLimit); err != nil {
 		return nil, err
 	}
 	if err := u.hasProject(ctx, r.ProjectId); err != nil {
@@ -200,26 +197,25 @@ func member(m store.NamedMember) *usersv1.Member {
 
 // SearchOrgMemberRoles lists the roles of organizations.
 func (Users) SearchOrgMemberRoles(context.Context, *usersv1.SearchRolesRequest) (*usersv1.SearchRolesResponse, error) {
-	return roles(permission.Organization), nil
+	return roles(domain.OrgRoles()), nil
 }
 
 // SearchProjectMemberRoles lists the roles of projects.
 func (Users) SearchProjectMemberRoles(
 	context.Context, *usersv1.SearchRolesRequest,
 ) (*usersv1.SearchRolesResponse, error) {
-	return roles(permission.Project), nil
+	return roles(domain.ProjectRoles()), nil
 }
 
 // SearchIamMemberRoles lists the roles of the instance.
 func (Users) SearchIamMemberRoles(context.Context, *usersv1.SearchRolesRequest) (*usersv1.SearchRolesResponse, error) {
-	return roles(permission.Instance), nil
+	return roles(domain.InstanceRoles()), nil
 }
 
-func roles(scope permission.Scope) *usersv1.SearchRolesResponse {
-	return &usersv1.SearchRolesResponse{Result: search.Each(permission.Roles(scope),
-		func(r permission.Role) *usersv1.Role {
-			return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
-		})}
+func roles(all []domain.Role) *usersv1.SearchRolesResponse {
+	return &usersv1.SearchRolesResponse{Result: search.Each(all, func(r domain.Role) *usersv1.Role {
+		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
+	})}
 }
 
 // SearchMemberships lists the places in which a user of the organization has roles;

@@ -2,42 +2,17 @@ package api
 
 import (
 	"context"
-	"errors"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
-	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Faults of new passwords (NIST SP 800-63B, 3.1.1.2).
-var (
-	errPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").On("password",
-		"is missing")
-	errPasswordShort = fault.New(fault.Invalid, string(password.TooShort),
-		"The password is too short: at least 8 characters")
-	errPasswordLong = fault.New(fault.Invalid, string(password.TooLong),
-		"The password is too long: at most 128 characters")
-	errPasswordCommon = fault.New(fault.Invalid, string(password.TooCommon),
-		"The password is too common: it is among the first that anybody would try")
-	errPasswordNotText = fault.New(fault.Invalid, string(password.NotText), "The password is not valid text")
-)
-
-// refusal is the fault of a password that the policy refuses.
-func refusal(err error, field string) error {
-	for _, f := range []*fault.Fault{errPasswordShort, errPasswordLong, errPasswordCommon, errPasswordNotText} {
-		if reason, ok := errors.AsType[password.Refusal](err); ok && string(reason) == f.ID {
-			return f.On(field, f.Message)
-		}
-	}
-	return err
-}
-
 // newPassword checks a password against the policy and hashes it.
 func (u Users) newPassword(ctx context.Context, typed, field string) (string, error) {
-	if err := password.Check(typed); err != nil {
-		return "", refusal(err, field)
+	if err := password.Check(field, typed); err != nil {
+		return "", err
 	}
 	hash, err := u.Passwords.Hash(ctx, typed)
 	return hash.Encoded(), err
@@ -46,7 +21,7 @@ func (u Users) newPassword(ctx context.Context, typed, field string) (string, er
 // SetPassword gives a user another password.
 func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
 	if r.Password == "" {
-		return nil, errPasswordRequired
+		return nil, domain.ErrPasswordRequired
 	}
 	hash, err := u.newPassword(ctx, r.Password, "password")
 	if err != nil {

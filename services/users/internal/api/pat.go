@@ -10,7 +10,6 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
-	"herald/shared/permission"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -139,11 +138,7 @@ func (u Users) ResolveToken(
 	}
 	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes}
 	for _, row := range rows {
-		if row.Place != nil {
-			c.Memberships = append(c.Memberships, permission.Membership{
-				OrganizationID: *row.Place, ProjectID: *row.Project, Roles: row.Roles,
-			})
-		}
+		c.Memberships = append(c.Memberships, row.Memberships()...)
 	}
 	switch instance := c.InInstance(); {
 	case h.AskedState == nil && instance:

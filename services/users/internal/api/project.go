@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"herald/services/users/internal/domain"
-	"herald/shared/event"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -23,28 +21,4 @@ func (u Users) MakeProjectOwner(
 		err = nil
 	}
 	return &usersv1.MakeProjectOwnerResponse{}, err
-}
-
-// Handlers react to the events of projects.
-func (u Users) Handlers() []event.Handler {
-	return []event.Handler{event.On(u.projectCreated), event.On(u.projectRemoved)}
-}
-
-// projectCreated does what the service projects asks for when it creates one, in case
-// it could not ask. Who is no user any more owns nothing.
-func (u Users) projectCreated(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
-	if created.OwnerId == "" {
-		return nil
-	}
-	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
-		OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId,
-	})
-	if errors.Is(err, domain.ErrUserNotFound) {
-		return nil
-	}
-	return err
-}
-
-func (u Users) projectRemoved(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
-	return u.Store.RemoveProjectMembers(ctx, d)
 }

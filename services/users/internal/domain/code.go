@@ -57,8 +57,11 @@ func (k Kind) State() UserState { return rules[k].state }
 // Verified lists whether the e-mail of such users is verified.
 func (k Kind) Verified() []bool { return slices.Clone(rules[k].verified) }
 
-// Password tells whether the page that takes the code asks for a new password.
-func (k Kind) Password() mailkind.Password { return mailkind.Kind(k).Page().Password }
+// TakesPassword reports whether the page that takes the code may ask for a new password.
+func (k Kind) TakesPassword() bool { return mailkind.Kind(k).Page().Password != mailkind.NeverAsked }
+
+// NeedsPassword reports whether that page always asks for one.
+func (k Kind) NeedsPassword() bool { return mailkind.Kind(k).Page().Password == mailkind.AlwaysAsked }
 
 // LongestLifetime is that of the codes that count the longest.
 func LongestLifetime() time.Duration {

@@ -36,6 +36,18 @@ func (m Member) Membership() permission.Membership {
 	return permission.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
 }
 
+// Role is a role that a member can have.
+type Role = permission.Role
+
+// OrgRoles lists the roles of an organization's members.
+func OrgRoles() []Role { return permission.Roles(permission.Organization) }
+
+// ProjectRoles lists the roles of a project's members.
+func ProjectRoles() []Role { return permission.Roles(permission.Project) }
+
+// InstanceRoles lists the roles of the instance's members.
+func InstanceRoles() []Role { return permission.Roles(permission.Instance) }
+
 // Memberships is the same for many.
 func Memberships(members []Member) []permission.Membership {
 	all := make([]permission.Membership, len(members))
@@ -75,10 +87,21 @@ func (m *Member) Assign(roles []string) bool {
 	return changed
 }
 
-// CheckRoles refuses roles that do not count in a scope.
-func CheckRoles(scope permission.Scope, roles []string) error {
+func (m Member) scope() permission.Scope {
+	switch {
+	case m.ProjectID != "":
+		return permission.Project
+	case m.OrgID != "":
+		return permission.Organization
+	default:
+		return permission.Instance
+	}
+}
+
+// CheckRoles refuses roles that do not count in the member's place.
+func (m Member) CheckRoles(roles []string) error {
 	for i, name := range roles {
-		if !permission.IsRole(scope, name) {
+		if !permission.IsRole(m.scope(), name) {
 			path := fmt.Sprintf("roles[%d]", i)
 			return ErrRoleUnknown.Say("%s: there is no role %q here", path, name).On(path, "is not a role here")
 		}

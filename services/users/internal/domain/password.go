@@ -1,5 +1,11 @@
 package domain
 
+import "herald/shared/fault"
+
+// ErrPasswordRequired is the fault of a missing password.
+var ErrPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").
+	On("password", "is missing")
+
 // Password is one to be set, by its hash.
 type Password struct {
 	Hash Hidden

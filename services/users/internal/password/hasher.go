@@ -25,11 +25,11 @@ func NewHasher(atOnce, waiting int) *Hasher {
 
 // Hash makes a new hash of the password in NFC: argon2id with m=19456 KiB, t=2,
 // p=1, a random salt of 16 bytes and a key of 32. The password is not checked
-// against the policy, but above 4 KiB it is TooLong. Otherwise the error is
+// against the policy, but above 4 KiB it is ErrTooLong. Otherwise the error is
 // fault.ErrOverloaded.
 func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	if len(password) > maxBytes {
-		return Hash{}, TooLong
+		return Hash{}, ErrTooLong
 	}
 	var made argon2Hash
 	err := h.queue.Do(ctx, func() {
@@ -49,7 +49,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 // others. Errors as for Hash.
 func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, outdated bool, err error) {
 	if len(password) > maxBytes {
-		return false, false, TooLong
+		return false, false, ErrTooLong
 	}
 	var kept scheme = unfilled()
 	if !hash.IsZero() {

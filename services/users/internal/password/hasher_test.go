@@ -157,12 +157,12 @@ func TestDerivations(t *testing.T) {
 		if ok || outdated || h.Derivations() != c.want || (err == nil) != (c.want > 0) {
 			t.Errorf("%s: %v, %v, %v after %d derivations", c.name, ok, outdated, err, h.Derivations())
 		}
-		if err != nil && !errors.Is(err, TooLong) {
+		if err != nil && !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	h := NewHasher(1, 0)
-	if _, err := h.Hash(t.Context(), tooLong); !errors.Is(err, TooLong) || h.Derivations() != 0 {
+	if _, err := h.Hash(t.Context(), tooLong); !errors.Is(err, ErrTooLong) || h.Derivations() != 0 {
 		t.Errorf("%v after %d derivations", err, h.Derivations())
 	}
 	if _, err := h.Hash(t.Context(), ascii); err != nil || h.Derivations() != 1 {

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"herald/shared/fault"
 )
 
 // A new password has minRunes to maxRunes code points (NIST SP 800-63B section
@@ -24,50 +26,42 @@ const (
 //go:embed common.txt
 var commonPasswords string
 
-// Refusal is the stable reason why a password cannot be used; its text may be
-// shown to whoever chose the password.
-type Refusal string
-
-// The reasons. None of them depends on the kinds of characters used.
-const (
-	NotText   Refusal = "PASSWORD_NOT_TEXT" // no valid UTF-8
-	TooShort  Refusal = "PASSWORD_TOO_SHORT"
-	TooLong   Refusal = "PASSWORD_TOO_LONG" // also of passwords to verify, above 4 KiB
-	TooCommon Refusal = "PASSWORD_TOO_COMMON"
+// The reasons why a password cannot be used. None depends on the kinds of characters.
+var (
+	ErrNotText  = fault.New(fault.Invalid, "PASSWORD_NOT_TEXT", "The password is not valid text")
+	ErrTooShort = fault.New(fault.Invalid, "PASSWORD_TOO_SHORT",
+		"The password is too short: at least 8 characters")
+	// ErrTooLong is also the fault of passwords to verify, above 4 KiB.
+	ErrTooLong = fault.New(fault.Invalid, "PASSWORD_TOO_LONG",
+		"The password is too long: at most 128 characters")
+	ErrTooCommon = fault.New(fault.Invalid, "PASSWORD_TOO_COMMON",
+		"The password is too common: it is among the first that anybody would try")
 )
 
-// Error returns a sentence for whoever chose the password.
-func (r Refusal) Error() string {
-	switch r {
-	case NotText:
-		return "the password is not valid UTF-8"
-	case TooShort:
-		return "the password must have at least 8 characters"
-	case TooLong:
-		return "the password must have at most 128 characters"
-	case TooCommon:
-		return "the password is one of the most common ones"
+// Check refuses a new password that has not 8 to 128 characters in NFC, or that is a
+// common one in whatever case. The fault names the password's field in the request.
+func Check(field, password string) error {
+	if f := check(password); f != nil {
+		return f.On(field, f.Message)
 	}
-	return string(r)
+	return nil
 }
 
-// Check says whether a new password may be used: 8 to 128 characters in NFC,
-// and in no list of common ones whatever its case. Every error is a Refusal.
-func Check(password string) error {
+func check(password string) *fault.Fault {
 	if len(password) > maxBytes {
-		return TooLong
+		return ErrTooLong
 	}
 	if !utf8.ValidString(password) {
-		return NotText
+		return ErrNotText
 	}
 	password = norm.NFC.String(password)
 	switch runes := utf8.RuneCountInString(password); {
 	case runes < minRunes:
-		return TooShort
+		return ErrTooShort
 	case runes > maxRunes:
-		return TooLong
+		return ErrTooLong
 	case common(strings.ToLower(password)):
-		return TooCommon
+		return ErrTooCommon
 	}
 	return nil
 }

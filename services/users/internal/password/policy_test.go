@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"herald/shared/fault"
 )
 
 func TestCheck(t *testing.T) {
@@ -14,33 +16,33 @@ func TestCheck(t *testing.T) {
 		name, password string
 		want           error
 	}{
-		{"empty", "", TooShort},
-		{"7 letters", "xkqzvbw", TooShort},
+		{"empty", "", ErrTooShort},
+		{"7 letters", "xkqzvbw", ErrTooShort},
 		{"8 letters", "xkqzvbwj", nil},
 		{"no composition rules", "aaaaaaaaaaaaa b", nil},
-		{"7 runes of 4 bytes", strings.Repeat("🐎", 7), TooShort},
+		{"7 runes of 4 bytes", strings.Repeat("🐎", 7), ErrTooShort},
 		{"8 runes of 4 bytes", strings.Repeat("🐎", 8), nil},
-		{"7 runes, 14 as typed", strings.Repeat("e\u0308", 7), TooShort},
+		{"7 runes, 14 as typed", strings.Repeat("e\u0308", 7), ErrTooShort},
 		{"8 runes, 16 as typed", strings.Repeat("e\u0308", 8), nil},
 		{"128 letters", strings.Repeat("xk", 64), nil},
-		{"129 letters", strings.Repeat("xk", 64) + "z", TooLong},
+		{"129 letters", strings.Repeat("xk", 64) + "z", ErrTooLong},
 		{"128 runes, 512 as typed", strings.Repeat("\u03b1\u0313\u0300\u0345", 128), nil},
-		{"129 runes, 516 as typed", strings.Repeat("\u03b1\u0313\u0300\u0345", 129), TooLong},
-		{"4 KiB and a byte", strings.Repeat("x", 4097), TooLong},
-		{"a megabyte", strings.Repeat("x", 1<<20), TooLong},
-		{"a megabyte of broken UTF-8", strings.Repeat("\xff", 1<<20), TooLong},
-		{"broken UTF-8", "xkqzvbwj\xff", NotText},
-		{"surrogate half", "xkqzvbwj\xed\xa0\x80", NotText},
-		{"common", "password1", TooCommon},
-		{"common, other case", "PassWord1", TooCommon},
-		{"common, first of the list", strings.SplitN(commonPasswords, "\n", 2)[0], TooCommon},
+		{"129 runes, 516 as typed", strings.Repeat("\u03b1\u0313\u0300\u0345", 129), ErrTooLong},
+		{"4 KiB and a byte", strings.Repeat("x", 4097), ErrTooLong},
+		{"a megabyte", strings.Repeat("x", 1<<20), ErrTooLong},
+		{"a megabyte of broken UTF-8", strings.Repeat("\xff", 1<<20), ErrTooLong},
+		{"broken UTF-8", "xkqzvbwj\xff", ErrNotText},
+		{"surrogate half", "xkqzvbwj\xed\xa0\x80", ErrNotText},
+		{"common", "password1", ErrTooCommon},
+		{"common, other case", "PassWord1", ErrTooCommon},
+		{"common, first of the list", strings.SplitN(commonPasswords, "\n", 2)[0], ErrTooCommon},
 		{"common with a tail", "password1 horse", nil},
 		{"two common lines", "password1\n12345678", nil},
 		{"common with the Kelvin sign, which is K in NFC", "shadow\u212ang", nil},
-		{"common with the Kelvin sign", "mon\u212aey12", TooCommon},
+		{"common with the Kelvin sign", "mon\u212aey12", ErrTooCommon},
 	} {
-		err := Check(c.password)
-		if !errors.Is(err, c.want) || err != nil && err.Error() == "" {
+		err := Check("field", c.password)
+		if !errors.Is(err, c.want) || err != nil && fault.From(err).Fields[0].Path != "field" {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
@@ -63,14 +65,14 @@ func TestEveryCommonPasswordIsRefused(t *testing.T) {
 
 func TestRefusalsAreStable(t *testing.T) {
 	t.Parallel()
-	for refusal, reason := range map[Refusal]string{
-		NotText:   "PASSWORD_NOT_TEXT",
-		TooShort:  "PASSWORD_TOO_SHORT",
-		TooLong:   "PASSWORD_TOO_LONG",
-		TooCommon: "PASSWORD_TOO_COMMON",
+	for id, refusal := range map[string]*fault.Fault{
+		"PASSWORD_NOT_TEXT":   ErrNotText,
+		"PASSWORD_TOO_SHORT":  ErrTooShort,
+		"PASSWORD_TOO_LONG":   ErrTooLong,
+		"PASSWORD_TOO_COMMON": ErrTooCommon,
 	} {
-		if string(refusal) != reason || refusal.Error() == reason {
-			t.Errorf("%s: %v", reason, refusal)
+		if refusal.ID != id || refusal.Code != fault.Invalid || refusal.Message == "" {
+			t.Errorf("%s: %v", id, refusal)
 		}
 	}
 }

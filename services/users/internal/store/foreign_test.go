@@ -13,6 +13,8 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/event"
 	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
@@ -30,6 +32,10 @@ type asked struct {
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
 func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
+
+func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
+	return len(l.GetResult()), err
+}
 
 var page = search.Page{Limit: 100}
 
@@ -49,7 +55,11 @@ var everything = []asked{
 		return many(s.SearchUsers(ctx, s.Users(orgID).Where("id = ?", "u1"), page))
 	}},
 	{[]string{"Changes"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.Changes(ctx, event.Aggregate{OrganizationID: orgID, Names: []string{""}, ID: "u1"}, page))
+		return listed(s.Changes(ctx, "user", orgID, "u1", page))
+	}},
+	{[]string{"AskedMails"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		asked, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
+		return len(asked), err
 	}},
 	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -86,7 +96,7 @@ var everything = []asked{
 
 // elsewhere are methods that are not about what an organization has, each with a reason.
 var elsewhere = map[string]string{
-	"Now": "asks no database", "Recall": "is asked about events, by their position",
+	"Now":        "asks no database",
 	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
 	"CreateInstance": "needs nothing that is there", "Administrator": "is the instance's",
 	"Org": "is the organization itself", "ChangeOrg": "is the organization itself",
@@ -118,7 +128,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	}
 	made(s.CreateUser(t.Context(), store.NewUser{User: domain.User{
 		ID: "u1", OrgID: "org-a", UserName: "u1", Type: domain.Human, State: domain.UserActive,
-	}}, happened))
+	}}, &usersv1.HumanCreated{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}))
 	member := domain.Member{UserID: "u1", OrgID: "org-a", ProjectID: "p1", Roles: []string{"PROJECT_OWNER"}}
 	made(s.CreateMember(t.Context(), member, happened))
 	token := domain.PAT{ID: "t1", UserID: "u1", OrgID: "org-a", ExpiresAt: time.Now(), Scopes: domain.PATScopes()}

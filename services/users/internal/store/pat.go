@@ -80,10 +80,18 @@ type Holder struct {
 	// AskedID is the organization asked for; AskedState is nil where there is none.
 	AskedID    string
 	AskedState *domain.OrgState
-	// Place is the membership's organization; nil in the one row of whoever has none.
+	// Place and Project are the membership's organization and project; nil without a membership.
 	Place   *string
 	Project *string
 	Roles   []string
+}
+
+// Memberships returns the row's membership, or nothing in the one row of a holder without any.
+func (h Holder) Memberships() []permission.Membership {
+	if h.Place == nil {
+		return nil
+	}
+	return []permission.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
 }
 
 // Holders reads a token by its hash: a row for each membership, no row for an

@@ -1,0 +1,42 @@
+// Package intake reacts to the events of projects: a new project gets its owner, and a
+// removed one loses its members.
+package intake
+
+import (
+	"context"
+	"errors"
+
+	"herald/services/users/internal/api"
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Handlers are the handlers of all those events.
+func Handlers(u api.Users) []event.Handler {
+	return []event.Handler{event.On(owner(u)), event.On(removal(u))}
+}
+
+// owner makes the creator the owner, in case projects could not ask for it when it created
+// the project. A user who has been removed meanwhile becomes no owner.
+func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectCreated) error {
+	return func(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
+		if created.OwnerId == "" {
+			return nil
+		}
+		_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
+			OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId,
+		})
+		if errors.Is(err, domain.ErrUserNotFound) {
+			return nil
+		}
+		return err
+	}
+}
+
+func removal(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
+	return func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
+		return u.Store.RemoveProjectMembers(ctx, d)
+	}
+}

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/mailkind"
+	"herald/shared/mails"
+)
+
+// mostAsked bounds the events that AskedMails reads.
+const mostAsked = 100
+
+// AskedMail is a mail that an event asked for.
+type AskedMail struct {
+	NotificationID string
+	Kind           domain.Kind
+	Time           time.Time
+}
+
+// AskedMails lists the mails to a user that were asked for since a time, newest first.
+func (s Store) AskedMails(ctx context.Context, orgID, userID string, since time.Time) (all []AskedMail, err error) {
+	asked := func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
+		all = append(all, AskedMail{d.ID, domain.Kind(kind), d.Time})
+		return nil
+	}
+	past := event.Past{OrganizationID: orgID, AggregateID: userID, Since: since, Most: mostAsked}
+	err = s.journal.Recall(ctx, past, mails.Handlers(asked)...)
+	return all, err
+}
