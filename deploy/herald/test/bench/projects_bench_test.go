@@ -231,8 +231,12 @@ func (a *archive) fewMatches() (medians []time.Duration) {
 
 func (a *archive) flat(small, large []time.Duration) {
 	for i, q := range fewest {
+		growth := float64(large[i])/float64(small[i]) - 1
 		fmt.Printf("projects, %-23s %s matches: p50 %s among %d, %s among %d: %+.0f %%\n", q.method, a.total(q),
-			short(small[i]), someProjects, short(large[i]), allProjects, 100*(float64(large[i])/float64(small[i])-1))
+			short(small[i]), someProjects, short(large[i]), allProjects, 100*growth)
+		if strings.HasPrefix(q.method, "CONTAINS") && growth > 0.2 {
+			a.Errorf("%s takes %.0f %% longer among %d projects, want 20 %%", q.method, 100*growth, allProjects)
+		}
 	}
 }
 
