@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/look"
-	"herald/services/auth/internal/mailed"
+	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/pages"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -35,7 +35,7 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
-	mailed.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
+	mailpages.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
 	handler, err := l.Guard(mux, s.PublicURL)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/delivery"
 	"herald/shared/id"
 	"herald/shared/testkit/smtpd"
 )
@@ -60,8 +60,8 @@ func (w *world) once(mails int) {
 // that is busy with other things may take twice the time that it needs for as many mails.
 func TestRelayReturns(t *testing.T) {
 	t.Parallel()
-	usual := mail.UsualTimes()
-	w := newWorld(t, setup{unwatched: true, times: func(x *mail.Times) { *x = usual; x.Probe = usual.MaxProbe }})
+	usual := delivery.UsualTimes()
+	w := newWorld(t, setup{unwatched: true, times: func(x *delivery.Times) { *x = usual; x.Probe = usual.MaxProbe }})
 	const before, users = 100, 2000
 	w.queue(before, 0)
 	began := time.Now()

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/delivery"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
@@ -32,7 +32,7 @@ const (
 )
 
 // lively are the times of notifiers that die all the time.
-func lively(x *mail.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Millisecond }
+func lively(x *delivery.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Millisecond }
 
 // victim is the whole program of a notifier that is going to be killed. It says when it
 // has begun, and ends by itself only with its parent's end of the pipe.

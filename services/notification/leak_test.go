@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/mail"
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/smtp"
 	"herald/shared/boot"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -24,7 +24,7 @@ func TestLeaks(t *testing.T) {
 	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
 	w := startWorld(t, setup{
 		relay: guarded,
-		times: func(x *mail.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
+		times: func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
 	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 		p := person(r)
@@ -138,13 +138,13 @@ func TestConfig(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q", host, got)
 		}
-		m := send.Mail{MessageID: "1@" + got, From: good.MailFrom, To: "a@example.com", Date: born}
+		m := smtp.Mail{MessageID: "1@" + got, From: good.MailFrom, To: "a@example.com", Date: born}
 		relay := smtpd.Start(t, smtpd.Config{})
-		r, err := send.NewRelay(secret.NewText(relay.URL()))
+		r, err := smtp.NewRelay(secret.NewText(relay.URL()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sent := r.Send(t.Context(), m, func(context.Context) error { return nil }); sent.Outcome != send.Sent {
+		if sent := r.Send(t.Context(), m, func(context.Context) error { return nil }); sent.Outcome != smtp.Sent {
 			t.Errorf("%s: %+v", host, sent)
 		}
 		r.Close()
@@ -166,7 +166,7 @@ func TestHelpShowsEachForm(t *testing.T) {
 			continue
 		}
 		forms++
-		if _, err := send.NewRelay(secret.NewText(word)); err != nil {
+		if _, err := smtp.NewRelay(secret.NewText(word)); err != nil {
 			t.Errorf("%s: %v", word, err)
 		}
 	}

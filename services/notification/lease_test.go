@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/mail"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -83,7 +83,7 @@ func TestLateSender(t *testing.T) {
 // A mail that takes longer than a lease stays with its notifier.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
-	s := setup{times: func(x *mail.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
+	s := setup{times: func(x *delivery.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
 	w := startWorld(t, s)
 	held, release := w.people.block()
 	slow := w.people.ask("ada")
@@ -179,7 +179,7 @@ func TestNotifierDied(t *testing.T) {
 // since what the relay said is recorded as soon as that is possible.
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{times: func(x *mail.Times) { x.Lease, x.Tick = 3*time.Second, 50*time.Millisecond }})
+	w := startWorld(t, setup{times: func(x *delivery.Times) { x.Lease, x.Tick = 3*time.Second, 50*time.Millisecond }})
 	const mails = 150
 	for range mails {
 		w.people.ask("ada")

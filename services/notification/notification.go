@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"herald/services/notification/internal/api"
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/intake"
-	"herald/services/notification/internal/mail"
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/boot"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -43,7 +43,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	return start(s, c, sender)
 }
 
-func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
+func newSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
@@ -51,24 +51,24 @@ func newSender(s *boot.Service, c Config) (*mail.Sender, error) {
 		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as " +
 			"smtp://user:password@mail.example.com:587")
 	}
-	relay, err := send.NewRelay(c.SMTP)
+	relay, err := smtp.NewRelay(c.SMTP)
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_SMTP_URL: %w", err)
 	}
-	if err := send.CheckMailbox(c.MailFrom); err != nil {
+	if err := smtp.CheckMailbox(c.MailFrom); err != nil {
 		return nil, fmt.Errorf("HERALD_MAIL_FROM: %w", err)
 	}
 	if c.ReplyTo != "" {
-		if err := send.CheckMailbox(c.ReplyTo); err != nil {
+		if err := smtp.CheckMailbox(c.ReplyTo); err != nil {
 			return nil, fmt.Errorf("HERALD_MAIL_REPLY_TO: %w", err)
 		}
 	}
-	return &mail.Sender{
+	return &delivery.Sender{
 		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
 		Relay: relay,
 		From:  c.MailFrom, ReplyTo: c.ReplyTo, PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL),
 		Now: s.Now, Log: s.Log,
-		Mails: mail.NewCounter(), Times: mail.UsualTimes(), News: make(chan struct{}, 1), Trials: make(chan mail.Trial),
+		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(), News: make(chan struct{}, 1), Trials: make(chan delivery.Trial),
 	}, nil
 }
 
@@ -81,7 +81,7 @@ func mailDomain(public *url.URL) string {
 	return host
 }
 
-func start(s *boot.Service, c Config, sender *mail.Sender) error {
+func start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	if err := s.Metrics.Register(sender.Mails); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"herald/services/notification/internal/mail"
+	"herald/services/notification/internal/delivery"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -61,7 +61,7 @@ type setup struct {
 	relay  smtpd.Config
 	faults []smtpd.Fault
 	config func(*Config)
-	times  func(*mail.Times)
+	times  func(*delivery.Times)
 	// keys, if set, are those of a bus that other processes reach.
 	keys string
 	// unwatched is for a test that measures: it calls watch, if at all, after that.
@@ -70,8 +70,8 @@ type setup struct {
 
 // quick are times for tests: pauses are a thousandth, and nothing happens for the
 // passing of time alone, so that a wake-up that is missing fails a test.
-func quick() mail.Times {
-	return mail.Times{
+func quick() delivery.Times {
+	return delivery.Times{
 		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond,
 		Grace: 10 * time.Millisecond, Trial: time.Minute,
 		Spread: func(d time.Duration) time.Duration { return d / 1000 },

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/mail"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -107,7 +107,7 @@ func TestResendWaiting(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
 		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}},
-		times:  func(x *mail.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
+		times:  func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
 	waiting := w.people.ask("ada")
 	w.until("exists (select from notifications where state = 4)")

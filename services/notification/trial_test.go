@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/mail"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -150,7 +150,7 @@ func TestTestMailSaysWhy(t *testing.T) {
 			"450 4.2.0 later"},
 		"drop": {setup{faults: []smtpd.Fault{{At: smtpd.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
 			"the mail relay closed the connection at the final dot"},
-		"silence": {setup{faults: []smtpd.Fault{{At: smtpd.EHLO, Hang: true}}, times: func(x *mail.Times) {
+		"silence": {setup{faults: []smtpd.Fault{{At: smtpd.EHLO, Hang: true}}, times: func(x *delivery.Times) {
 			x.Trial = 100 * time.Millisecond
 		}},
 			"FAILED: FAILED", "the mail relay did not answer in time at EHLO" + look},
@@ -175,7 +175,7 @@ func TestTestMailWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
 		faults: []smtpd.Fault{{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true}},
-		times:  func(x *mail.Times) { x.Probe, x.MaxProbe = time.Hour, time.Hour },
+		times:  func(x *delivery.Times) { x.Probe, x.MaxProbe = time.Hour, time.Hour },
 	})
 	waiting := w.people.ask("ada")
 	w.until("exists (select from notifications where state = 4)")
@@ -247,7 +247,7 @@ func TestTestMailIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
 		faults: []smtpd.Fault{{At: smtpd.RCPT, Hang: true}},
-		times:  func(x *mail.Times) { x.Trial = 2 * time.Second },
+		times:  func(x *delivery.Times) { x.Trial = 2 * time.Second },
 	})
 	answered := make(chan *notificationv1.Notification)
 	go func() {

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/mail"
 	"herald/services/notification/internal/store"
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -22,7 +22,7 @@ type Notifications struct {
 	Store store.Store
 	Users usersv1.UsersClient
 	// Mails sends what is asked for here.
-	Mails *mail.Sender
+	Mails *delivery.Sender
 	// MaxLimit is the largest page of a list.
 	MaxLimit int64
 }

@@ -1,9 +1,9 @@
-// Package mailed is the pages behind the links in mails that carry a code: the one that
+// Package mailpages serves the pages behind the links in mails that carry a code: the one that
 // activates an account, the one that confirms an e-mail address, the one that sets a new
 // password. Opening a link changes nothing, as mail scanners do it too; posting its form
 // does. The pages tell nobody whether a user exists: only a code that was right opens
 // more than the form.
-package mailed
+package mailpages
 
 import (
 	"context"

@@ -1,11 +1,11 @@
-// Package mail sends what is queued: it claims notifications that are due, asks users
+// Package delivery sends what is queued: it claims notifications that are due, asks users
 // and text for what each one says, and hands it to the mail relay.
 //
 // A claim is a lease that is renewed while its mail is under way. A notifier that dies
 // gives its mails up, and one that wakes late can neither send nor record. Each mail is
 // sent in a worker of its own, so one that hangs holds up nobody else; while no mail
 // can be sent at all a single one is tried now and then, and the others wait.
-package mail
+package delivery
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -54,7 +54,7 @@ type Sender struct {
 	Store store.Store
 	Users usersv1.UsersClient
 	Text  textv1.TextClient
-	Relay *send.Relay
+	Relay *smtp.Relay
 	// From is the sender of every mail, ReplyTo where its answers go; empty for From.
 	From, ReplyTo string
 	// PublicURL begins the links, without a slash at its end; Domain ends the Message-IDs.
@@ -86,7 +86,7 @@ func (s *Sender) Wake() {
 
 // Run sends until ctx ends. Mails under way then have Times.Grace to finish; those that
 // have not come to their final dot by then are given back, the others end within
-// send's own limits, for only the relay's answer tells sent from uncertain.
+// the limits of package smtp, for only the relay's answer tells sent from uncertain.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))

@@ -1,4 +1,4 @@
-package mail
+package delivery
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/smtp"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/render"
@@ -31,7 +31,7 @@ type draft struct {
 }
 
 // prepare makes what is sent. The claim learns recipient, language and draft.
-func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (send.Mail, error) {
+func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
 	if c.Kind == domain.Test {
@@ -39,10 +39,10 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (send.Mail, error
 	}
 	d, code, err := s.prepareCoded(ctx, c)
 	if err != nil {
-		return send.Mail{}, err
+		return smtp.Mail{}, err
 	}
 	if d.Rendered, err = d.Fill(code); err != nil {
-		return send.Mail{}, err
+		return smtp.Mail{}, err
 	}
 	return d.mail(c), nil
 }
@@ -86,8 +86,8 @@ func (s *Sender) draft(c *domain.Claim, r render.Rendered) (d draft, err error) 
 
 // mail is a draft whose code was filled in; its date and boundary derive from the
 // notification.
-func (d draft) mail(c *domain.Claim) send.Mail {
-	return send.Mail{
+func (d draft) mail(c *domain.Claim) smtp.Mail {
+	return smtp.Mail{
 		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text,
 		HTML:     d.HTML,
 		Language: d.Language, Date: c.CreatedAt, Seed: c.ID,

@@ -1,4 +1,4 @@
-package send
+package smtp
 
 import (
 	"context"

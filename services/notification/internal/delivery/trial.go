@@ -1,10 +1,10 @@
-package mail
+package delivery
 
 import (
 	"context"
 
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/smtp"
 	"herald/shared/render"
 )
 
@@ -40,7 +40,7 @@ func (s *Sender) Try(ctx context.Context, n domain.Notification) error {
 const testLanguage = "en"
 
 // prepareTest makes the test mail, which says the same in every organization.
-func (s *Sender) prepareTest(c *domain.Claim) (send.Mail, error) {
+func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
 	rendered, err := render.Message{
 		Language: testLanguage,
 		Texts: render.Texts{
@@ -52,7 +52,7 @@ func (s *Sender) prepareTest(c *domain.Claim) (send.Mail, error) {
 		Value: func(string) string { return "" },
 	}.Render()
 	if err != nil {
-		return send.Mail{}, err
+		return smtp.Mail{}, err
 	}
 	d, err := s.draft(c, rendered)
 	return d.mail(c), err

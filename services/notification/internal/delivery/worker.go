@@ -1,4 +1,4 @@
-package mail
+package delivery
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/notification/internal/domain"
-	"herald/services/notification/internal/send"
+	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/caller"
 	"herald/shared/fault"
@@ -68,7 +68,7 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	}()
 	if c.Hopeless() {
 		return result{
-			verdict: c.Ended(), outcome: send.Uncertain.String(),
+			verdict: c.Ended(), outcome: smtp.Uncertain.String(),
 			why: "its notifier ended before the mail relay answered",
 		}
 	}
@@ -114,18 +114,18 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 }
 
 // judge is the result of a mail that the relay was asked to take.
-func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent send.Result) result {
+func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
 	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
 	switch sent.Outcome {
-	case send.Sent:
+	case smtp.Sent:
 		r.verdict = c.Delivered()
-	case send.Rejected: // perhaps by ourselves, for an address that is none
+	case smtp.Rejected: // perhaps by ourselves, for an address that is none
 		r.verdict, r.way = c.Refused(), unknown
-	case send.Uncertain:
+	case smtp.Uncertain:
 		r.verdict = c.Unheard(s.Now())
-	case send.Aborted: // a mark that failed may be there nevertheless: the lease has to run out
+	case smtp.Aborted: // a mark that failed may be there nevertheless: the lease has to run out
 		r.theirs = true
-	case send.Deferred:
+	case smtp.Deferred:
 		r.verdict = c.Deferred(s.Now(), sent.Relay)
 		switch {
 		case ctx.Err() != nil:

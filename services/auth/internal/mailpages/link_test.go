@@ -1,4 +1,4 @@
-package mailed
+package mailpages
 
 import (
 	"net/url"

@@ -1,10 +1,10 @@
-// Package send hands one mail at a time to the mail relay and tells exactly what became of it.
+// Package smtp hands one mail at a time to the mail relay and returns what became of it.
 //
 // The same Mail gives the same bytes, so that a relay and a mailbox can recognise a repetition. The
 // caller's commit runs after the relay has the whole mail and before the final dot that makes it
 // responsible for it (RFC 5321, section 4.2.5): a mark set there says that from now on the mail may
 // have been sent. An attempt takes at most a minute, whatever the relay does.
-package send
+package smtp
 
 import (
 	"context"
