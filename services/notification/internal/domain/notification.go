@@ -43,10 +43,10 @@ const (
 	Uncertain
 )
 
-// Waits tells a mail that is still to be sent from one under way and one that has ended.
+// Waits reports whether the mail is still to be sent, and not under way.
 func (s State) Waits() bool { return s == Queued || s == Retrying }
 
-// GivenUp tells a mail that ended without being known to be delivered.
+// GivenUp reports whether the mail ended and is not known to be delivered.
 func (s State) GivenUp() bool { return s == Failed || s == Uncertain }
 
 // Notification is a mail that an event or an administrator asked for, and what became of it.

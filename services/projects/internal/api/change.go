@@ -8,8 +8,9 @@ import (
 )
 
 // SearchProjectChanges lists what happened to a project and its roles.
-func (a Projects) SearchProjectChanges(ctx context.Context,
-	r *projectsv1.SearchProjectChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+func (a Projects) SearchProjectChanges(
+	ctx context.Context, r *projectsv1.SearchProjectChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,9 @@ import (
 )
 
 // AddProjectGrant grants a project to another organization.
-func (a Projects) AddProjectGrant(ctx context.Context,
-	r *projectsv1.AddProjectGrantRequest) (*projectsv1.AddProjectGrantResponse, error) {
+func (a Projects) AddProjectGrant(
+	ctx context.Context, r *projectsv1.AddProjectGrantRequest,
+) (*projectsv1.AddProjectGrantResponse, error) {
 	g := domain.ProjectGrant{ID: id.New(), OrgID: orgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId,
 		State: domain.GrantActive}
 	g.Assign(r.RoleKeys)
@@ -45,7 +46,7 @@ func (a Projects) AddProjectGrant(ctx context.Context,
 	return &projectsv1.AddProjectGrantResponse{GrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
-// missing tells that another service does not know what it was asked about.
+// missing reports whether another service answered that what it was asked about is not there.
 func missing(err error) bool { return err != nil && fault.From(err).Code == fault.NotFound }
 
 // checkRoles refuses keys of which a project of the organization acted on has no role.
@@ -58,8 +59,9 @@ func (a Projects) checkRoles(ctx context.Context, projectID string, keys []strin
 }
 
 // GetProjectGrant reads a grant of a project.
-func (a Projects) GetProjectGrant(ctx context.Context,
-	r *projectsv1.GetProjectGrantRequest) (*projectsv1.GetProjectGrantResponse, error) {
+func (a Projects) GetProjectGrant(
+	ctx context.Context, r *projectsv1.GetProjectGrantRequest,
+) (*projectsv1.GetProjectGrantResponse, error) {
 	g, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -68,8 +70,9 @@ func (a Projects) GetProjectGrant(ctx context.Context,
 }
 
 // UpdateProjectGrant replaces the roles that a grant holds.
-func (a Projects) UpdateProjectGrant(ctx context.Context,
-	r *projectsv1.UpdateProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) UpdateProjectGrant(
+	ctx context.Context, r *projectsv1.UpdateProjectGrantRequest,
+) (*projectsv1.ProjectGrantResponse, error) {
 	if _, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId); err != nil {
 		return nil, err
 	}
@@ -86,16 +89,18 @@ func (a Projects) UpdateProjectGrant(ctx context.Context,
 }
 
 // DeactivateProjectGrant makes a grant, and the roles given by it, count no more.
-func (a Projects) DeactivateProjectGrant(ctx context.Context,
-	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) DeactivateProjectGrant(
+	ctx context.Context, r *projectsv1.ProjectGrantRequest,
+) (*projectsv1.ProjectGrantResponse, error) {
 	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantDeactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Deactivate()
 	})
 }
 
 // ReactivateProjectGrant makes a grant count again.
-func (a Projects) ReactivateProjectGrant(ctx context.Context,
-	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) ReactivateProjectGrant(
+	ctx context.Context, r *projectsv1.ProjectGrantRequest,
+) (*projectsv1.ProjectGrantResponse, error) {
 	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantReactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Reactivate()
 	})
@@ -107,8 +112,9 @@ type grantOf interface {
 	GetGrantId() string
 }
 
-func (a Projects) changeGrant(ctx context.Context, r grantOf,
-	change func(*domain.ProjectGrant) (proto.Message, error)) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) changeGrant(
+	ctx context.Context, r grantOf, change func(*domain.ProjectGrant) (proto.Message, error),
+) (*projectsv1.ProjectGrantResponse, error) {
 	g, err := a.Store.ChangeProjectGrant(ctx, orgID(ctx), r.GetProjectId(), r.GetGrantId(), change)
 	if err != nil {
 		return nil, err
@@ -117,8 +123,9 @@ func (a Projects) changeGrant(ctx context.Context, r grantOf,
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
-func (a Projects) RemoveProjectGrant(ctx context.Context,
-	r *projectsv1.ProjectGrantRequest) (*projectsv1.ProjectGrantResponse, error) {
+func (a Projects) RemoveProjectGrant(
+	ctx context.Context, r *projectsv1.ProjectGrantRequest,
+) (*projectsv1.ProjectGrantResponse, error) {
 	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId,
 		func(g domain.ProjectGrant) proto.Message {
 			return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}
@@ -130,8 +137,9 @@ func (a Projects) RemoveProjectGrant(ctx context.Context,
 }
 
 // SearchProjectGrants lists a project's grants.
-func (a Projects) SearchProjectGrants(ctx context.Context,
-	r *projectsv1.SearchProjectGrantsRequest) (*projectsv1.SearchProjectGrantsResponse, error) {
+func (a Projects) SearchProjectGrants(
+	ctx context.Context, r *projectsv1.SearchProjectGrantsRequest,
+) (*projectsv1.SearchProjectGrantsResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
@@ -155,8 +163,9 @@ func (a Projects) SearchProjectGrants(ctx context.Context,
 
 // SearchGrantedProjects lists the projects that other organizations granted to the one
 // acted on.
-func (a Projects) SearchGrantedProjects(ctx context.Context,
-	r *projectsv1.SearchGrantedProjectsRequest) (*projectsv1.SearchGrantedProjectsResponse, error) {
+func (a Projects) SearchGrantedProjects(
+	ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest,
+) (*projectsv1.SearchGrantedProjectsResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err

@@ -162,7 +162,7 @@ func readable(c caller.Caller) []string {
 	return ids
 }
 
-// ResolveProject tells whether an organization has a project.
+// ResolveProject fails where an organization has no such project.
 func (a Projects) ResolveProject(
 	ctx context.Context, r *projectsv1.ResolveProjectRequest,
 ) (*projectsv1.ResolveProjectResponse, error) {

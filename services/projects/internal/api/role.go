@@ -22,8 +22,9 @@ func (a Projects) AddRoles(ctx context.Context, r *projectsv1.AddRolesRequest) (
 	return a.addRoles(ctx, r.ProjectId, r.Roles)
 }
 
-func (a Projects) addRoles(ctx context.Context, projectID string,
-	roles []*projectsv1.NewRole) (*projectsv1.RoleResponse, error) {
+func (a Projects) addRoles(
+	ctx context.Context, projectID string, roles []*projectsv1.NewRole,
+) (*projectsv1.RoleResponse, error) {
 	all := search.Each(roles, func(n *projectsv1.NewRole) domain.Role {
 		role := domain.Role{Key: n.Key}
 		role.Change(n.DisplayName, n.Group)
@@ -65,8 +66,9 @@ func (a Projects) RemoveRole(ctx context.Context, r *projectsv1.RemoveRoleReques
 }
 
 // SearchProjectRoles lists a project's roles.
-func (a Projects) SearchProjectRoles(ctx context.Context,
-	r *projectsv1.SearchProjectRolesRequest) (*projectsv1.SearchProjectRolesResponse, error) {
+func (a Projects) SearchProjectRoles(
+	ctx context.Context, r *projectsv1.SearchProjectRolesRequest,
+) (*projectsv1.SearchProjectRolesResponse, error) {
 	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err

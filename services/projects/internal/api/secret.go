@@ -11,12 +11,11 @@ import (
 	"herald/shared/secret"
 )
 
-// secretLength is how long a client secret is: more than 256 bits, so that a plain hash
-// of it tells nothing.
+// secretLength is the length of a client secret in characters: more than 256 bits, so that
+// nobody can guess it from a plain hash.
 const secretLength = 64
 
-// createApp writes an application and answers with its client secret, which is empty for
-// one that uses none.
+// createApp writes an application and returns its client secret; empty for one that uses none.
 func (a Projects) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
 	if app.UsesSecret() {
 		clientSecret = newSecret()

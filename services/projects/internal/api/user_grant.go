@@ -17,8 +17,9 @@ import (
 
 // AddUserGrant gives a user roles on a project of the organization, or on one granted
 // to it. On its own projects the organization gives them to anybody.
-func (a Projects) AddUserGrant(ctx context.Context,
-	r *projectsv1.AddUserGrantRequest) (*projectsv1.AddUserGrantResponse, error) {
+func (a Projects) AddUserGrant(
+	ctx context.Context, r *projectsv1.AddUserGrantRequest,
+) (*projectsv1.AddUserGrantResponse, error) {
 	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
 		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
@@ -64,8 +65,9 @@ func (a Projects) mayGive(ctx context.Context, g domain.UserGrant, keys []string
 }
 
 // GetUserGrant reads the roles that a user has on a project.
-func (a Projects) GetUserGrant(ctx context.Context,
-	r *projectsv1.GetUserGrantRequest) (*projectsv1.GetUserGrantResponse, error) {
+func (a Projects) GetUserGrant(
+	ctx context.Context, r *projectsv1.GetUserGrantRequest,
+) (*projectsv1.GetUserGrantResponse, error) {
 	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -74,8 +76,9 @@ func (a Projects) GetUserGrant(ctx context.Context,
 }
 
 // UpdateUserGrant replaces the roles that a user has on a project.
-func (a Projects) UpdateUserGrant(ctx context.Context,
-	r *projectsv1.UpdateUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+func (a Projects) UpdateUserGrant(
+	ctx context.Context, r *projectsv1.UpdateUserGrantRequest,
+) (*projectsv1.UserGrantResponse, error) {
 	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
@@ -97,8 +100,9 @@ func (a Projects) UpdateUserGrant(ctx context.Context,
 }
 
 // RemoveUserGrant takes a user's roles on a project.
-func (a Projects) RemoveUserGrant(ctx context.Context,
-	r *projectsv1.RemoveUserGrantRequest) (*projectsv1.UserGrantResponse, error) {
+func (a Projects) RemoveUserGrant(
+	ctx context.Context, r *projectsv1.RemoveUserGrantRequest,
+) (*projectsv1.UserGrantResponse, error) {
 	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId, func(g domain.UserGrant) proto.Message {
 		return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}
 	})
@@ -109,8 +113,9 @@ func (a Projects) RemoveUserGrant(ctx context.Context,
 }
 
 // SearchUserGrants lists who has which roles on which project.
-func (a Projects) SearchUserGrants(ctx context.Context,
-	r *projectsv1.SearchUserGrantsRequest) (*projectsv1.SearchUserGrantsResponse, error) {
+func (a Projects) SearchUserGrants(
+	ctx context.Context, r *projectsv1.SearchUserGrantsRequest,
+) (*projectsv1.SearchUserGrantsResponse, error) {
 	p, err := search.Bounds(r.Query, a.MaxLimit)
 	if err != nil {
 		return nil, err

@@ -33,18 +33,19 @@ func (s Store) Application(ctx context.Context, orgID, projectID, id string) (do
 }
 
 // CreateApplication writes an application.
-func (s Store) CreateApplication(ctx context.Context, a domain.Application, created proto.Message) (resource.Record,
-	error) {
+func (s Store) CreateApplication(
+	ctx context.Context, a domain.Application, created proto.Message,
+) (resource.Record, error) {
 	return s.journal.Create(ctx, created, event.Statement{
 		AggregateID: a.ID, OrganizationID: a.OrgID, Unless: domain.ErrProjectNotFound,
 		If: `exists (select from projects where id = @project_id and org_id = @event_organization)`,
 		SQL: `application as (
-			insert into applications (id, project_id, org_id, name, name_folded, state, oidc_config, api_config,
-				secret_hash,
-				sequence, created_at, changed_at)
-			select @id, @project_id, @event_organization, @name, @name_folded, @state, @oidc_config::jsonb,
-				@api_config::jsonb, @secret_hash,
-				position, time, time
+			insert into applications (
+				id, project_id, org_id, name, name_folded, state,
+				oidc_config, api_config, secret_hash, sequence, created_at, changed_at)
+			select
+				@id, @project_id, @event_organization, @name, @name_folded, @state,
+				@oidc_config::jsonb, @api_config::jsonb, @secret_hash, position, time, time
 			from event
 		)`,
 		Args: postgres.Args{
@@ -55,12 +56,13 @@ func (s Store) CreateApplication(ctx context.Context, a domain.Application, crea
 }
 
 // ChangeApplication locks an application and saves what change makes of it.
-func (s Store) ChangeApplication(ctx context.Context, orgID, projectID, id string,
-	change func(*domain.Application) (proto.Message, error)) (domain.Application, error) {
+func (s Store) ChangeApplication(
+	ctx context.Context, orgID, projectID, id string, change func(*domain.Application) (proto.Message, error),
+) (domain.Application, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Application]{
-		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID,
-			id), NotFound: domain.ErrAppNotFound,
-		Write: saveApplication,
+		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID, id),
+		NotFound: domain.ErrAppNotFound,
+		Write:    saveApplication,
 	}, change)
 }
 
@@ -76,19 +78,19 @@ func saveApplication(a domain.Application) event.Statement {
 		)`,
 		Args: postgres.Args{
 			"id": a.ID, "name": a.Name, "name_folded": search.Fold(a.Name), "state": a.State,
-			"generation":  a.Generation,
-			"oidc_config": a.OIDC, "api_config": a.API, "secret_hash": a.SecretHash,
+			"generation": a.Generation, "oidc_config": a.OIDC, "api_config": a.API, "secret_hash": a.SecretHash,
 			"former_secret_hash": a.FormerSecretHash, "former_secret_until": a.FormerSecretUntil,
 		},
 	}
 }
 
 // RemoveApplication removes an application with its keys.
-func (s Store) RemoveApplication(ctx context.Context, orgID, projectID, id string,
-	removed proto.Message) (domain.Application, error) {
+func (s Store) RemoveApplication(
+	ctx context.Context, orgID, projectID, id string, removed proto.Message,
+) (domain.Application, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Application]{
-		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID,
-			id), NotFound: domain.ErrAppNotFound,
+		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID, id),
+		NotFound: domain.ErrAppNotFound,
 		Write: func(a domain.Application) event.Statement {
 			return event.Statement{
 				AggregateID: a.ID, OrganizationID: a.OrgID,
@@ -104,12 +106,13 @@ func (s Store) RemoveApplication(ctx context.Context, orgID, projectID, id strin
 
 // Applications begins a search among the applications of a project.
 func (s Store) Applications(orgID, projectID string) *search.Query {
-	return search.Select(applicationColumns, "applications", "created_at, id").Where("org_id = ?",
-		orgID).Where("project_id = ?", projectID)
+	return search.Select(applicationColumns, "applications", "created_at, id").
+		Where("org_id = ?", orgID).Where("project_id = ?", projectID)
 }
 
-// SearchApplications runs it.
-func (s Store) SearchApplications(ctx context.Context, query *search.Query,
-	p search.Page) (search.List[domain.Application], error) {
+// SearchApplications runs such a search.
+func (s Store) SearchApplications(
+	ctx context.Context, query *search.Query, p search.Page,
+) (search.List[domain.Application], error) {
 	return search.Read[domain.Application](ctx, s.journal.DB, query, p)
 }

@@ -41,14 +41,15 @@ func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (d
 // GrantTo reads a grant as the organization sees it that has it.
 func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) (domain.ProjectGrant, error) {
 	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
-		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`, grantKey(grantedOrgID,
-		projectID, id))
+		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`,
+		grantKey(grantedOrgID, projectID, id))
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
 // giving writes what gives a project's roles to somebody. Lock holds the project.
-func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], given proto.Message) (resource.Record,
-	error) {
+func (s Store) giving(
+	ctx context.Context, lock event.Locked[domain.Project], given proto.Message,
+) (resource.Record, error) {
 	p, err := event.Change(ctx, s.journal, lock, func(*domain.Project) (proto.Message, error) { return given, nil })
 	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
@@ -57,8 +58,9 @@ func (s Store) giving(ctx context.Context, lock event.Locked[domain.Project], gi
 const holdOwn = readProject + ` for share`
 
 // CreateProjectGrant writes a grant. ErrRoleUnknown where a role is gone meanwhile.
-func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, added proto.Message) (resource.Record,
-	error) {
+func (s Store) CreateProjectGrant(
+	ctx context.Context, g domain.ProjectGrant, added proto.Message,
+) (resource.Record, error) {
 	return s.giving(ctx, event.Locked[domain.Project]{
 		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: domain.ErrProjectNotFound,
 		Write: func(p domain.Project) event.Statement {
@@ -66,10 +68,11 @@ func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, ad
 				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: domain.ErrRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
-					insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at,
-						changed_at)
-					select @id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time
-						from event
+					insert into project_grants (
+						id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
+					select
+						@id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time
+					from event
 				)`,
 				Args: postgres.Args{
 					"id": g.ID, "project_id": p.ID, "granted_org_id": g.GrantedOrgID, "role_keys": g.RoleKeys,
@@ -82,8 +85,9 @@ func (s Store) CreateProjectGrant(ctx context.Context, g domain.ProjectGrant, ad
 
 // ChangeProjectGrant locks a grant and saves what change makes of it. Users lose the
 // roles that it no longer holds.
-func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id string,
-	change func(*domain.ProjectGrant) (proto.Message, error)) (domain.ProjectGrant, error) {
+func (s Store) ChangeProjectGrant(
+	ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error),
+) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
 		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
@@ -110,8 +114,9 @@ func (s Store) ChangeProjectGrant(ctx context.Context, orgID, projectID, id stri
 }
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
-func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id string,
-	removed func(domain.ProjectGrant) proto.Message) (domain.ProjectGrant, error) {
+func (s Store) RemoveProjectGrant(
+	ctx context.Context, orgID, projectID, id string, removed func(domain.ProjectGrant) proto.Message,
+) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
 		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
@@ -129,8 +134,8 @@ func (s Store) RemoveProjectGrant(ctx context.Context, orgID, projectID, id stri
 
 // ProjectGrants begins a search among the grants of a project.
 func (s Store) ProjectGrants(orgID, projectID string) *search.Query {
-	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("p.org_id = ?",
-		orgID).Where("g.project_id = ?", projectID)
+	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").
+		Where("p.org_id = ?", orgID).Where("g.project_id = ?", projectID)
 }
 
 // GrantedProjects begins a search among the grants that an organization has.
@@ -139,7 +144,8 @@ func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
 }
 
 // SearchProjectGrants runs one of the two.
-func (s Store) SearchProjectGrants(ctx context.Context, query *search.Query,
-	p search.Page) (search.List[domain.ProjectGrant], error) {
+func (s Store) SearchProjectGrants(
+	ctx context.Context, query *search.Query, p search.Page,
+) (search.List[domain.ProjectGrant], error) {
 	return search.Read[domain.ProjectGrant](ctx, s.journal.DB, query, p)
 }

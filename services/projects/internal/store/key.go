@@ -32,8 +32,9 @@ func (s Store) AppKey(ctx context.Context, orgID, projectID, appID, id string) (
 
 // AddAppKey writes a public key. The application is held meanwhile, so that its events
 // stay in order and its keys can be counted; it does not change itself.
-func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte, added proto.Message) (resource.Record,
-	error) {
+func (s Store) AddAppKey(
+	ctx context.Context, k domain.AppKey, publicKey []byte, added proto.Message,
+) (resource.Record, error) {
 	a, err := event.Change(ctx, s.journal, event.Locked[domain.Application]{
 		Lock: readApplication + ` for no key update`, Args: applicationKey(k.OrgID, k.ProjectID, k.ApplicationID),
 		NotFound: domain.ErrAppNotFound,
@@ -42,9 +43,11 @@ func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte,
 				AggregateID: a.ID, OrganizationID: a.OrgID, Unless: domain.ErrAppKeyLimit,
 				If: `(select count(*) from application_keys where application_id = @application_id) < @most`,
 				SQL: `key as (
-					insert into application_keys (id, application_id, public_key, expires_at, sequence, created_at,
-						changed_at)
-					select @id, @application_id, @public_key, @expires_at, position, time, time from event
+					insert into application_keys (
+						id, application_id, public_key, expires_at, sequence, created_at, changed_at)
+					select
+						@id, @application_id, @public_key, @expires_at, position, time, time
+					from event
 				)`,
 				Args: postgres.Args{
 					"id": k.ID, "application_id": a.ID, "public_key": publicKey, "expires_at": k.ExpiresAt,
@@ -57,24 +60,26 @@ func (s Store) AddAppKey(ctx context.Context, k domain.AppKey, publicKey []byte,
 }
 
 // RemoveAppKey ends a key of an application, which is held as AddAppKey does.
-func (s Store) RemoveAppKey(ctx context.Context, orgID, projectID, appID, id string,
-	removed proto.Message) (domain.AppKey, error) {
+func (s Store) RemoveAppKey(
+	ctx context.Context, orgID, projectID, appID, id string, removed proto.Message,
+) (domain.AppKey, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.AppKey]{
 		Lock: readAppKey + ` for no key update of a for update of k`, Args: appKeyKey(orgID, projectID, appID, id),
 		NotFound: domain.ErrAppKeyNotFound,
 		Write: func(k domain.AppKey) event.Statement {
 			return event.Statement{
 				AggregateID: k.ApplicationID, OrganizationID: k.OrgID,
-				SQL: `gone as (delete from application_keys k using event
-					where k.id = @id)`, Args: postgres.Args{"id": k.ID},
+				SQL:  `gone as (delete from application_keys k using event where k.id = @id)`,
+				Args: postgres.Args{"id": k.ID},
 			}
 		},
 	}, func(*domain.AppKey) (proto.Message, error) { return removed, nil })
 }
 
 // SearchAppKeys lists an application's keys.
-func (s Store) SearchAppKeys(ctx context.Context, orgID, projectID, appID string,
-	p search.Page) (search.List[domain.AppKey], error) {
+func (s Store) SearchAppKeys(
+	ctx context.Context, orgID, projectID, appID string, p search.Page,
+) (search.List[domain.AppKey], error) {
 	return search.Read[domain.AppKey](ctx, s.journal.DB, search.Select(appKeyColumns, appKeyFrom, "k.created_at, k.id").
 		Where("a.org_id = ?", orgID).Where("a.project_id = ?", projectID).Where("a.id = ?", appID), p)
 }

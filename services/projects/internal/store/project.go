@@ -14,8 +14,7 @@ import (
 
 const (
 	projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check,
-		has_project_check,
-		private_labeling_setting, sequence, created_at, changed_at`
+		has_project_check, private_labeling_setting, sequence, created_at, changed_at`
 	readProject = `select ` + projectColumns + ` from projects where org_id = @org_id and id = @id`
 )
 
@@ -35,12 +34,12 @@ func (s Store) CreateProject(ctx context.Context, p domain.Project, created prot
 	return s.journal.Create(ctx, created, event.Statement{
 		AggregateID: p.ID, OrganizationID: p.OrgID,
 		SQL: `project as (
-			insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check,
-				has_project_check,
-				private_labeling_setting, sequence, created_at, changed_at)
-			select @id, @event_organization, @name, @name_folded, @state, @project_role_assertion, @project_role_check,
-				@has_project_check,
-				@private_labeling_setting, position, time, time
+			insert into projects (
+				id, org_id, name, name_folded, state, project_role_assertion, project_role_check,
+				has_project_check, private_labeling_setting, sequence, created_at, changed_at)
+			select
+				@id, @event_organization, @name, @name_folded, @state, @project_role_assertion, @project_role_check,
+				@has_project_check, @private_labeling_setting, position, time, time
 			from event
 		)`,
 		Args: projectArgs(p),
@@ -60,8 +59,9 @@ func projectArgs(p domain.Project) postgres.Args {
 const lockProject = readProject + ` for update`
 
 // ChangeProject locks a project and saves what change makes of it.
-func (s Store) ChangeProject(ctx context.Context, orgID, id string,
-	change func(*domain.Project) (proto.Message, error)) (domain.Project, error) {
+func (s Store) ChangeProject(
+	ctx context.Context, orgID, id string, change func(*domain.Project) (proto.Message, error),
+) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
 		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound, Write: saveProject,
 	}, change)
@@ -122,8 +122,9 @@ func (s Store) Projects(orgID string) *search.Query {
 	return search.Select(projectColumns, "projects", "created_at, id").Where("org_id = ?", orgID)
 }
 
-// SearchProjects runs it.
-func (s Store) SearchProjects(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Project],
-	error) {
+// SearchProjects runs such a search.
+func (s Store) SearchProjects(
+	ctx context.Context, query *search.Query, p search.Page,
+) (search.List[domain.Project], error) {
 	return search.Read[domain.Project](ctx, s.journal.DB, query, p)
 }

@@ -38,8 +38,9 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 
 // CreateRoles adds roles to a project, all or none. Each has an event: added tells of the
 // first, and is the cause of the others.
-func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles []domain.Role,
-	added proto.Message) (resource.Record, error) {
+func (s Store) CreateRoles(
+	ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message,
+) (resource.Record, error) {
 	var keys, foldedKeys, names, foldedNames, groups []string
 	for _, r := range roles {
 		keys, foldedKeys = append(keys, r.Key), append(foldedKeys, search.Fold(r.Key))
@@ -50,13 +51,15 @@ func (s Store) CreateRoles(ctx context.Context, orgID, projectID string, roles [
 		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
 		// The project is locked before the event has its position.
 		If: `exists (select from projects where id = @project_id and org_id = @event_organization for no key update)`,
-		Along: `select 'project', 'role_added', @project_id::text, @event_organization::text, jsonb_build_object('key',
-			key)
+		Along: `select 'project', 'role_added', @project_id::text, @event_organization::text,
+				jsonb_build_object('key', key)
 			from unnest((@keys::text[])[2:]) key`,
 		SQL: `role as (
-			insert into roles (project_id, key, key_folded, display_name, display_name_folded, "group",
+			insert into roles (
+				project_id, key, key_folded, display_name, display_name_folded, "group",
 				sequence, created_at, changed_at)
-			select @project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group,
+			select
+				@project_id, r.key, r.key_folded, r.display_name, r.display_name_folded, r.in_group,
 				coalesce(along.position, event.position), event.time, event.time
 			from event cross join unnest(@keys::text[], @keys_folded::text[], @names::text[], @names_folded::text[],
 					@groups::text[]) r (key, key_folded, display_name, display_name_folded, in_group)
@@ -74,8 +77,9 @@ func roleKey(orgID, projectID, key string) postgres.Args {
 }
 
 // ChangeRole locks a role and saves what change makes of it.
-func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string,
-	change func(*domain.Role) (proto.Message, error)) (domain.Role, error) {
+func (s Store) ChangeRole(
+	ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error),
+) (domain.Role, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
 		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
@@ -83,8 +87,7 @@ func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string,
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
 				SQL: `role as (
 					update roles set display_name = @display_name, display_name_folded = @display_name_folded,
-						"group" = @group,
-						sequence = position, changed_at = time
+						"group" = @group, sequence = position, changed_at = time
 					from event where project_id = @project_id and key = @key
 				)`,
 				Args: postgres.Args{
@@ -97,8 +100,9 @@ func (s Store) ChangeRole(ctx context.Context, orgID, projectID, key string,
 }
 
 // RemoveRole removes a role, also from grants and users who hold it.
-func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, removed proto.Message) (domain.Role,
-	error) {
+func (s Store) RemoveRole(
+	ctx context.Context, orgID, projectID, key string, removed proto.Message,
+) (domain.Role, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
 		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
@@ -130,11 +134,11 @@ func (s Store) RemoveRole(ctx context.Context, orgID, projectID, key string, rem
 
 // Roles begins a search among a project's roles.
 func (s Store) Roles(orgID, projectID string) *search.Query {
-	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").Where("p.org_id = ?",
-		orgID).Where("r.project_id = ?", projectID)
+	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").
+		Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
 }
 
-// SearchRoles runs it.
+// SearchRoles runs such a search.
 func (s Store) SearchRoles(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Role], error) {
 	return search.Read[domain.Role](ctx, s.journal.DB, query, p)
 }

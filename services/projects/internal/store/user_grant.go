@@ -14,8 +14,7 @@ import (
 
 const (
 	userGrantColumns = `u.id, u.org_id, u.user_id, u.project_id, coalesce(u.project_grant_id, '') as project_grant_id,
-		u.role_keys,
-		u.sequence, u.created_at, u.changed_at, p.name as project_name`
+		u.role_keys, u.sequence, u.created_at, u.changed_at, p.name as project_name`
 	userGrantFrom = `user_grants u join projects p on p.id = u.project_id`
 	readUserGrant = `select ` + userGrantColumns + ` from ` + userGrantFrom +
 		` where u.org_id = @org_id and u.user_id = @user_id and u.id = @id`
@@ -27,8 +26,8 @@ const (
 				and g.id = @project_grant_id
 		) for share`
 
-	// givable tells whether roles can be given on a project: by its grant to the organization
-	// or, where there is none, by its owner.
+	// givable is true where all the roles can be given on the project: those of the grant to the
+	// organization, or without a grant those of the project.
 	givable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
 		where project_id = @project_id)
 		else (select role_keys from project_grants
@@ -61,9 +60,11 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 		return event.Statement{
 			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrUserGrantNotAllowed, If: givable,
 			SQL: `user_grant as (
-				insert into user_grants (id, org_id, project_id, project_grant_id, role_keys, user_id, sequence,
-					created_at, changed_at)
-				select @id, @event_organization, @project_id, nullif(@project_grant_id, ''), @role_keys::text[],
+				insert into user_grants (
+					id, org_id, project_id, project_grant_id, role_keys,
+					user_id, sequence, created_at, changed_at)
+				select
+					@id, @event_organization, @project_id, nullif(@project_grant_id, ''), @role_keys::text[],
 					@user_id, position, time, time
 				from event
 			)`,
@@ -82,8 +83,9 @@ func userGrantArgs(g domain.UserGrant) postgres.Args {
 }
 
 // ChangeUserGrant locks a user's grant and saves what change makes of it.
-func (s Store) ChangeUserGrant(ctx context.Context, orgID, userID, id string,
-	change func(*domain.UserGrant) (proto.Message, error)) (domain.UserGrant, error) {
+func (s Store) ChangeUserGrant(
+	ctx context.Context, orgID, userID, id string, change func(*domain.UserGrant) (proto.Message, error),
+) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
@@ -100,15 +102,16 @@ func (s Store) ChangeUserGrant(ctx context.Context, orgID, userID, id string,
 }
 
 // RemoveUserGrant takes the roles of a user's grant.
-func (s Store) RemoveUserGrant(ctx context.Context, orgID, userID, id string,
-	removed func(domain.UserGrant) proto.Message) (domain.UserGrant, error) {
+func (s Store) RemoveUserGrant(
+	ctx context.Context, orgID, userID, id string, removed func(domain.UserGrant) proto.Message,
+) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL: `gone as (delete from user_grants u using event
-					where u.id = @id)`, Args: postgres.Args{"id": g.ID},
+				SQL:  `gone as (delete from user_grants u using event where u.id = @id)`,
+				Args: postgres.Args{"id": g.ID},
 			}
 		},
 	}, func(g *domain.UserGrant) (proto.Message, error) { return removed(*g), nil })
@@ -119,8 +122,9 @@ func (s Store) UserGrants(orgID string) *search.Query {
 	return search.Select(userGrantColumns, userGrantFrom, "u.created_at, u.id").Where("u.org_id = ?", orgID)
 }
 
-// SearchUserGrants runs it.
-func (s Store) SearchUserGrants(ctx context.Context, query *search.Query,
-	p search.Page) (search.List[domain.UserGrant], error) {
+// SearchUserGrants runs such a search.
+func (s Store) SearchUserGrants(
+	ctx context.Context, query *search.Query, p search.Page,
+) (search.List[domain.UserGrant], error) {
 	return search.Read[domain.UserGrant](ctx, s.journal.DB, query, p)
 }

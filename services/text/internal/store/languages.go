@@ -26,8 +26,9 @@ func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
 }
 
 // ChangeLanguages locks the instance's languages and saves what change makes of them.
-func (s Store) ChangeLanguages(ctx context.Context, change func(*domain.Languages) (proto.Message,
-	error)) (domain.Languages, error) {
+func (s Store) ChangeLanguages(
+	ctx context.Context, change func(*domain.Languages) (proto.Message, error),
+) (domain.Languages, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Languages]{
 		Lock: `select ` + languageColumns + ` from languages for update`,
 		Write: func(l domain.Languages) event.Statement {

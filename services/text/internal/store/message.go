@@ -48,8 +48,9 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 
 // SetCustom locks an organization's own texts, or the place of those that it has not
 // written yet, and saves what change makes of them.
-func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message,
-	error)) (domain.Custom, error) {
+func (s Store) SetCustom(
+	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
+) (domain.Custom, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
 		// The row is made here, so that the event's position is taken under its lock;
 		// without a change it goes with the transaction.
@@ -79,8 +80,9 @@ func (s Store) SetCustom(ctx context.Context, k Key, change func(*domain.Custom)
 }
 
 // ResetCustom locks an organization's own texts and removes them.
-func (s Store) ResetCustom(ctx context.Context, k Key, change func(*domain.Custom) (proto.Message,
-	error)) (domain.Custom, error) {
+func (s Store) ResetCustom(
+	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
+) (domain.Custom, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
 		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind
 			and language = @language for update`,

@@ -10,8 +10,9 @@ import (
 )
 
 // SearchUserChanges lists what happened to a user of the organization acted on.
-func (u Users) SearchUserChanges(ctx context.Context,
-	r *usersv1.SearchUserChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+func (u Users) SearchUserChanges(
+	ctx context.Context, r *usersv1.SearchUserChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err
@@ -23,8 +24,9 @@ func (u Users) SearchUserChanges(ctx context.Context,
 }
 
 // SearchMyChanges lists what happened to the caller.
-func (u Users) SearchMyChanges(ctx context.Context,
-	r *usersv1.SearchMyChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+func (u Users) SearchMyChanges(
+	ctx context.Context, r *usersv1.SearchMyChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
 	c := caller.From(ctx)
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
@@ -34,8 +36,9 @@ func (u Users) SearchMyChanges(ctx context.Context,
 }
 
 // SearchMyOrgChanges lists what happened to the organization acted on.
-func (u Users) SearchMyOrgChanges(ctx context.Context,
-	r *usersv1.SearchMyOrgChangesRequest) (*heraldv1.SearchChangesResponse, error) {
+func (u Users) SearchMyOrgChanges(
+	ctx context.Context, r *usersv1.SearchMyOrgChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)
 	if err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ func requested(kind domain.Kind) proto.Message {
 	}
 }
 
-// changeUser changes a user and answers with the user's place in history and the id of
-// the mail that goes with it, which is empty for none.
+// changeUser changes a user. It returns the details of the change and the id of the mail
+// that goes with it; empty for none.
 func (u Users) changeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
@@ -85,7 +85,7 @@ func (u Users) ResendInitialization(
 	return &usersv1.ResendInitializationResponse{Details: details, NotificationId: notification}, err
 }
 
-// PrepareMail hands out what a mail says, the code among it, at the moment of sending.
+// PrepareMail returns what a mail is made of, with its code, when the mail is to be sent.
 func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	m, err := u.Store.PrepareMail(ctx, r.NotificationId, r.UserId, u.Now())
 	if err != nil {
@@ -108,8 +108,8 @@ func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (
 	return out, nil
 }
 
-// CheckCode tells whoever has the right code that it has expired. Guesses
-// learn nothing from it: a live code and a wrong one look alike.
+// CheckCode reports whether the code is right and has expired. A right code that has not
+// expired and a wrong code have the same response, so that nobody can guess codes by it.
 func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
 	kind, known := domain.ParseKind(r.Kind)
 	if !known {
@@ -169,8 +169,7 @@ type typed struct {
 	code   string
 }
 
-// guess counts a guess before it looks at it, and answers with the MAC of the code that
-// was right.
+// guess counts a try before it compares the code, and returns the MAC of the right code.
 func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
 	allowed, err := u.Store.TryCode(ctx, t.userID, t.kind, u.Now())
 	if err != nil {
@@ -216,7 +215,7 @@ func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domai
 	})
 }
 
-// RequestCode sends a mail again. Whoever asks for whom, the answer is the same.
+// RequestCode sends a mail again. The response is the same whether the user exists or not.
 func (u Users) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) (*usersv1.RequestCodeResponse, error) {
 	kind, known := domain.ParseKind(r.Kind)
 	if !known {

@@ -120,8 +120,8 @@ func (u Users) removeToken(
 	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, nil
 }
 
-// ResolveToken turns a token into the caller it stands for. Whoever asks for an
-// organization without belonging to it learns nothing about it.
+// ResolveToken returns the caller whose token it is. The fault does not say whether an
+// organization exists in which the caller has no role.
 func (u Users) ResolveToken(
 	ctx context.Context, r *usersv1.ResolveTokenRequest,
 ) (*usersv1.ResolveTokenResponse, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // MakeProjectOwner makes the creator of a project its owner, once in the project's life:
-// whoever lost the role does not get it again.
+// a user who lost the role does not get it again.
 func (u Users) MakeProjectOwner(
 	ctx context.Context, r *usersv1.MakeProjectOwnerRequest,
 ) (*usersv1.MakeProjectOwnerResponse, error) {

@@ -6,7 +6,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// ResolveOrg tells what an organization is called.
+// ResolveOrg returns the name and state of an organization.
 func (u Users) ResolveOrg(ctx context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
 	o, err := u.Store.Org(ctx, r.OrgId)
 	if err != nil {
@@ -15,7 +15,7 @@ func (u Users) ResolveOrg(ctx context.Context, r *usersv1.ResolveOrgRequest) (*u
 	return &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}, nil
 }
 
-// ResolveUser tells where a user belongs.
+// ResolveUser returns the organization, state and type of a user.
 func (u Users) ResolveUser(ctx context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
 	found, err := u.Store.AnyUser(ctx, r.UserId)
 	if err != nil {

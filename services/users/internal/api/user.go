@@ -62,7 +62,7 @@ func (u Users) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*use
 	return &usersv1.GetMyUserResponse{User: user(found)}, nil
 }
 
-// IsUserUnique tells whether a login name is free in the whole instance.
+// IsUserUnique reports whether a login name is free in the whole instance.
 func (u Users) IsUserUnique(
 	ctx context.Context, r *usersv1.IsUserUniqueRequest,
 ) (*usersv1.IsUserUniqueResponse, error) {

@@ -57,7 +57,7 @@ func Memberships(members []Member) []permission.Membership {
 	return all
 }
 
-// IsOwner tells whether the member owns the whole instance.
+// IsOwner reports whether the member owns the whole instance.
 func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles, "IAM_OWNER") }
 
 // CheckEscalation refuses those who may not give or act on members because they hold

@@ -48,8 +48,9 @@ func endCodes(s *event.Statement, kinds []domain.Kind) {
 // RequestCode replaces the code of a user who waits for one of its kind, unless that
 // was done a moment ago. It is one statement whoever asks for whom, so that its time
 // tells nothing.
-func (s Store) RequestCode(ctx context.Context, userID string, code NewCode, pause time.Duration,
-	requested proto.Message) error {
+func (s Store) RequestCode(
+	ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message,
+) error {
 	save := event.Statement{
 		AggregateID: userID, Unless: domain.ErrUserNotFound,
 		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
@@ -113,8 +114,9 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 // UseCode locks a user with the code that was typed and saves what change makes of
 // the user; the code is gone with it. ErrCodeInvalid where another was faster, or took
 // the code away.
-func (s Store) UseCode(ctx context.Context, userID string, kind domain.Kind, mac []byte,
-	change func(*domain.User) (proto.Message, error)) (domain.User, error) {
+func (s Store) UseCode(
+	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error),
+) (domain.User, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		// The user first, as in every other change: the tables are locked in the order
 		// in which they stand.

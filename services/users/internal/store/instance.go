@@ -56,7 +56,7 @@ func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents)
 	return err
 }
 
-// KnownToken tells whether a token of a user has this hash.
+// KnownToken reports whether a token of a user has this hash.
 func (s Store) KnownToken(ctx context.Context, hash []byte) (known bool, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = @hash)`,
 		postgres.Args{"hash": hash}).Scan(&known)

@@ -32,8 +32,9 @@ func newMember(m domain.Member) event.Statement {
 	return event.Statement{
 		AggregateID: m.UserID, OrganizationID: m.OrgID,
 		SQL: `member as (
-			insert into members (` + memberColumns + `) select @user_id, @org_id, @project_id, @roles, position, time,
-				time from event
+			insert into members (` + memberColumns + `)
+			select @user_id, @org_id, @project_id, @roles, position, time, time
+			from event
 		)`,
 		Args: memberArgs(m),
 	}
@@ -47,8 +48,9 @@ func memberArgs(m domain.Member) postgres.Args {
 
 // ChangeMember locks a member and saves what change makes of it; a member without
 // roles is removed.
-func (s Store) ChangeMember(ctx context.Context, orgID, projectID, userID string,
-	change func(*domain.Member) (proto.Message, error)) (domain.Member, error) {
+func (s Store) ChangeMember(
+	ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error),
+) (domain.Member, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
@@ -88,15 +90,17 @@ func (s Store) Members(orgID, projectID string) *search.Query {
 }
 
 // SearchMembers runs it.
-func (s Store) SearchMembers(ctx context.Context, query *search.Query, p search.Page) (search.List[NamedMember],
-	error) {
+func (s Store) SearchMembers(
+	ctx context.Context, query *search.Query, p search.Page,
+) (search.List[NamedMember], error) {
 	return search.Read[NamedMember](ctx, s.journal.DB, query, p)
 }
 
 // SearchMemberships lists a user's places: all of them where orgID is empty, else
 // those in that organization.
-func (s Store) SearchMemberships(ctx context.Context, userID, orgID string, p search.Page) (search.List[domain.Member],
-	error) {
+func (s Store) SearchMemberships(
+	ctx context.Context, userID, orgID string, p search.Page,
+) (search.List[domain.Member], error) {
 	query := search.Select(memberColumns, "members", "created_at, org_id, project_id").Where("user_id = ?", userID)
 	if orgID != "" {
 		query.Where("org_id = ?", orgID)

@@ -31,8 +31,9 @@ func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 
 // CreateOrg writes an organization and its first owner; ownerID is empty where a
 // service creates it.
-func (s Store) CreateOrg(ctx context.Context, o domain.Org, ownerID string, created proto.Message) (resource.Record,
-	error) {
+func (s Store) CreateOrg(
+	ctx context.Context, o domain.Org, ownerID string, created proto.Message,
+) (resource.Record, error) {
 	return s.journal.Create(ctx, created, newOrg(o, ownerID))
 }
 
@@ -51,15 +52,15 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 		)`,
 		Args: postgres.Args{
 			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain,
-			"state":    o.State,
-			"owner_id": ownerID,
+			"state": o.State, "owner_id": ownerID,
 		},
 	}
 }
 
 // ChangeOrg locks an organization and saves what change makes of it.
-func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org) (proto.Message, error)) (domain.Org,
-	error) {
+func (s Store) ChangeOrg(
+	ctx context.Context, id string, change func(*domain.Org) (proto.Message, error),
+) (domain.Org, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
 		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
 		Write: func(o domain.Org) event.Statement {
@@ -67,8 +68,7 @@ func (s Store) ChangeOrg(ctx context.Context, id string, change func(*domain.Org
 				AggregateID: o.ID, OrganizationID: o.ID,
 				SQL: `org as (
 					update organizations set name = @name, name_folded = @name_folded, state = @state,
-						generation = @generation,
-						sequence = position, changed_at = time
+						generation = @generation, sequence = position, changed_at = time
 					from event where id = @id
 				)`,
 				Args: postgres.Args{
@@ -85,7 +85,7 @@ func (s Store) Orgs() *search.Query {
 	return search.Select(orgColumns, "organizations", "created_at, id")
 }
 
-// SearchOrgs runs it.
+// SearchOrgs runs such a search.
 func (s Store) SearchOrgs(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Org], error) {
 	return search.Read[domain.Org](ctx, s.journal.DB, query, p)
 }

@@ -99,10 +99,10 @@ func (h Holder) Memberships() []permission.Membership {
 // may own thousands of projects: where a role in the organization
 // or the instance gives all that roles on projects give, those are not even read.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
-	return postgres.All[Holder](ctx, s.journal.DB, `select u.id as user_id, u.org_id as home_org_id,
-		u.state as user_state, o.state as home_state,
-			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state, m.org_id as place,
-				m.project_id as project, m.roles
+	return postgres.All[Holder](ctx, s.journal.DB, `select
+			u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
+			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state,
+			m.org_id as place, m.project_id as project, m.roles
 		from personal_access_tokens p
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id

@@ -15,10 +15,10 @@ import (
 	"herald/shared/search"
 )
 
-const userColumns = `id, org_id, type, state, user_name, first_name, last_name, nick_name, display_name,
-	preferred_language, ` +
-	`gender, email, email_verified, phone, phone_verified, password_hash, password_change_required, generation, ` +
-	`sequence, created_at, changed_at`
+const userColumns = `id, org_id, type, state, user_name,
+	first_name, last_name, nick_name, display_name, preferred_language, gender,
+	email, email_verified, phone, phone_verified, password_hash, password_change_required,
+	generation, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where org_id = @org_id and id = @id`
 
@@ -62,18 +62,19 @@ func newUser(u NewUser) event.Statement {
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `created as (
-			insert into users (id, org_id, type, state, user_name, user_name_folded, first_name, first_name_folded,
-				last_name, last_name_folded,
-				nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded,
-					email_verified,
-				phone, phone_verified, password_hash, password_change_required, import_digest, sequence, created_at,
-					changed_at)
-			select @id, @org_id, @type, @state, @user_name, @user_name_folded, @first_name, @first_name_folded,
-				@last_name, @last_name_folded,
-				@nick_name, @display_name, @display_name_folded, @preferred_language, @gender, @email, @email_folded,
-					@email_verified,
-				@phone, @phone_verified, @password_hash, @password_change_required, @import_digest, position, time,
-					time from event
+			insert into users (
+				id, org_id, type, state, user_name, user_name_folded,
+				first_name, first_name_folded, last_name, last_name_folded, nick_name,
+				display_name, display_name_folded, preferred_language, gender,
+				email, email_folded, email_verified, phone, phone_verified,
+				password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
+			select
+				@id, @org_id, @type, @state, @user_name, @user_name_folded,
+				@first_name, @first_name_folded, @last_name, @last_name_folded, @nick_name,
+				@display_name, @display_name_folded, @preferred_language, @gender,
+				@email, @email_folded, @email_verified, @phone, @phone_verified,
+				@password_hash, @password_change_required, @import_digest, position, time, time
+			from event
 			returning id
 		)`,
 		Args: postgres.Args{
@@ -140,12 +141,13 @@ type UserChange struct {
 
 // ChangeUser locks a user of an organization and saves what change makes of it, and
 // the codes that go with that.
-func (s Store) ChangeUser(ctx context.Context, orgID, id string,
-	change func(*domain.User) (UserChange, error)) (domain.User, UserChange, error) {
+func (s Store) ChangeUser(
+	ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error),
+) (domain.User, UserChange, error) {
 	var made UserChange
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
-		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID,
-			"id": id}, NotFound: domain.ErrUserNotFound,
+		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
+		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u)
 			if len(made.Ended) > 0 {
@@ -170,20 +172,20 @@ func saveUser(u domain.User) event.Statement {
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
 			update users set state = @state, email = @email, email_folded = @email_folded,
-				email_verified = @email_verified,
-				password_hash = @password_hash, password_change_required = @password_change_required,
+				email_verified = @email_verified, password_hash = @password_hash,
+				password_change_required = @password_change_required,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
 		Args: postgres.Args{
 			"id": u.ID, "state": u.State, "email": u.Email, "email_folded": search.Fold(u.Email),
-			"email_verified": u.EmailVerified,
-			"password_hash":  string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+			"email_verified": u.EmailVerified, "password_hash": string(u.PasswordHash),
+			"password_change_required": u.PasswordChangeRequired,
 		},
 	}
 }
 
-// UserNameFree tells whether a login name can be given.
+// UserNameFree reports whether no user of the instance has the login name.
 func (s Store) UserNameFree(ctx context.Context, name string) (free bool, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select not exists (select from users where user_name_folded = @name)`,
 		postgres.Args{"name": search.Fold(name)}).Scan(&free)
@@ -195,7 +197,7 @@ func (s Store) Users(orgID string) *search.Query {
 	return search.Select(userColumns, "users", "created_at, id").Where("org_id = ?", orgID)
 }
 
-// SearchUsers runs it.
+// SearchUsers runs such a search.
 func (s Store) SearchUsers(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.User], error) {
 	return search.Read[domain.User](ctx, s.journal.DB, query, p)
 }
