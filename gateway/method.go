@@ -125,10 +125,10 @@ func nothing(r *http.Request, otherwise *fault.Fault) *fault.Fault {
 	return otherwise
 }
 
-// admit finds out who asks; it decides before anything of a body is read.
-func (e *edge) admit(x *exchange, r *http.Request, m *method) (err error) {
+// authenticate finds the caller, unless the method is public. It reads nothing of the body.
+func (e *edge) authenticate(x *exchange, r *http.Request, m *method) (err error) {
 	if !m.public {
-		x.pass, err = e.callers.Admit(r.Context(), r.Header, m.need)
+		x.pass, err = e.callers.Authenticate(r.Context(), r.Header, m.need)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (e *edge) serveREST(x *exchange, r *http.Request, b *binding) {
 }
 
 func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message, error) {
-	if err := e.admit(x, r, b.method); err != nil {
+	if err := e.authenticate(x, r, b.method); err != nil {
 		return nil, err
 	}
 	request, err := b.read(x, r)

@@ -93,7 +93,7 @@ func (e *edge) mountRPC(m *method) handler {
 
 // prepare checks what connect would check later, or answer in its own words.
 func (e *edge) prepare(x *exchange, r *http.Request, m *method) error {
-	if err := e.admit(x, r, m); err != nil {
+	if err := e.authenticate(x, r, m); err != nil {
 		return err
 	}
 	if !rpcMediaType(r) {

@@ -76,9 +76,9 @@ type key struct {
 	organization string
 }
 
-// Admit answers with the caller behind the headers of a request, if its token is what
+// Authenticate answers with the caller behind the headers of a request, if its token is what
 // the method needs. The refusals come in the order token, scope, organization.
-func (a *Authenticator) Admit(ctx context.Context, h http.Header, need Need) (Pass, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, need Need) (Pass, error) {
 	token, err := bearer(h)
 	if err != nil {
 		return Pass{}, err

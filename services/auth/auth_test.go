@@ -11,7 +11,7 @@ import (
 
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailkind"
-	"herald/shared/render"
+	"herald/shared/mailrender"
 	"herald/shared/testkit"
 )
 
@@ -287,7 +287,7 @@ func TestLinksOfMails(t *testing.T) {
 	t.Parallel()
 	h, u, _ := world(t)
 	for _, j := range journeys {
-		mail, err := render.Mail{PublicURL: public, Kind: mailkind.Kind(j.kind), UserID: "u/1&a=b",
+		mail, err := mailrender.Mail{PublicURL: public, Kind: mailkind.Kind(j.kind), UserID: "u/1&a=b",
 			Reader: &usersv1.PrepareMailResponse{OrgId: "o1"}}.Render()
 		if err != nil {
 			t.Fatal(err)

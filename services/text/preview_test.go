@@ -15,7 +15,7 @@ import (
 	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/render"
+	"herald/shared/mailrender"
 )
 
 func (w world) preview(t *testing.T, r *textv1.SetMessageTextRequest) *textv1.PreviewMessageTextResponse {
@@ -80,7 +80,7 @@ func TestPreviewIsTheMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := render.Mail{
+	rendered, err := mailrender.Mail{
 		PublicURL: "http://localhost:8080", Kind: "passwordreset", UserID: "sample-user", Text: saved.CustomText,
 		Language: saved.Language,
 		Reader: &usersv1.PrepareMailResponse{

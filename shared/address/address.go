@@ -1,5 +1,5 @@
-// Package address holds the one rule of what an e-mail address is: what one service takes
-// from a person, another can send a mail to.
+// Package address holds the one rule of what an e-mail address is, so that every address that
+// one service accepts is one that another can send to.
 package address
 
 import (
@@ -20,12 +20,12 @@ const (
 
 var errTooLong = errors.New("the address is too long")
 
-// Parse takes exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a
-// domain name, without white space around it, and returns it with the domain in ASCII.
+// Parse accepts exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a
+// domain name, without white space around it. It returns the address with the domain in ASCII
+// (RFC 5890), which every mail relay understands.
 //
-// A domain outside ASCII (RFC 5890) reaches every mail relay in its ASCII form. A local part outside
-// ASCII is taken as well (RFC 6531): whether it can be delivered is up to the relay, which has to
-// offer SMTPUTF8.
+// The local part may have characters outside ASCII (RFC 6531). Such a mail can be delivered only
+// through a relay that offers SMTPUTF8.
 func Parse(text string) (string, error) {
 	if len(text) > maxAddress {
 		return "", errTooLong

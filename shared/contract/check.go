@@ -10,7 +10,7 @@ import (
 	"herald/shared/permission"
 )
 
-// check refuses a method that would run unguarded.
+// check refuses a method that its contract leaves unprotected.
 func (m Method) check() error {
 	return errors.Join(m.checkShape(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin())
 }
@@ -18,9 +18,8 @@ func (m Method) check() error {
 func (m Method) checkShape() error {
 	a, queries := m.Access, m.field("queries")
 	set := 0
-	for _, given := range []bool{
-		a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0,
-	} {
+	named := []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0}
+	for _, given := range named {
 		if given {
 			set++
 		}

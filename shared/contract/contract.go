@@ -1,8 +1,7 @@
-// Package contract reads what the protos say: who may call a method and what else
-// protects it, where it is and which rules its fields have, whom an event concerns.
-// Everybody who serves, carries, calls or documents methods and events asks it, so that
-// each is described in one place only. A contract that forgets what protects is refused
-// with a sentence that says what to add.
+// Package contract reads the options of the protos: who may call a method and what else
+// protects it, its paths, the rules of its fields, and whose cached callers an event ends.
+// Code that serves, forwards, calls or documents methods and events reads them here. A
+// contract without the options that protect is refused with an error that says what to add.
 package contract
 
 import (
@@ -24,7 +23,7 @@ const (
 	Audience = "urn:service:iam:org:project:id:service:aud"
 )
 
-// self begins the paths of what is the caller's own.
+// self is the prefix of the paths on which callers act on themselves.
 const self = "/auth/v1/"
 
 // Method is what a contract says about one of its methods.
@@ -33,19 +32,19 @@ type Method struct {
 	Access *heraldv1.Access
 	// Rules are the method's REST paths; a method without any is internal.
 	Rules []*annotations.HttpRule
-	// Pages are path prefixes whose requests the method answers unread.
+	// Pages are path prefixes. The method gets browsers' requests to them as they are.
 	Pages []string
-	// Scopes are those that a token needs.
+	// Scopes are the scopes that a token needs.
 	Scopes []string
-	// History names the events that the method lists; empty for none.
+	// History is the name of the history that the method lists; empty for none.
 	History string
 
-	// ids are the request's fields that the REST paths hold.
+	// ids are the request's fields that stand in the REST paths.
 	ids []protoreflect.FieldDescriptor
 }
 
-// Home reports whether the method acts on the caller's own organization or on none: one
-// that a request names is checked and changes nothing.
+// Home reports whether the method acts on the caller's own organization or on none. If a
+// request names another organization, it is only checked.
 func (m Method) Home() bool { return m.under(self) || m.under("/admin/v1/") }
 
 func (m Method) under(prefix string) bool {
@@ -73,7 +72,7 @@ func Subject(procedure string) string {
 	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", ".")
 }
 
-// Methods reads a contract, with the faults that would let a method run unguarded.
+// Methods returns the methods of a service. It fails if a contract leaves one unprotected.
 func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	var methods []Method
 	for i := range service.Methods().Len() {
@@ -86,7 +85,8 @@ func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	return methods, nil
 }
 
-// AllMethods reads every herald contract that is linked into the program, by name.
+// AllMethods returns the methods of all herald services that are linked into the program,
+// sorted by name.
 func AllMethods() ([]Method, error) {
 	var methods []Method
 	var err error
@@ -129,7 +129,8 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	return m, m.check()
 }
 
-// Route is the verb, path template and body selector of a REST path.
+// Route returns the verb, path template and body selector of a rule; a rule of another verb
+// gives empty ones.
 func Route(rule *annotations.HttpRule) (verb, path, body string) {
 	switch p := rule.Pattern.(type) {
 	case *annotations.HttpRule_Get:
@@ -144,7 +145,7 @@ func Route(rule *annotations.HttpRule) (verb, path, body string) {
 	return "", "", ""
 }
 
-// PathFields lists the request fields that a REST path template binds: {user_id}.
+// PathFields returns the fields that a path template names in braces: user_id of {user_id}.
 func PathFields(template string) []string {
 	var fields []string
 	for part := range strings.SplitSeq(template, "/") {

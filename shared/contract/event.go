@@ -23,7 +23,7 @@ type Event struct {
 	Service string
 }
 
-// EventOf reads the option of a message; false where the message is no event.
+// EventOf reads the option of a message. It reports false if the message is no event.
 func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
 	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
 	return Event{d, option, strings.Split(string(d.FullName()), ".")[1]}, option != nil
@@ -35,17 +35,17 @@ func (e Event) Channel() string { return e.Service + "." + e.Option.Aggregate + 
 // Type is the type attribute of its CloudEvents: herald.users.human.imported.v1.
 func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
 
-// EndsCallers reports whether somebody is another caller after the event.
+// EndsCallers reports whether the event ends cached callers.
 func (e Event) EndsCallers() bool { return !e.Option.GetEndsNobody() }
 
-// history is one that a service's methods list.
+// history is the package and name of a history that a method lists.
 type history struct {
 	service protoreflect.FullName
 	name    string
 }
 
-// Events reads every event of herald's contracts in files, by channel, with the faults
-// that would keep one from those whom it concerns.
+// Events returns every event of herald's contracts in files, sorted by channel. Its error says
+// which events do not name whose cached callers they end, or their history.
 func Events(files *protoregistry.Files) ([]Event, error) {
 	var all []Event
 	var flaws []error
@@ -77,7 +77,7 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 	return all, errors.Join(flaws...)
 }
 
-// check takes whether a method lists the history that the event names.
+// check checks an event's option; listed says that a method lists the event's history.
 func (e Event) check(listed bool) error {
 	o := e.Option
 	switch ends := o.Ends.(type) {
@@ -110,10 +110,10 @@ var errNobody = errors.New("the event does not say who is another caller after i
 	"add one of ends_user: \"<field>\", ends_subject: true, ends_everybody: true and ends_nobody: true " +
 	"to herald.v1.event; the gateway goes on believing what it knows of everybody else")
 
-// Aggregates lists the aggregates whose events a history shows.
+// Aggregates returns the aggregates whose events a history shows.
 func Aggregates(history string) []string { return aggregates()[history] }
 
-// aggregates reads what is linked into the program once.
+// aggregates reads the contracts that are linked into the program, once.
 var aggregates = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	events, _ := Events(protoregistry.GlobalFiles) // faults keep services from starting

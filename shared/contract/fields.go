@@ -18,11 +18,11 @@ import (
 // MaxIDLength is the length in runes beyond which no id can exist.
 const MaxIDLength = 200
 
-// ErrNotFound answers for an id that cannot exist.
+// ErrNotFound is returned for an id that cannot exist.
 var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 
-// Validate trims the fields that ask for it and checks the field rules of the
-// contract. The fault names every faulty field by its JSON path.
+// Validate trims the fields that have the option trim and checks the contract's field rules.
+// Its fault names every invalid field by its JSON path.
 func Validate(m proto.Message) error {
 	f := fault.ErrInvalid
 	var said []string
@@ -47,8 +47,8 @@ func Validate(m proto.Message) error {
 	return f.Say("%s", strings.Join(said, "; "))
 }
 
-// Check holds a request against the contract: Validate, and before it the ids from the
-// path, so that no database sees one that cannot exist.
+// Check checks the ids of the path, then the request with Validate. An id that cannot exist
+// never reaches a database.
 func (m Method) Check(request proto.Message) error {
 	for _, f := range m.ids {
 		v := request.ProtoReflect().Get(f).String()
@@ -59,8 +59,8 @@ func (m Method) Check(request proto.Message) error {
 	return Validate(request)
 }
 
-// trim drops the white space around every populated field that has the option,
-// however deep. It answers with the paths of filters in which nothing is set.
+// trim removes the white space around every field that has the option, at any depth. It
+// returns the paths of filters in which nothing is set.
 func trim(m protoreflect.Message) (empty []string) {
 	bare := true
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -98,7 +98,7 @@ func trimmed(f protoreflect.FieldDescriptor) bool {
 	return on
 }
 
-// jsonPath writes a path as a caller of the REST API knows it: queries[0].nameQuery.name.
+// jsonPath returns a path as callers of the REST API know it: queries[0].nameQuery.name.
 func jsonPath(path *validate.FieldPath) string {
 	s := protovalidate.FieldPathString(path)
 	var b strings.Builder

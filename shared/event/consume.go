@@ -19,25 +19,25 @@ import (
 const (
 	lanes     = 8   // aggregates handled at a time
 	inHand    = 256 // deliveries that all replicas together have not answered yet
-	maxTries  = 10  // faults after which an event is put aside
+	maxTries  = 10  // faults after which an event becomes a dead letter
 	redeliver = 30 * time.Second
-	silence   = 5 * time.Second  // between signs of life from JetStream
-	handling  = 15 * time.Second // one try
-	longest   = 15 * time.Second // between tries while somebody is away
+	heartbeat = 5 * time.Second  // interval of JetStream's signs of life
+	handling  = 15 * time.Second // time limit of one try
+	maxPause  = 15 * time.Second // between two tries
 )
 
-// Consumer hands events to a service's handlers, each aggregate's in order.
-// Replicas share the work.
+// Consumer gives events to a service's handlers, those of one aggregate in order. Replicas
+// share the work.
 type Consumer struct {
 	Service  string
 	JS       jetstream.JetStream
 	Log      *slog.Logger
 	Handlers []Handler
 	seed     maphash.Seed
-	// held are the deliveries that are here and not answered yet.
+	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
-	// pause grows with each fault of an event; redeliver is JetStream's patience with
-	// deliveries of which it hears nothing. Tests hurry both.
+	// pause is how long the first retry waits. redeliver is how long JetStream waits for a sign
+	// of life of a delivery before it delivers again. Tests shorten both.
 	pause, redeliver time.Duration
 }
 
@@ -56,13 +56,12 @@ func (c Consumer) Run(ctx context.Context) {
 	}
 }
 
-// keep tells JetStream of everything held that it is in good hands. Without it an
-// event that only waits its turn would be delivered again, and that would count
-// like a fault.
+// keep reports all held deliveries to JetStream as in progress. Otherwise JetStream would
+// deliver an event again that only waits for those before it, and that counts like a fault.
 func (c Consumer) keep(ctx context.Context) {
 	for wait(ctx, nil, c.redeliver/3) {
 		c.held.Range(func(m, _ any) bool {
-			_ = m.(jetstream.Msg).InProgress() // at worst a repeat
+			_ = m.(jetstream.Msg).InProgress() // if it is lost, the event is delivered twice
 			return true
 		})
 	}
@@ -80,7 +79,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	defer busy.Wait()
 	queues := make([]chan jetstream.Msg, lanes)
 	for i := range queues {
-		queues[i] = make(chan jetstream.Msg, inHand) // never full: what is kept back is kept
+		queues[i] = make(chan jetstream.Msg, inHand) // never full: JetStream sends no more than inHand
 		defer close(queues[i])
 		busy.Go(func() {
 			for m := range queues[i] {
@@ -102,7 +101,8 @@ func (c Consumer) consume(ctx context.Context) error {
 	}
 }
 
-// leave asks for no more; what is on its way is still taken, to be handed over.
+// leave asks for no more events. Events on their way are still received, so that take can give
+// them to another replica.
 func (c Consumer) leave(messages jetstream.MessagesContext) {
 	if c.JS.Conn().IsConnected() {
 		messages.Drain()
@@ -123,21 +123,21 @@ func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, erro
 	if err != nil {
 		return nil, err
 	}
-	// The client can lose count of what it asked for when an answer overtakes its own
-	// bookkeeping: rarely with many at a time, and a silence of 10 s ends it.
-	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(silence))
+	// The client can lose count of the messages that it has asked for, and then ask for none.
+	// Two missed heartbeats end that; a large batch makes it rare.
+	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(heartbeat))
 }
 
-// take handles one delivery to its end: acknowledged, to be delivered again, or put
-// aside among the dead.
+// take handles one delivery and answers it: the event is acknowledged, delivered again or
+// made a dead letter.
 func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	err := c.patiently(ctx, m)
 	if err == nil {
-		_ = m.Ack() // a lost acknowledgement is a repeat
+		_ = m.Ack() // if it is lost, the event is delivered twice
 		return
 	}
 	if ctx.Err() != nil {
-		_ = m.Nak() // another replica has the time
+		_ = m.Nak() // for another replica
 		return
 	}
 	tries := deliveries(m)
@@ -149,7 +149,7 @@ func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	}
 	if err := c.bury(ctx, m, err); err != nil {
 		c.Log.ErrorContext(ctx, "event cannot be put aside", "subject", m.Subject(), "err", err)
-		_ = m.NakWithDelay(min(time.Duration(tries)*c.pause, longest))
+		_ = m.NakWithDelay(min(time.Duration(tries)*c.pause, maxPause))
 	}
 }
 
@@ -161,12 +161,12 @@ func deliveries(m jetstream.Msg) uint64 {
 	return meta.NumDelivered
 }
 
-// patiently tries again while somebody whom the handler needs is away or busy. That
-// is not the event's fault: it counts for nothing, and holds back those behind it. A
-// time limit that ran out counts: an event that always takes too long would hold them
-// back for ever.
+// patiently tries again while something that the handler needs is unavailable or
+// overloaded. Such a try does not count as a fault of the event, and the events behind it
+// wait. An exceeded time limit counts as a fault: an event that always takes too long would
+// keep those behind it waiting for ever.
 func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
-	for delay := c.pause; ; delay = min(2*delay, longest) {
+	for delay := c.pause; ; delay = min(2*delay, maxPause) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -182,8 +182,8 @@ func passing(code fault.Code) bool {
 	return code == fault.Unavailable || code == fault.Exhausted
 }
 
-// handle gives a delivery to its handler. A panic is the event's fault too: the
-// process has other things to do.
+// handle gives a delivery to its handler. A panic becomes an error, so that it does not end
+// the process.
 func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

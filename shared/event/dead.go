@@ -20,18 +20,18 @@ const (
 	headerRedriven = "Redriven-For"
 )
 
-// ErrNoLetter says that there is no dead letter of that number.
+// ErrNoLetter is returned for a number that no dead letter has.
 var ErrNoLetter = errors.New("no such dead letter")
 
-// bury puts an event that cannot be handled aside, with the reason, and takes it
-// from the consumer.
+// bury makes an event that cannot be handled a dead letter, with the reason, and
+// acknowledges it.
 func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error {
 	meta, err := m.Metadata()
 	if err != nil {
 		return fmt.Errorf("put aside: %w", err)
 	}
 	dead := &nats.Msg{Subject: "dead." + c.Service + "." + m.Subject(), Data: m.Data(), Header: attributes(m.Headers())}
-	// Not the event's id: one that was redriven and failed again is another letter.
+	// Not the event's id: an event that was redriven and has failed again is another letter.
 	dead.Header.Set(nats.MsgIdHdr, fmt.Sprintf("%s-%d", c.Service, meta.Sequence.Stream))
 	dead.Header.Set(headerService, c.Service)
 	dead.Header.Set(headerReason, printable(reason.Error()))
@@ -43,8 +43,8 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 	return m.Ack()
 }
 
-// attributes are the headers that an event has wherever it is: not those of the batch in
-// which it was published, nor the reason why it was put aside.
+// attributes returns the headers of the event itself, without those of a batch and of a dead
+// letter.
 func attributes(h nats.Header) nats.Header {
 	found := nats.Header{}
 	for name, values := range h {
@@ -55,8 +55,8 @@ func attributes(h nats.Header) nats.Header {
 	return found
 }
 
-// printable is a text that a terminal shows and does not obey: without control
-// characters, line ends and marks that turn the direction of writing.
+// printable replaces control characters, line ends and marks that change the direction of
+// writing by spaces, because a terminal would obey them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -66,13 +66,14 @@ func printable(s string) string {
 	}, s)
 }
 
-// Letter is an event that was put aside. Its texts can be shown on a terminal.
+// Letter is a dead letter: an event that a service could not handle. Its texts are safe to
+// show on a terminal.
 type Letter struct {
-	// Sequence is its number among the dead letters; none is given twice.
+	// Sequence is the letter's number in the stream DEAD; no number is used twice.
 	Sequence uint64 `json:"sequence"`
-	// Time is when it was put aside.
+	// Time is when the event became a dead letter.
 	Time time.Time `json:"time"`
-	// Service is whose handler failed.
+	// Service is the service whose handler failed.
 	Service string `json:"service"`
 	Subject string `json:"subject"`
 	EventID string `json:"eventId"`
@@ -87,14 +88,14 @@ func letter(m *jetstream.RawStreamMsg) Letter {
 	}
 }
 
-// Letters lists the events put aside, oldest first, at most limit.
+// Letters lists at most limit dead letters, oldest first.
 func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, error) {
 	stream, err := dead(ctx, js)
 	if err != nil {
 		return nil, err
 	}
 	var found []Letter
-	// What is put aside from here on can wait for the next list: this one ends.
+	// Letters that come meanwhile are left out, so that the loop ends.
 	last := stream.CachedInfo().State.LastSeq
 	for next := uint64(1); next <= last && len(found) < limit; {
 		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject("dead.>")) // the first from there on
@@ -109,8 +110,8 @@ func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, 
 	return found, nil
 }
 
-// Redrive publishes an event that was put aside once more, for the service that failed
-// it, and forgets the letter. A crash between the two makes a repeat of the event.
+// Redrive publishes the event of a dead letter again, for the service that could not handle
+// it, and deletes the letter. After a crash between the two the event may be redriven twice.
 func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Letter, error) {
 	stream, err := dead(ctx, js)
 	if err != nil {
@@ -136,7 +137,7 @@ func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Lett
 	return letter(m), nil
 }
 
-// elsewhere tells that a redriven event is for another service than this one.
+// elsewhere reports whether an event was redriven for another service.
 func (c Consumer) elsewhere(m jetstream.Msg) bool {
 	services := m.Headers()[headerRedriven]
 	return len(services) > 0 && !slices.Contains(services, c.Service)
@@ -150,5 +151,5 @@ func dead(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error)
 	return stream, nil
 }
 
-// original is the subject of an event that was put aside: dead.<service>.<subject>.
+// original returns the event's subject from a letter's: dead.<service>.<subject>.
 func original(subject string) string { return strings.SplitN(subject, ".", 3)[2] }

@@ -1,6 +1,6 @@
-// Package event takes domain events from a service's database to JetStream and to
-// the services that want them: at least once, and in order for one aggregate. An
-// event is news about a change; the table that changed is the state.
+// Package event carries domain events from a service's database through JetStream to the
+// services that want them: at least once, and in order for one aggregate. An event says what
+// has changed; the state itself is in the service's tables.
 package event
 
 import (
@@ -25,8 +25,8 @@ import (
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Event is a row of events. Its message says what was decided, in ids, states and
-// names of fields; personal values and secrets stay with the owner.
+// Event is a row of the table events. Its data holds ids, states and names of fields, but no
+// personal values and no secrets: these stay with the service that owns them.
 type Event struct {
 	Position       int64
 	ID             string
@@ -34,26 +34,27 @@ type Event struct {
 	AggregateID    string
 	Name           string
 	OrganizationID string
-	// Actor is the id of the user or the name of the service behind the change.
+	// Actor is the id of the user, or the name of the service, that made the change.
 	Actor string
 	Data  []byte
 	Time  time.Time
 }
 
-// Origin is what a change knows about its event beside the message.
+// Origin is what an event has besides its message.
 type Origin struct {
-	EventID        string // empty for a fresh one
+	EventID        string // empty for a new id
 	AggregateID    string
 	OrganizationID string
 	Actor          string
 	Time           time.Time
 }
 
-// MaxData is how many bytes an event's data may have. What is done to many objects at once
-// is an event for each of them, so no message needs more.
+// MaxData is how many bytes an event's data may have. A change of many objects is one event
+// per object, so no message needs more.
 const MaxData = 8 << 10
 
-// New makes an event of a message that has the herald.v1.event option.
+// New makes an event from a message that has the herald.v1.event option. It fails for more
+// than MaxData bytes of data.
 func New(m proto.Message, o Origin) (Event, error) {
 	kind := kindOf(m.ProtoReflect().Descriptor())
 	data, err := protojson.Marshal(m)
@@ -95,8 +96,8 @@ const (
 	headerType         = "content-type"
 )
 
-// message is the event as it is published. The subject's last token is the
-// organization's id, in which NATS's own signs are replaced.
+// message returns the event as it is published. The subject's last token is the
+// organization's id, with the characters replaced that NATS gives a meaning.
 func (e Event) message(service string) *nats.Msg {
 	k := kind{service, e.Aggregate, e.Name}
 	return &nats.Msg{

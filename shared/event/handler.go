@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Delivery is an event as a consumer meets it. The same one may come again, and an
-// older one of the same aggregate after a newer: Sequence tells.
+// Delivery is an event as a consumer receives it. It may come again, also after newer events
+// of the same aggregate; Sequence gives the order.
 type Delivery struct {
 	ID             string
 	AggregateID    string
@@ -20,20 +20,19 @@ type Delivery struct {
 	Actor          string
 	Sequence       int64
 	Time           time.Time
-	// Redriven tells that this service put the event aside and now gets it again,
-	// perhaps after newer ones of the aggregate: whoever drops what is older than what
-	// they have must not drop it for that.
+	// Redriven reports whether the event was a dead letter of this service. It may come after
+	// newer events of its aggregate and must not be dropped for being older.
 	Redriven bool
 }
 
-// Handler reacts to one kind of event.
+// Handler handles one kind of event.
 type Handler struct {
 	kind   kind
 	handle func(context.Context, Delivery, []byte) error
 }
 
-// On makes a handler for the events that the message type describes. Handlers read
-// an event as "this changed" and bear repeats.
+// On makes a handler for the events of a message type. The same event may be handled more
+// than once.
 func On[E any, P interface {
 	*E
 	proto.Message
@@ -51,8 +50,7 @@ func On[E any, P interface {
 func delivery(h nats.Header) (Delivery, error) {
 	d := Delivery{
 		ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization),
-		Actor:    h.Get(headerActor),
-		Redriven: h.Get(headerRedriven) != "",
+		Actor: h.Get(headerActor), Redriven: h.Get(headerRedriven) != "",
 	}
 	var err error
 	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {

@@ -18,14 +18,14 @@ import (
 	"herald/shared/resource"
 )
 
-// Journal writes changes together with their events, so that neither is ever there
-// without the other.
+// Journal writes a change and its event in one transaction, so that neither exists without
+// the other.
 type Journal struct {
 	DB  *pgxpool.Pool
 	Now func() time.Time
 	// Committed is called after a commit, for each event; it wakes the relay.
 	Committed func(Event)
-	// Constraints are the faults of changes that violate a constraint, by its name.
+	// Constraints are the faults for violated constraints, by the constraint's name.
 	Constraints map[string]*fault.Fault
 }
 
@@ -34,33 +34,32 @@ type Statement struct {
 	// AggregateID and OrganizationID say what the event is about.
 	AggregateID    string
 	OrganizationID string
-	// OrganizationOf is SQL that finds the organization where the caller does not know it.
-	// It takes the place of OrganizationID.
+	// OrganizationOf is an SQL expression that takes the place of OrganizationID where the
+	// organization is only known to the database.
 	OrganizationOf string
-	// EventID is set by those who must know it beforehand; empty for a fresh one.
+	// EventID is the event's id if it must be known beforehand; empty for a new one.
 	EventID string
-	// If is a condition that must hold when the change is written; without it neither the
-	// change nor its event happens. Empty holds.
+	// If is an SQL condition. Where it does not hold, neither the change nor its event is
+	// written. Empty always holds.
 	If string
-	// Unless is the fault of a change whose condition did not hold.
+	// Unless is the fault that is returned if the condition does not hold.
 	Unless *fault.Fault
-	// Along selects what happens to other objects because of the change. Each of its rows
-	// (aggregate, name, aggregate_id, organization_id, data) becomes an event that names the
-	// change's event as its cause. SQL finds it in the table `along`, with its position.
-	// Empty for a change that takes nothing along.
+	// Along is a select of the events of other objects that change with this one. Its rows
+	// (aggregate, name, aggregate_id, organization_id, data) become events that name this
+	// change's event as their cause. SQL finds these events in the table `along`. Empty for
+	// none.
 	Along string
 	// SQL is a list of common table expressions that make the change, without a comma at
-	// its end. They read the event's position and time from the table `event`. Empty for
-	// news alone.
+	// its end. They read the event's position and time from the table `event`. Empty if there
+	// is only an event to write.
 	SQL string
-	// Args are the arguments of all SQL here. It may also use what the event itself
-	// consists of: @event_id, @event_organization (unless OrganizationOf finds it),
-	// @event_actor and @event_time.
+	// Args are the arguments of all SQL here. The SQL may also use @event_id, @event_actor,
+	// @event_time and, without OrganizationOf, @event_organization.
 	Args postgres.Args
 }
 
-// Also appends a common table expression. It may use the arguments that are there, and
-// adds its own; it panics where one of these has the name of another.
+// Also appends a common table expression and its arguments. The expression may use the
+// arguments that are there already. Also panics if two arguments have the same name.
 func (s *Statement) Also(sql string, args postgres.Args) {
 	for name := range args {
 		if _, taken := s.Args[name]; taken {
@@ -85,13 +84,13 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
 }
 
-// Follow writes what an event of another service takes along here: whoever is behind that
-// one is behind this. The statement has no event of its own; it is Along, SQL and Args alone,
-// and the table `event` has only the time.
+// Follow writes the changes that an event of another service causes here; their actor is that
+// event's. The statement has no event of its own: it has only Along, SQL and Args, and the
+// table `event` has only the time.
 func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
 	args := maps.Clone(s.Args)
-	args["event_id"], args["event_cause"], args["event_actor"], args["event_time"] = id.New(), cause.ID, cause.Actor,
-		j.Now()
+	args["event_id"], args["event_time"] = id.New(), j.Now()
+	args["event_cause"], args["event_actor"] = cause.ID, cause.Actor
 	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
 		` select `+columns+` from along order by position`, args)
 	for _, e := range events {
@@ -100,8 +99,7 @@ func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error 
 	return err
 }
 
-// Entry is one of several changes that CreateAll writes: what happened, and the
-// statement that makes it so.
+// Entry is one of the changes that CreateAll writes: the event's message and the statement.
 type Entry struct {
 	Message   proto.Message
 	Statement Statement
@@ -133,22 +131,22 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 	return nil
 }
 
-// Locked says how an object is changed whose row is locked meanwhile.
+// Locked says how an object is locked and saved by Change.
 type Locked[T any] struct {
 	// Lock is a `select … for update` of exactly one row, Args are its arguments.
 	Lock     string
 	Args     postgres.Args
 	NotFound *fault.Fault
-	// LockParts locks the rows that go along with the object where its own lock does not
-	// keep them as they are. It has the arguments of Lock. Empty for none.
+	// LockParts locks rows that belong to the object and are not protected by Lock. It has the
+	// arguments of Lock. Empty for none.
 	LockParts string
-	// Write returns the statement that saves the object as it has become.
+	// Write returns the statement that saves the changed object.
 	Write func(T) Statement
 }
 
-// Change locks an object, lets decide alter it and saves it with the event that
-// decide returned: two round trips. Without an event nothing is written. Remote calls
-// have no place in decide. Change returns the object as it is afterwards.
+// Change locks an object, calls decide to change it and saves it with the event that decide
+// returns, in two round trips. If decide returns no event, nothing is written. decide must not
+// make remote calls: the row is locked meanwhile. Change returns the changed object.
 func Change[T any, P interface {
 	*T
 	Moved(int64, time.Time)
@@ -189,7 +187,7 @@ func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event
 	})
 }
 
-// fault returns what a statement's failure means to who asked for the change.
+// fault returns the fault that a statement's failure means to the caller.
 func (j Journal) fault(err error, s Statement) error {
 	if errors.Is(err, pgx.ErrNoRows) && s.Unless != nil {
 		return s.Unless
@@ -197,14 +195,13 @@ func (j Journal) fault(err error, s Statement) error {
 	return postgres.Named(err, j.Constraints)
 }
 
-// with returns the SQL, which begins with the event and ends with its position, and all
+// with returns the whole SQL of a change, which returns the event's position, and all its
 // arguments.
 func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
-	args["event_id"], args["event_aggregate"], args["event_aggregate_id"], args["event_name"] = e.ID, e.Aggregate,
-		e.AggregateID, e.Name
-	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
+	args["event_id"], args["event_aggregate"], args["event_aggregate_id"] = e.ID, e.Aggregate, e.AggregateID
+	args["event_name"], args["event_actor"], args["event_data"], args["event_time"] = e.Name, e.Actor, e.Data, e.Time
 	if s.Along != "" {
 		args["event_cause"] = e.ID
 	}
@@ -222,7 +219,7 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 )` + s.changes() + ` select position from event`, args
 }
 
-// changes returns what follows the event in its statement, a comma before each part.
+// changes returns the SQL of Along and SQL, a comma before each.
 func (s Statement) changes() string {
 	var sql string
 	if s.Along != "" {
@@ -242,7 +239,7 @@ func (s Statement) changes() string {
 	return sql
 }
 
-// lock begins a transaction with the lock.
+// lock begins a transaction and locks the object.
 func (l Locked[T]) lock(ctx context.Context, c *pgxpool.Conn) (row T, err error) {
 	var b pgx.Batch
 	b.Queue("begin")
@@ -257,7 +254,7 @@ func (l Locked[T]) lock(ctx context.Context, c *pgxpool.Conn) (row T, err error)
 	return row, err
 }
 
-// commit ends a transaction with the statement.
+// commit runs the statement and commits the transaction.
 func (s Statement) commit(ctx context.Context, c *pgxpool.Conn, e Event) (position int64, err error) {
 	var b pgx.Batch
 	sql, args := s.with(e)
@@ -267,8 +264,8 @@ func (s Statement) commit(ctx context.Context, c *pgxpool.Conn, e Event) (positi
 	return position, err
 }
 
-// rollback ends a transaction that changed nothing, and passes on why. Where even
-// that fails the pool closes the connection, and with it the transaction.
+// rollback rolls the transaction back and returns cause. If rolling back fails, the pool
+// closes the connection, which ends the transaction.
 func rollback(ctx context.Context, c *pgxpool.Conn, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

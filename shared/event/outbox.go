@@ -24,8 +24,8 @@ func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
 	return events, nil
 }
 
-// published deletes events from the outbox: by their positions, as a transaction that
-// committed late may have put others between them.
+// published deletes events from the outbox, each by its position: a transaction that commits
+// late can put others between them.
 func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 	positions := make([]int64, len(events))
 	for i, e := range events {
@@ -37,7 +37,7 @@ func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 	return nil
 }
 
-// Backlog is how many events wait in the outbox, and the age of the oldest.
+// Backlog returns how many events wait in the outbox, and the age of the oldest.
 func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.QueryRow(ctx, `select (select count(*) from outbox), coalesce((
@@ -50,8 +50,8 @@ func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration
 	return n, time.Duration(seconds * float64(time.Second)), nil
 }
 
-// Replay puts events back into the outbox, from a position on: it rebuilds a stream
-// that was lost. It answers with their number.
+// Replay puts the events from a position on back into the outbox, to rebuild a lost stream.
+// It returns their number.
 func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {
 	tag, err := db.Exec(ctx,
 		`insert into outbox select position from events where position >= $1 on conflict do nothing`, from)

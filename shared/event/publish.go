@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// smallBatch is the number of events from which on an atomic batch, which JetStream
+// smallBatch is the smallest number of events for which an atomic batch, which JetStream
 // syncs once, takes less time than the same events one by one.
 const smallBatch = 32
 
@@ -22,19 +22,19 @@ const (
 	headerCommit = "Nats-Batch-Commit"
 )
 
-// size is the most that EVENTS keeps of an event.
+// size returns the most bytes that an event can take in EVENTS.
 func (e Event) size() int64 {
-	const names = 700 // what does not vary, and its service
+	const names = 700 // names of headers, fixed values and the name of the service
 	return int64(names + len(e.Data) + 2*len(e.ID) + len(e.AggregateID) + 2*len(e.OrganizationID) + len(e.Actor) +
 		2*len(e.Aggregate) + 2*len(e.Name))
 }
 
-// errRefused says that JetStream took nothing of a batch.
+// errRefused is returned if JetStream has stored nothing of a batch.
 var errRefused = errors.New("batch refused")
 
-// publishBatch publishes events as one atomic batch, in their order. JetStream refuses it
-// as a whole when it knows one of its events: a relay that crashed had published that.
-// It forgets a batch that nobody committed.
+// publishBatch publishes events as one atomic batch, in their order. JetStream refuses the
+// whole batch if it has one of the events already, from a relay that crashed. It discards a
+// batch that is never committed.
 func (r *Relay) publishBatch(ctx context.Context, events []Event) error {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -73,8 +73,8 @@ func committed(ctx context.Context, ack jetstream.PubAckFuture, n int) error {
 	}
 }
 
-// distinct is the length of the longest prefix in which no aggregate occurs twice:
-// so many may be under way at once without one overtaking its elder.
+// distinct returns the length of the longest prefix in which no aggregate occurs twice. So
+// many events may be published at once without breaking the order within an aggregate.
 func distinct(events []Event) int {
 	seen := make(map[string]bool, len(events))
 	for i, e := range events {
@@ -86,8 +86,8 @@ func distinct(events []Event) int {
 	return len(events)
 }
 
-// publishEach publishes events of different aggregates one by one, without waiting for
-// one before the next.
+// publishEach publishes events of different aggregates one by one. It sends all of them
+// before it waits for the acknowledgements.
 func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 	acks := make([]jetstream.PubAckFuture, len(events))
 	for i, e := range events {

@@ -8,7 +8,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// Past is what a service wrote of one aggregate since a time: the newest Most events.
+// Past selects events of one aggregate since a time: the newest, at most Most.
 type Past struct {
 	OrganizationID string
 	AggregateID    string
@@ -16,8 +16,8 @@ type Past struct {
 	Most           int
 }
 
-// Recall gives handlers the events that the service itself wrote, newest first, in the
-// form in which others get them. Only events that have a handler count.
+// Recall gives the service's own past events to handlers, newest first, as other services
+// get them. Events without a handler are not selected.
 func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error {
 	byKind := map[[2]string]Handler{}
 	var aggregates, names []string
@@ -25,16 +25,16 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 		byKind[[2]string{h.kind.aggregate, h.kind.name}] = h
 		aggregates, names = append(aggregates, h.kind.aggregate), append(names, h.kind.name)
 	}
-	// Materialized, else Postgres may look for a long history's few young events by reading
-	// all events there are, newest first.
+	// Without "materialized" Postgres may read all events of all aggregates, newest first, to
+	// find the few new ones of an aggregate with a long history.
 	events, err := postgres.All[Event](ctx, j.DB, `with past as materialized (
 			select `+columns+` from events where aggregate_id = @aggregate_id and organization_id = @organization_id
 				and time >= @since
 				and (aggregate, name) in (select * from unnest(@aggregates::text[], @names::text[]))
 		)
 		select `+columns+` from past order by position desc limit @most`, postgres.Args{
-		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since, "aggregates": aggregates,
-		"names": names, "most": p.Most,
+		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since,
+		"aggregates": aggregates, "names": names, "most": p.Most,
 	})
 	if err != nil {
 		return err

@@ -18,38 +18,38 @@ const (
 	standby = time.Second     // how often a replica asks whether the lock is free
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
-	// pace is the least time between two looks: where changes come faster, many wait for
-	// the next look, and one sync of the stream does for all of them. After a rest the
-	// first one goes at once.
+	// pace is the least time between two looks at the outbox. Changes that come faster are
+	// published together, with one sync of the stream. A change after a rest goes at once.
 	pace    = 20 * time.Millisecond
 	ackWait = 10 * time.Second
-	round   = 30 * time.Second // the most that one window, or one question about the lock, may take
+	round   = 30 * time.Second // time limit of one window, and of one try for the lock
 	lockKey = 0x6865726c64     // "herald"
 )
 
-// Relay publishes what Journal recorded. Of the relays on one database one works
-// and the others stand by.
+// Relay publishes the events that Journal wrote. Of the relays of one database one works and
+// the others stand by.
 type Relay struct {
 	Service string
 	DB      *pgxpool.Pool
 	Conn    *nats.Conn
 	JS      jetstream.JetStream
 	Log     *slog.Logger
-	// Services are those of Herald: what they have not handled is not pushed out of the stream.
+	// Services are the names of Herald's services. An event that one of them has not handled
+	// is not pushed out of the stream.
 	Services []string
 	delay    delay
 }
 
-// Delayed says which service this relay waits for with events in its outbox, and for how
-// long; nil while they are published.
+// Delayed returns an error that names the service for which events wait in the outbox, and
+// since when; nil if none does.
 func (r *Relay) Delayed() error { return r.delay.err() }
 
-// Wake tells the relay that works, in whichever process, that there is news; and which,
-// to those who only want to forget what they know: they need not wait for the stream.
+// Wake tells the working relay, which may be in another process, that there is an event. The
+// message holds the event, so that caches drop what it ends without waiting for the stream.
 func (r *Relay) Wake(e Event) {
 	m := e.message(r.Service)
 	m.Subject = r.wakeSubject()
-	_ = r.Conn.PublishMsg(m) // a lost wake-up is found by the next look
+	_ = r.Conn.PublishMsg(m) // if it is lost, the next look finds the event
 }
 
 func (r *Relay) wakeSubject() string { return "outbox." + r.Service }
@@ -64,13 +64,13 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// hold takes the lock, in a connection that the lock lives and dies with, and works
-// while it has it. It asks again and again instead of queueing for the lock: a
-// statement that waits for hours would keep vacuum from the outbox.
+// hold takes the lock and publishes while it has it. The lock belongs to a connection and
+// ends with it. takeLock polls instead of waiting in one statement: a statement that waits
+// for hours would keep vacuum from cleaning the outbox.
 func (r *Relay) hold(ctx context.Context) error {
 	config := r.DB.Config().ConnConfig // a copy
-	// Deleting what is published need not be on the disk at once: a crash that undoes it
-	// makes a repeat, and changes do not wait behind the relay's own commits.
+	// The relay's deletes need not be on the disk at once: a crash that undoes them only makes
+	// repeats, and the commits of changes do not wait for the relay's.
 	config.RuntimeParams["synchronous_commit"] = "off"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
 	defer sub.Unsubscribe()
-	// News from before the server knows of the subscription is seen by the first look.
+	// The first look finds the events from before the subscription.
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
@@ -118,7 +118,7 @@ func (r *Relay) hold(ctx context.Context) error {
 	return nil
 }
 
-// waitsFor notes the service that the relay waits for, "" for none, and logs what lasts.
+// waitsFor notes the service that the relay waits for, "" for none. It logs waits that last.
 func (r *Relay) waitsFor(ctx context.Context, service string) {
 	if !r.delay.set(service) {
 		return
@@ -132,7 +132,7 @@ func (r *Relay) waitsFor(ctx context.Context, service string) {
 		"lagging", service)
 }
 
-// takeLock returns when the lock is this connection's, or with ctx's end.
+// takeLock returns when this connection has the lock, or with an error when ctx ends.
 func takeLock(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		held, err := tryLock(ctx, conn)
@@ -152,9 +152,9 @@ func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
 	return held, err
 }
 
-// relay publishes and deletes the oldest events, and returns their number and the service
-// that others wait for. A crash between the two publishes them again: within two minutes
-// JetStream drops the repeat, after that consumers do.
+// relay publishes the oldest events and deletes them from the outbox. It returns their number,
+// and the service for which others must wait. After a crash between the two they are published
+// again: JetStream drops repeats within two minutes, after that consumers do.
 func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, space *room) (n int, lagging string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()
@@ -199,7 +199,7 @@ func (r *Relay) publish(ctx context.Context, conn *pgx.Conn, events []Event) err
 	return nil
 }
 
-// wait returns at a signal or after d; false once ctx has ended.
+// wait returns at a signal or after d; false if ctx has ended.
 func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

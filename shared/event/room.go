@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	freshness = 100 * time.Millisecond // how long JetStream's answers about room are believed
-	catchUp   = 100 * time.Millisecond // how often a relay that holds back looks whether it may go on
-	patience  = 5 * time.Second        // holding back is told from then on: shorter waits are usual
+	freshness = 100 * time.Millisecond // how long an answer of JetStream about room is used
+	catchUp   = 100 * time.Millisecond // how often a relay that waits looks whether it may go on
+	patience  = 5 * time.Second        // longer waits are logged and reported; shorter ones are usual
 
-	smallest = 256      // bytes that EVENTS keeps of any event at least
-	largest  = 10 << 10 // and at most: 8 KiB of data, and its headers
+	smallest = 256      // bytes that an event takes in EVENTS at least
+	largest  = 10 << 10 // bytes at most: 8 KiB of data and the headers
 
-	// A window takes at most a part of the stream. So much remains free that eight other
-	// relays may each have a window under way that JetStream's answer did not know of.
+	// A window takes at most 1/64 of the stream, and 1/8 of the stream stays free: room for
+	// the windows of eight other relays that JetStream's answer does not include yet.
 	windowPart = 64
 	marginPart = 8
 )
 
-// room keeps a relay from pushing out of EVENTS, which drops the oldest first, what a
-// service of Herald has not handled yet.
+// room is the free space of EVENTS, which drops its oldest events first. It keeps a relay from
+// pushing out events that a service of Herald has not handled yet.
 type room struct {
 	js       jetstream.JetStream
 	services []string
-	// free is how many bytes may be published. The services have handled what they push out.
+	// free is how many bytes may be published.
 	free int64
-	// lagging is the service whose events end the room.
+	// lagging is the service whose unhandled events limit free.
 	lagging string
 	// window is how many bytes may be published together.
 	window int64
@@ -48,8 +48,8 @@ func newRoom(ctx context.Context, js jetstream.JetStream, services []string) (*r
 	return r, nil
 }
 
-// cut is the number of events that may be published together, at least one, and the most
-// that EVENTS keeps of them.
+// cut returns how many events may be published together, at least one, and the most bytes
+// that they can take in EVENTS.
 func (r *room) cut(events []Event) (n int, size int64) {
 	for i, e := range events {
 		more := e.size()
@@ -61,8 +61,8 @@ func (r *room) cut(events []Event) (n int, size int64) {
 	return len(events), size
 }
 
-// take reports whether n bytes may be published now; while they may not, it names the
-// service that has not handled what they would push out.
+// take takes n bytes of the room. If there is not enough, it takes nothing and returns the
+// service whose unhandled events would be pushed out.
 func (r *room) take(ctx context.Context, n int64) (lagging string, err error) {
 	if n > r.free || time.Since(r.asked) > freshness {
 		if err := r.ask(ctx, n); err != nil {
@@ -76,7 +76,7 @@ func (r *room) take(ctx context.Context, n int64) (lagging string, err error) {
 	return "", nil
 }
 
-// ask finds out how much room there is, and looks closer when that is less than n.
+// ask asks JetStream how much room there is. It asks more exactly if that is less than n.
 func (r *room) ask(ctx context.Context, n int64) error {
 	now := time.Now()
 	stream, err := r.js.Stream(ctx, Stream)
@@ -111,7 +111,7 @@ func (r *room) ask(ctx context.Context, n int64) error {
 	return consumers.Err()
 }
 
-// unhandled is the most that a stream's messages from the given one on may take.
+// unhandled returns the most bytes that the messages from first on can take in a stream.
 func unhandled(s jetstream.StreamState, first uint64) int64 {
 	switch {
 	case first > s.LastSeq:
@@ -123,8 +123,8 @@ func unhandled(s jetstream.StreamState, first uint64) int64 {
 	return min(int64(s.Bytes)-before*smallest, int64(s.LastSeq-first+1)*largest)
 }
 
-// firstUnhandled is the number in the stream of the first message that a consumer wants
-// and has not acknowledged. What lies above its floor and is of other subjects is none.
+// firstUnhandled returns the sequence of the first message that a consumer wants and has not
+// acknowledged. Unlike the consumer's floor it skips messages of other subjects.
 func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.ConsumerInfo) (uint64, error) {
 	first := s.CachedInfo().State.LastSeq + 1
 	wanted := c.Config.FilterSubjects
@@ -150,12 +150,12 @@ type delay struct {
 	service string
 	since   time.Time
 	told    bool
-	// patience is how long a wait is usual; tests hurry it.
+	// patience is how long a wait may last before it is reported; tests shorten it.
 	patience time.Duration
 }
 
-// set notes which service the relay waits for, "" for none. It reports whether that is
-// worth telling: a wait that lasts, or the end of one that was told.
+// set notes which service the relay waits for, "" for none. It reports whether to log that: at
+// a wait that lasts longer than patience, and at its end.
 func (d *delay) set(service string) (tell bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +173,7 @@ func (d *delay) set(service string) (tell bool) {
 	return tell
 }
 
-// err says what the relay waits for, once it does so for longer than is usual.
+// err returns an error that names the service, if the wait lasts longer than patience.
 func (d *delay) err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,8 +16,8 @@ const (
 
 // StreamConfig is what operators decide about the streams.
 type StreamConfig struct {
-	// MaxBytes, at least 1 MiB, bounds EVENTS and, to a tenth, DEAD. EVENTS drops its oldest
-	// first; a full DEAD refuses, and what belongs there stays with its consumer.
+	// MaxBytes is the size of EVENTS, at least 1 MiB. DEAD has a tenth of it. A full EVENTS
+	// drops its oldest events; a full DEAD refuses, and the event stays with its consumer.
 	MaxBytes int64
 	// Replicas is 1 on a single node, 3 in a cluster.
 	Replicas int
@@ -25,7 +25,7 @@ type StreamConfig struct {
 
 const (
 	keep     = 7 * 24 * time.Hour
-	minBytes = 1 << 20 // of which a window has room for the largest event
+	minBytes = 1 << 20 // so that 1/64 of it, a window, has room for the largest event
 )
 
 // EnsureStreams creates the streams; every service does so at its start.
@@ -54,7 +54,7 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) 
 	return nil
 }
 
-// Fill is how full EVENTS is, from 0 to 1.
+// Fill returns how full EVENTS is, from 0 to 1.
 func Fill(ctx context.Context, js jetstream.JetStream) (float64, error) {
 	s, err := js.Stream(ctx, Stream)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package mailkind is the list of the mails that Herald sends to people. Users makes their codes,
-// text holds their texts, the notifier sends them and auth shows the pages behind their links:
-// all by this list.
+// Package mailkind lists the mails that Herald sends to people. By this list users makes their codes,
+// text holds their texts, the notifier sends them and auth shows the pages behind their links.
+//
+// mailevent knows which events ask for a mail, mailrender makes one.
 package mailkind
 
 import (
@@ -13,11 +14,11 @@ type Kind string
 
 // The kinds of mails.
 const (
-	// Init brings a new user to the first password, or to a verified address.
+	// Init lets a new user set the first password or verify the address.
 	Init Kind = "init"
-	// VerifyEmail proves that the user reads the mails to the address.
+	// VerifyEmail lets a user prove that the address is theirs.
 	VerifyEmail Kind = "verifyemail"
-	// PasswordReset brings a user who forgot the password to a new one.
+	// PasswordReset lets a user who forgot the password set a new one.
 	PasswordReset Kind = "passwordreset"
 )
 
@@ -28,7 +29,7 @@ type Password int
 const (
 	NeverAsked Password = iota
 	AlwaysAsked
-	// AskedIfMissing asks users who have none; the link says whether the user has one.
+	// AskedIfMissing asks only users without a password; the link says whether the user has one.
 	AskedIfMissing
 )
 
@@ -58,7 +59,7 @@ func All() []Kind {
 	return all
 }
 
-// Parse returns the kind of a name; it fails for a mail that there is not.
+// Parse returns the kind of that name; it fails for an unknown one.
 func Parse(name string) (Kind, error) {
 	if !slices.Contains(All(), Kind(name)) {
 		return "", fmt.Errorf("there is no mail of kind %q", name)
@@ -66,7 +67,7 @@ func Parse(name string) (Kind, error) {
 	return Kind(name), nil
 }
 
-// Page returns where the link of such a mail leads; the zero Page for a name that is no kind.
+// Page returns where the link of such a mail leads; the zero Page if k is unknown.
 func (k Kind) Page() Page {
 	for _, known := range kinds {
 		if known.kind == k {

@@ -19,7 +19,7 @@ import (
 	"herald/shared/fault"
 )
 
-// MaxDuration is how long a request may take whose sender named no shorter time.
+// MaxDuration is how long a request may take if its sender sets no shorter time.
 const MaxDuration = 30 * time.Second
 
 var errStream = errors.New("rpc: streams are not carried over NATS")
@@ -28,41 +28,40 @@ var errStream = errors.New("rpc: streams are not carried over NATS")
 //
 //	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification"))
 //
-// A call carries the caller that its context came with; without one, or after
-// OnOwnBehalf, it is made on the service's own behalf.
+// A call is made for the caller in its context. Without one, or after OnOwnBehalf, the
+// service itself is the caller.
 type Conn struct {
 	nc      *nats.Conn
 	signer  caller.Signer
 	service string
-	spell   atomic.Pointer[spell]
+	session atomic.Pointer[session]
 }
 
-// spell is the time between two losses of the connection. The answers to the requests
-// of one do not come in the next.
-type spell struct {
+// session lasts until the connection is lost. Requests that wait for an answer then get
+// none: it does not come over the next connection.
+type session struct {
 	context.Context
 	end context.CancelFunc
 }
 
-// NewConn returns the calling end for a service of that name, for as long as the
-// connection is not closed.
+// NewConn returns a Conn for calls by the service of that name.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
 	c := &Conn{nc: nc, signer: signer, service: service}
-	c.spell.Store(newSpell())
+	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
 	return c
 }
 
-func newSpell() *spell {
+func newSession() *session {
 	ctx, end := context.WithCancel(context.Background())
-	return &spell{ctx, end}
+	return &session{ctx, end}
 }
 
-// watch ends a spell when the connection drops.
+// watch ends the session when the connection is lost, until the connection is closed.
 func (c *Conn) watch(changes chan nats.Status) {
 	defer c.nc.RemoveStatusListener(changes)
 	for status := range changes {
-		c.spell.Swap(newSpell()).end()
+		c.session.Swap(newSession()).end()
 		if status == nats.CLOSED {
 			return
 		}
@@ -96,8 +95,8 @@ type Answer struct {
 	Header http.Header
 }
 
-// Forward sends an encoded request and returns the encoded answer, for a sender
-// that carries messages without reading them.
+// Forward sends an encoded request and returns the encoded answer, for callers that do
+// not read the messages.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
 	if at, limited := ctx.Deadline(); !limited || time.Until(at) > MaxDuration {
 		var cancel context.CancelFunc
@@ -134,11 +133,11 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	return answer, nil
 }
 
-// request waits for an answer no longer than the connection lasts that would bring it.
+// request waits for the answer until ctx ends or the connection is lost.
 func (c *Conn) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	ctx, drop := context.WithCancelCause(ctx)
 	defer drop(nil)
-	defer context.AfterFunc(c.spell.Load(), func() { drop(nats.ErrDisconnected) })()
+	defer context.AfterFunc(c.session.Load(), func() { drop(nats.ErrDisconnected) })()
 	r, err := c.nc.RequestMsgWithContext(ctx, m)
 	if err != nil && errors.Is(context.Cause(ctx), nats.ErrDisconnected) {
 		err = nats.ErrDisconnected
@@ -146,8 +145,9 @@ func (c *Conn) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	return r, err
 }
 
-// unanswered tells a request that nobody took from one whose outcome is unknown, and
-// from one that no later try would send.
+// unanswered returns the fault for a request without an answer: deadline where the request
+// may have been served, unavailable where nobody has taken it. A request that was cancelled
+// or is too large gets no fault: to send it again is of no use.
 func unanswered(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):

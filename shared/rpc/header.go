@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Headers of requests and answers on NATS. What begins with headerAnswer is handed
-// on to the HTTP client without it.
+// Headers of requests and answers on NATS. A header that begins with headerAnswer goes to
+// the HTTP client, without that prefix.
 const (
 	headerCaller    = "Herald-Caller"
 	headerRequestID = "Herald-Request-Id"
@@ -30,7 +30,7 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID answers with the context's request id, or nothing.
+// RequestID returns the context's request id, or an empty string.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -45,15 +45,14 @@ func NewRequestID() string {
 
 type signedKey struct{}
 
-// WithSigned puts a caller's signed header into a context, for the calls made on
-// the caller's behalf.
+// WithSigned puts a caller's signed header into a context. Calls with that context are made
+// for that caller.
 func WithSigned(ctx context.Context, header string) context.Context {
 	return context.WithValue(ctx, signedKey{}, header)
 }
 
-// OnOwnBehalf is for the calls that a service makes as itself while it serves a user's
-// request: they carry the service's name and not the user, as internal methods ask for.
-// Time limit, request id and trace stay the request's.
+// OnOwnBehalf returns a context for calls that a service makes as itself while it serves a
+// user's request, as internal methods demand. Deadline, request id and trace stay.
 func OnOwnBehalf(ctx context.Context) context.Context { return WithSigned(ctx, "") }
 
 func signed(ctx context.Context) string {
@@ -63,13 +62,13 @@ func signed(ctx context.Context) string {
 
 var traces = propagation.TraceContext{}
 
-// carrier lets W3C trace headers travel on NATS.
+// carrier reads and writes W3C trace headers in NATS headers.
 func carrier(h nats.Header) propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(http.Header(h))
 }
 
-// outgoing writes what a request carries besides its message. A deadline travels as
-// a duration: clocks of two machines need not agree.
+// outgoing writes the context's request id, time limit and trace into headers. The time
+// limit is a duration, because the clocks of two machines need not agree.
 func outgoing(ctx context.Context, h nats.Header) {
 	if id := RequestID(ctx); id != "" {
 		h.Set(headerRequestID, id)
@@ -80,8 +79,7 @@ func outgoing(ctx context.Context, h nats.Header) {
 	traces.Inject(ctx, carrier(h))
 }
 
-// incoming is the inverse of outgoing. It bounds every request, also those whose
-// sender named no time.
+// incoming is the inverse of outgoing. A request without a time limit gets MaxDuration.
 func incoming(h nats.Header) (context.Context, context.CancelFunc) {
 	ctx := traces.Extract(context.Background(), carrier(h))
 	if id := h.Get(headerRequestID); id != "" {
@@ -108,7 +106,7 @@ func (a *answerHeaders) SetHeader(md metadata.MD) error {
 func (a *answerHeaders) SendHeader(md metadata.MD) error { return a.SetHeader(md) }
 func (a *answerHeaders) SetTrailer(metadata.MD) error    { return nil }
 
-// answerHeadersOf are those that the method of the context set; nil for none.
+// answerHeadersOf returns the headers that the method has set; nil for none.
 func answerHeadersOf(ctx context.Context) nats.Header {
 	a, _ := grpc.ServerTransportStreamFromContext(ctx).(*answerHeaders)
 	if a == nil || len(a.md) == 0 {

@@ -17,7 +17,7 @@ import (
 	"herald/shared/fault"
 )
 
-// method is one method as it is served.
+// method is one method that a server serves.
 type method struct {
 	contract.Method
 	name           string
@@ -31,7 +31,8 @@ type method struct {
 	chain endpoint.Endpoint
 }
 
-// method builds a method's chain, once.
+// method prepares a method for its requests. It fails if the contract has acts_on and the
+// implementation is no Guard.
 func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any) (*method, error) {
 	guard, guards := implementation.(Guard)
 	if m.Access.ActsOn != "" && !guards {
@@ -50,23 +51,23 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 	return served, nil
 }
 
-// serve answers the request of a caller who is known by now. The generated handler makes
-// a request for the bytes to be read into, and calls the method only where that went well.
+// serve answers a request whose caller is in ctx. The generated handler makes an empty
+// request, has it read, and calls the method only if reading succeeds.
 func (m *method) serve(ctx context.Context, msg any) (any, error) {
 	return m.handle(m.implementation, ctx, func(request any) error {
 		return m.read(ctx, msg.(*nats.Msg).Data, request.(proto.Message))
 	}, nil)
 }
 
-// read refuses in the order permission, form, field rules, escalation, fresh login. A
-// caller without permission learns nothing of what is wrong with a request.
+// read decodes and checks a request in the order permission, encoding, field rules,
+// escalation, fresh login. A caller without permission learns nothing about the request.
 func (m *method) read(ctx context.Context, data []byte, request proto.Message) error {
 	unreadable := proto.Unmarshal(data, request)
 	c, projectID := caller.From(ctx), ""
 	if m.project != nil {
 		projectID = request.ProtoReflect().Get(m.project).String()
 	}
-	if err := admit(m.Method, c, projectID); err != nil {
+	if err := authorize(m.Method, c, projectID); err != nil {
 		return err
 	}
 	if unreadable != nil {
@@ -78,7 +79,8 @@ func (m *method) read(ctx context.Context, data []byte, request proto.Message) e
 	return m.protect(ctx, c, request)
 }
 
-func admit(m contract.Method, c caller.Caller, projectID string) error {
+// authorize checks that the contract lets the caller call the method.
+func authorize(m contract.Method, c caller.Caller, projectID string) error {
 	a := m.Access
 	switch {
 	case a.Public:
@@ -103,15 +105,15 @@ func Denied(permission, organizationID string) *fault.Fault {
 		Say("Permission %s is missing in organization %s", permission, organizationID)
 }
 
-// ErrFreshLogin answers callers who would change their own way in with a login, or a
-// token of none, that somebody else may have found by now.
+// ErrFreshLogin refuses callers who change how they themselves log in, if their login is
+// old or their token has none: somebody else may have found the session or the token.
 var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This takes a login that is at most 10 minutes old")
 
-// freshFor is how old a login may be for changes of one's own way in.
+// freshFor is how old a login may be where the contract asks for a fresh one.
 const freshFor = 10 * time.Minute
 
-// protect keeps users from callers who hold less, and callers from whoever has only their
-// token.
+// protect checks escalation and fresh login. The first protects users from callers who have
+// fewer permissions, the second protects callers whose token was stolen.
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
 	self := true
 	if m.actsOn != nil {

@@ -31,13 +31,13 @@ func recovered(next endpoint.Endpoint) endpoint.Endpoint {
 	}
 }
 
-// logged writes what stays behind at the wire: the cause of internal faults.
+// logged writes the cause of internal faults to the log: their callers do not see it.
 func logged(log *slog.Logger, name string) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			response, err := next(ctx, request)
 			if err != nil {
-				if err = known(ctx, err); fault.From(err).Code == fault.Internal {
+				if err = deadlineFault(ctx, err); fault.From(err).Code == fault.Internal {
 					log.ErrorContext(ctx, "request failed", "method", name, "err", err)
 				}
 			}
@@ -46,8 +46,8 @@ func logged(log *slog.Logger, name string) endpoint.Middleware {
 	}
 }
 
-// known gives the end of a request's time its own fault, whoever noticed it.
-func known(ctx context.Context, err error) error {
+// deadlineFault returns fault.ErrDeadline for an internal fault of a request whose time is over.
+func deadlineFault(ctx context.Context, err error) error {
 	f := fault.From(err)
 	if f.Code == fault.Internal && ctx.Err() != nil {
 		return fault.ErrDeadline.Because(err)
@@ -55,13 +55,13 @@ func known(ctx context.Context, err error) error {
 	return f
 }
 
-// Seconds is a histogram of times from half a millisecond to four seconds, the same
-// one for all in the process who ask for its name.
+// Seconds returns a histogram of times from half a millisecond to four seconds. All services
+// of a process share the one of that name.
 func Seconds(metrics prometheus.Registerer, name, help string, labels ...string) *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help,
 		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, labels)
-	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](metrics.Register(h)); ok {
-		return known.ExistingCollector.(*prometheus.HistogramVec)
+	if registered, ok := errors.AsType[prometheus.AlreadyRegisteredError](metrics.Register(h)); ok {
+		return registered.ExistingCollector.(*prometheus.HistogramVec)
 	}
 	return h
 }
@@ -97,12 +97,12 @@ func traced(tracer trace.Tracer, name string) endpoint.Middleware {
 	}
 }
 
-// called puts the request's caller into the context, if its signature holds.
+// called verifies the caller's signature and puts the caller into the context.
 func called(signer caller.Signer) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			headers := request.(*nats.Msg).Header[headerCaller]
-			if len(headers) != 1 { // of two the wrong one could be believed
+			if len(headers) != 1 { // with two of them the wrong one could be verified
 				return nil, caller.ErrForged
 			}
 			c, err := signer.Verify(headers[0])

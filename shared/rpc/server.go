@@ -1,6 +1,6 @@
 // Package rpc carries protobuf services over NATS request and reply. A service is
-// registered whole, from its generated description; nothing is written per method.
-// Every method passes the same chain: log, measure, trace, recover, caller, permission,
+// registered as a whole from its generated description; no code is written per method.
+// Every request passes the same chain: log, measure, trace, recover, caller, permission,
 // field rules, escalation, fresh login.
 package rpc
 
@@ -26,8 +26,7 @@ import (
 )
 
 const (
-	// atOnce is how many requests a server works on at a time, and waiting how many may
-	// wait for their turn.
+	// atOnce is how many requests a server works on at a time, and waiting how many may wait.
 	atOnce   = 128
 	waiting  = 1024
 	drainFor = 10 * time.Second
@@ -43,11 +42,12 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Guard is implemented by services whose methods act on users: the rule of escalation.
+// Guard is the escalation rule. Services implement it whose methods act on users.
 type Guard interface {
-	// MayActOn refuses a context's caller who lacks a permission of the user. It is not
-	// asked whether callers may act on themselves, and lets everybody act on who is no user
-	// of the organization acted on, so that users elsewhere look like missing ones.
+	// MayActOn refuses the context's caller if the user has a permission that the caller
+	// lacks. It is not called when callers act on themselves. For an id that is no user of
+	// the organization it returns nil: the method then answers "not found", so that a user
+	// of another organization looks like a missing one.
 	MayActOn(ctx context.Context, userID string) error
 }
 
@@ -65,7 +65,7 @@ type request struct {
 	method *method
 }
 
-// NewServer prepares a server, which answers nothing before Register.
+// NewServer returns a server that answers nothing before Register.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c}
 	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
@@ -76,8 +76,8 @@ func NewServer(c Config) *Server {
 	return s
 }
 
-// Register subscribes every method of a service, as one of a queue group of equals.
-// implementation is the generated server interface that desc describes.
+// Register subscribes to every method of a service. Replicas share the requests in a queue
+// group. implementation is the generated server interface that desc describes.
 func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Server) answer(r request) {
 	s.refuse(r.Reply, err)
 }
 
-// Drain leaves the queue groups, then waits for the requests under way. Where NATS is
-// away there is nobody to leave; where it goes meanwhile, Drain gives up after 10 s.
+// Drain unsubscribes, then waits for the requests under way. If the connection to NATS is
+// lost meanwhile, it returns after 10 s.
 func (s *Server) Drain() {
 	defer s.pool.Close()
 	closed := make(chan struct{}, len(s.subs))
@@ -164,7 +164,7 @@ func (s *Server) send(ctx context.Context, to string, response proto.Message) er
 	return err
 }
 
-// refuse answers with the fault inside err.
+// refuse sends the fault inside err as the answer.
 func (s *Server) refuse(to string, err error) {
 	data, err := proto.Marshal(fault.From(err).Status())
 	if err != nil { // a text in it is not valid UTF-8

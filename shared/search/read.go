@@ -14,30 +14,28 @@ import (
 	"herald/shared/postgres"
 )
 
-// few is how many matches of a text are found once, counted and sorted. Left to itself
-// the planner walks through the whole list in its order as soon as it guesses that a part
-// of a text is common, hoping to meet with a page of matches soon; where they are rarer
-// or older than it guessed it reads everything.
+// few is up to how many matches of a text are found first, then counted and sorted. If the
+// planner guesses that a part of a text is common, it reads the list in its order until it has
+// a page of matches. Where it guesses wrong, it reads the whole table.
 const few = 5000
 
-// How statements are planned: each for its own arguments, as the plan for one text is
-// none for the next, or once for all, which spares most of the time of a short one.
-// Otherwise Postgres chooses.
+// How Postgres plans a statement: anew for its arguments, or once for all arguments, which
+// saves most of the time of a short statement. Empty lets Postgres choose.
 const (
 	ownPlan = "force_custom_plan"
 	onePlan = "force_generic_plan"
 )
 
-// List is a page of rows and what is known about the whole.
+// List is a page of rows and the totals of the whole list.
 type List[T any] struct {
 	Rows      []T
 	Total     uint64
-	Processed uint64    // the service's last event at the time of the read
-	At        time.Time // and its time, or that of the first start
+	Processed uint64    // the sequence of the service's last event
+	At        time.Time // the time of that event, or of the first start if there is none
 }
 
-// Read runs a search. Rows, total and history are of one statement, and so of one moment:
-// whoever sees an event's sequence in Processed sees its effect in Rows.
+// Read runs a search. One statement reads rows and totals, so they are of one moment: if
+// Processed includes an event, Rows show its effect.
 func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[T], error) {
 	if !s.texts {
 		return read[T](ctx, db, s, p, s.many(p), "")
@@ -49,26 +47,26 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[
 	return list, err
 }
 
-// few finds, counts and sorts up to few rows; of more it only tells that there are more.
-// Rows are only taken from `found` as long as somebody wants them.
+// few returns a statement that finds, counts and sorts up to few rows. If there are more, it
+// returns none and the number few+1. Postgres stops reading `found` at the limit.
 func (s *Query) few(p Page) string {
 	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " +
 		strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
 	return s.statement(p, found, "select * from few", "size.n <= "+strconv.Itoa(few))
 }
 
-// many counts the rows, and walks through them in their order for the page.
+// many returns a statement that counts the rows and reads the page in the list's order.
 func (s *Query) many(p Page) string {
 	return s.statement(p, "size as (select count(*) as n from "+s.from+s.where()+")", s.rows(), "true")
 }
 
 func (s *Query) rows() string { return "select " + s.columns + " from " + s.from + s.where() }
 
-// head is the number of the columns in front of those of a row.
+// head is the number of columns in front of those of a row: number of rows, sequence, time.
 const head = 3
 
-// statement reads a page of rows, and beside it their number, in size, and the service's
-// history: at least one row, whose own columns are null where the page is empty.
+// statement returns SQL that reads a page of rows, and in each row the totals. For an empty
+// page it reads one row whose own columns are null.
 func (s *Query) statement(p Page, size, rows, shown string) string {
 	order, limit, offset := s.sorted(p), strconv.Itoa(len(s.args)+1), strconv.Itoa(len(s.args)+2)
 	return "with " + size + ` select size.n, coalesce((select position from events order by position desc limit 1), 0),
@@ -77,8 +75,8 @@ func (s *Query) statement(p Page, size, rows, shown string) string {
 		") page on " + shown + " order by " + order
 }
 
-// sorted gives the columns that sort the list the page's direction. They go by the names
-// that the result gives them.
+// sorted returns the list's "order by" in the page's direction, with the result's names of the
+// columns.
 func (s *Query) sorted(p Page) string {
 	direction := " desc"
 	if p.Asc {
@@ -91,7 +89,7 @@ func (s *Query) sorted(p Page) string {
 	return strings.Join(columns, ", ")
 }
 
-// read runs a statement in one round trip, planned as told.
+// read runs a statement in one round trip; plan says how Postgres plans it.
 func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, plan string) (list List[T], err error) {
 	var b pgx.Batch // one transaction
 	if plan != "" {
@@ -105,10 +103,10 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, p
 	return list, nil
 }
 
-// scan reads what a statement answers with.
+// scan reads the rows of a statement.
 func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	if err := rows.Err(); err != nil {
-		return err // there are no columns
+		return err // without columns
 	}
 	columns := place{of: rows.FieldDescriptions()[head:]}
 	row, err := pgx.RowToAddrOfStructByName[T](&columns)
@@ -134,8 +132,8 @@ func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	return rows.Err()
 }
 
-// place is a row without values: it only notes where in a struct each column belongs,
-// once for all rows.
+// place takes the place of a row, to learn from pgx once for all rows into which field of the
+// struct each column is scanned.
 type place struct {
 	pgx.CollectableRow
 	of []pgconn.FieldDescription

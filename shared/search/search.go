@@ -1,5 +1,5 @@
-// Package search reads lists: the bounds of a page, the filters of a search and the
-// totals beside it. It is the only place that builds SQL.
+// Package search reads pages of lists with filters and totals. It is the only place that
+// builds SQL.
 package search
 
 import (
@@ -18,14 +18,14 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// DefaultLimit is the size of a page whose caller names none, and the largest one
+// DefaultLimit is the size of a page for which the caller gives none. It is also the largest
 // that operators can allow (specification, section 8).
 const DefaultLimit = 1000
 
-// ErrLimit answers for a page larger than the configured maximum.
+// ErrLimit refuses a page larger than the configured maximum.
 var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 
-// CheckMax refuses a configured maximum that is none.
+// CheckMax refuses a configured maximum that is not between 1 and DefaultLimit.
 func CheckMax(limit int64) error {
 	if limit < 1 || limit > DefaultLimit {
 		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", limit, DefaultLimit)
@@ -45,8 +45,8 @@ func Bounds(q *heraldv1.ListQuery, largest int64) (Page, error) {
 	p := Page{q.GetOffset(), q.GetLimit(), q.GetAsc()}
 	switch {
 	case p.Limit < 0:
-		return Page{}, fault.ErrInvalid.Say("query.limit: must not be negative").On("query.limit",
-			"must not be negative")
+		const reason = "must not be negative"
+		return Page{}, fault.ErrInvalid.Say("query.limit: %s", reason).On("query.limit", reason)
 	case p.Limit > largest:
 		reason := fmt.Sprintf("the maximum is %d", largest)
 		return Page{}, ErrLimit.Say("query.limit: %s", reason).On("query.limit", reason)
@@ -63,20 +63,20 @@ type Query struct {
 	columns, from, order string
 	conditions           []string
 	args                 []any
-	// texts tells that texts are searched for, which few rows have. Where they lie the
-	// planner can only guess, and badly.
+	// texts reports whether there is a filter on a text. Few rows match such a filter, and the
+	// planner guesses badly how many.
 	texts bool
-	// plan is how a search for few is planned.
+	// plan is how the statement of few is planned.
 	plan string
 }
 
-// Select begins a search. The first of the columns is never null. Order names those that
-// sort the list, ", " between them, oldest first.
+// Select begins a search. The first column must not be nullable. order is the list of columns
+// that sort the list oldest first, with ", " between them.
 func Select(columns, from, order string) *Query {
 	return &Query{columns: columns, from: from, order: order}
 }
 
-// Where adds a condition; each ? in it stands for the next argument.
+// Where adds a condition. Each ? in it is replaced by the number of the next argument.
 func (s *Query) Where(condition string, args ...any) *Query {
 	for _, a := range args {
 		s.args = append(s.args, a)
@@ -86,11 +86,11 @@ func (s *Query) Where(condition string, args ...any) *Query {
 	return s
 }
 
-// Column is a text that can be searched: as it is written, and a copy made by Fold.
+// Column names the two columns of a text that can be searched: as written, and made by Fold.
 type Column struct{ Exact, Folded string }
 
-// Text adds a filter on a text by one of the methods of specification 4.6. Signs
-// that LIKE gives a meaning match themselves. The column's collation is "C".
+// Text adds a filter on a text by one of the methods of the specification, section 4.6. The
+// characters that LIKE gives a meaning are escaped. The column's collation must be "C".
 func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Query {
 	column := c.Exact
 	if method%2 == 1 { // the methods alternate: exact, ignoring case
@@ -100,7 +100,7 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 		s.texts = true
 		return s.Where(column+" = ?", value)
 	}
-	if value == "" { // a part of every text
+	if value == "" { // every text contains it
 		return s
 	}
 	s.texts = true
@@ -112,13 +112,13 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
 		return s.starting("reverse("+column+")", reverse(value))
 	}
-	s.plan = ownPlan // the best one depends on the text
+	s.plan = ownPlan // the best plan depends on the text
 	return s.Where(column+" like ?", "%"+wildcards.Replace(value)+"%")
 }
 
-// starting finds the texts between a prefix and what comes after all that begin with it:
-// an index in the order of the signs' numbers (collate "C") finds them together, and the
-// planner cannot take one for parts of texts, which would be slower.
+// starting adds the condition that a column begins with prefix, as a range from prefix up to
+// the next text that does not begin with it. An index with collation "C" serves the range; for
+// LIKE the planner could choose the slower trigram index.
 func (s *Query) starting(column, prefix string) *Query {
 	s.plan = cmp.Or(s.plan, onePlan)
 	s.Where(column+" >= ?", prefix)
@@ -128,8 +128,8 @@ func (s *Query) starting(column, prefix string) *Query {
 	return s
 }
 
-// reverse is what Postgres's function of that name does. What is not UTF-8 stays as it
-// is, for Postgres to refuse.
+// reverse reverses a text as Postgres's reverse does. It returns invalid UTF-8 unchanged, which
+// Postgres then refuses.
 func reverse(s string) string {
 	if !utf8.ValidString(s) {
 		return s
@@ -139,13 +139,13 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// after is the least text after all those that begin with a prefix; empty for none.
+// after returns the first text that sorts after all that begin with prefix; empty for none.
 func after(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {
 		switch next := runes[i] + 1; {
 		case next > unicode.MaxRune:
-			continue // the last sign there is
+			continue // there is no next character
 		case next == surrogates:
 			return string(runes[:i]) + string(rune(afterSurrogates))
 		default:
@@ -155,7 +155,7 @@ func after(prefix string) string {
 	return ""
 }
 
-// Numbers that are no signs (Unicode, D71).
+// Code points that are not characters (Unicode, D71).
 const (
 	surrogates      = 0xD800
 	afterSurrogates = 0xE000
@@ -163,8 +163,8 @@ const (
 
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Fold is a text as it is compared without regard to case: full Unicode case folding
-// between two NFKC normalizations, as a normalized text may fold to one that is not.
+// Fold returns a text for comparison without regard to case: full Unicode case folding between
+// two NFKC normalizations, because folding may undo the first.
 func Fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
@@ -176,7 +176,7 @@ func (s *Query) where() string {
 	return " where " + strings.Join(s.conditions, " and ")
 }
 
-// Each turns the rows of a list into messages.
+// Each converts rows to messages.
 func Each[T, M any](rows []T, message func(T) M) []M {
 	messages := make([]M, len(rows))
 	for i, row := range rows {
@@ -185,7 +185,7 @@ func Each[T, M any](rows []T, message func(T) M) []M {
 	return messages
 }
 
-// Details is the list's head as it is answered.
+// Details returns the totals of a list as callers get them.
 func (l List[T]) Details() *heraldv1.ListDetails {
 	return &heraldv1.ListDetails{
 		TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At),

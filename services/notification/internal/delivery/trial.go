@@ -5,7 +5,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/smtp"
-	"herald/shared/render"
+	"herald/shared/mailrender"
 )
 
 // Trial is a mail that somebody waits for. It goes the way of all others, but not behind
@@ -41,9 +41,9 @@ const testLanguage = "en"
 
 // prepareTest makes the test mail, which says the same in every organization.
 func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
-	rendered, err := render.Message{
+	rendered, err := mailrender.Message{
 		Language: testLanguage,
-		Texts: render.Texts{
+		Texts: mailrender.Texts{
 			Title:   "Test mail",
 			Subject: "Test mail of Herald",
 			Text: "An administrator of " + s.PublicURL + " sent this mail to see whether mails arrive.\n\nThis " +

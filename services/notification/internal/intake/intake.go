@@ -8,13 +8,13 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
+	"herald/shared/mailevent"
 	"herald/shared/mailkind"
-	"herald/shared/mails"
 )
 
 // Handlers queue the mails with codes and wake a sender.
 func Handlers(db store.Store, wake func()) []event.Handler {
-	return mails.Handlers(func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error {
+	return mailevent.Handlers(func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error {
 		n := domain.Notification{
 			ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time,
 		}

@@ -9,7 +9,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailkind"
-	"herald/shared/render"
+	"herald/shared/mailrender"
 	"herald/shared/resource"
 )
 
@@ -48,7 +48,7 @@ func (t Text) PreviewMessageText(
 		return nil, err
 	}
 	reader := sample()
-	rendered, err := render.Mail{
+	rendered, err := mailrender.Mail{
 		PublicURL: t.PublicURL, Kind: mailkind.Kind(k.Kind), UserID: sampleID, Reader: reader, Language: k.Language,
 		Text: customText(own.Or(standard), resource.Record{}, k),
 	}.Render()

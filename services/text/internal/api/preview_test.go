@@ -10,7 +10,7 @@ import (
 	"herald/services/text/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailkind"
-	"herald/shared/render"
+	"herald/shared/mailrender"
 	"herald/shared/resource"
 )
 
@@ -52,7 +52,7 @@ func TestAcceptedCanBeSent(t *testing.T) {
 			defaults.Title, defaults.PreHeader, defaults.Subject, defaults.Greeting, defaults.ButtonText,
 				defaults.FooterText = "", "", "", "", "", ""
 			for _, texts := range []domain.Texts{own, defaults} {
-				_, err := render.Mail{
+				_, err := mailrender.Mail{
 					PublicURL: "https://id.example.com", Kind: kind, UserID: name, Reader: long, Language: language,
 					Text: customText(texts.Or(standard), resource.Record{}, store.Key{}),
 				}.Render()

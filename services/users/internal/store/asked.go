@@ -6,8 +6,8 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/mailevent"
 	"herald/shared/mailkind"
-	"herald/shared/mails"
 )
 
 // mostAsked bounds the events that AskedMails reads.
@@ -27,6 +27,6 @@ func (s Store) AskedMails(ctx context.Context, orgID, userID string, since time.
 		return nil
 	}
 	past := event.Past{OrganizationID: orgID, AggregateID: userID, Since: since, Most: mostAsked}
-	err = s.journal.Recall(ctx, past, mails.Handlers(asked)...)
+	err = s.journal.Recall(ctx, past, mailevent.Handlers(asked)...)
 	return all, err
 }

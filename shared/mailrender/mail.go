@@ -1,4 +1,4 @@
-package render
+package mailrender
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"herald/shared/mailkind"
 )
 
-// Mail is a mail with a code: what text says in it, and what users says about its reader. Whether
-// the notifier sends it or text shows it with a sample reader, equal mails render alike.
+// Mail is a mail with a code, made of the texts of the text service and the reader's data of the
+// users service. The notifier sends it and the text service previews it: both render it here.
 type Mail struct {
 	// PublicURL begins the link, without a slash at its end.
 	PublicURL string
@@ -25,8 +25,8 @@ type Mail struct {
 	Language string
 }
 
-// Render fails for an unknown kind and as Message.Render does. The reader's code is not in what
-// it returns, but where Fill puts it.
+// Render makes the mail without its code, which Fill adds. It fails for an unknown kind, and as
+// Message.Render does.
 func (m Mail) Render() (Rendered, error) {
 	page := m.Kind.Page()
 	if page.Path == "" {
@@ -36,8 +36,8 @@ func (m Mail) Render() (Rendered, error) {
 	return Message{
 		Texts: Texts{
 			Title: m.Text.GetTitle(), PreHeader: m.Text.GetPreHeader(), Subject: m.Text.GetSubject(),
-			Greeting: m.Text.GetGreeting(),
-			Text:     m.Text.GetText(), ButtonText: m.Text.GetButtonText(), FooterText: m.Text.GetFooterText(),
+			Greeting: m.Text.GetGreeting(), Text: m.Text.GetText(), ButtonText: m.Text.GetButtonText(),
+			FooterText: m.Text.GetFooterText(),
 		},
 		Language: m.Language,
 		Link:     m.PublicURL + page.Path + "?" + m.query(),
@@ -45,7 +45,8 @@ func (m Mail) Render() (Rendered, error) {
 	}.Render()
 }
 
-// query is the link's; a page that may ask for a password is told whether the user has one.
+// query returns the query of the link. A page that asks for a missing password learns from it
+// whether the user has one.
 func (m Mail) query() string {
 	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
 	if m.Kind.Page().Password == mailkind.AskedIfMissing {
@@ -54,17 +55,18 @@ func (m Mail) query() string {
 	return query
 }
 
-// values are the placeholders' (see herald/shared/placeholder). A user has one login name.
+// values returns the values of the placeholders (see herald/shared/placeholder). A user has one
+// login name.
 func (m Mail) values() map[string]string {
 	r := m.Reader
 	return map[string]string{
-		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(), "NickName": r.GetNickName(),
-		"DisplayName": r.GetDisplayName(),
-		"UserName":    r.GetUserName(), "LoginName": r.GetUserName(), "LoginNames": r.GetUserName(),
-		"PreferredLoginName": r.GetUserName(),
-		"LastEmail":          r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(), "LastPhone": r.GetLastPhone(),
-		"VerifiedPhone": r.GetVerifiedPhone(),
-		"UserID":        m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
+		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(),
+		"NickName": r.GetNickName(), "DisplayName": r.GetDisplayName(),
+		"UserName": r.GetUserName(), "PreferredLoginName": r.GetUserName(),
+		"LoginName": r.GetUserName(), "LoginNames": r.GetUserName(),
+		"LastEmail": r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(),
+		"LastPhone": r.GetLastPhone(), "VerifiedPhone": r.GetVerifiedPhone(),
+		"UserID": m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
 		"CreationDate": readable(r.GetCreationDate()), "ChangeDate": readable(r.GetChangeDate()),
 		"Expiry": readable(r.GetExpiry()),
 	}

@@ -1,4 +1,4 @@
-package render
+package mailrender
 
 import (
 	_ "embed"
@@ -14,7 +14,7 @@ var frame = template.Must(template.New("mail.html").
 	Funcs(template.FuncMap{"lines": func(text string) []string { return strings.Split(text, "\n") }}).
 	Parse(mailHTML))
 
-// page is what a mail shows, everything filled in but the code, for which mark stands.
+// page is the content of a mail, with mark in place of the code.
 type page struct {
 	Language, Direction                       string
 	Title, PreHeader, Subject, Greeting, Text string
@@ -37,8 +37,8 @@ func (p page) html() (string, error) {
 	return out.String(), nil
 }
 
-// plain is the text part: paragraphs with an empty line between them, link and code each on a line
-// of its own, so that every mail program finds them.
+// plain returns the text part: paragraphs with an empty line between them. Link and code stand each
+// on a line of its own, so that every mail program recognizes them.
 func (p page) plain() string {
 	button := p.Link
 	if p.ButtonText != "" && p.Link != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // What no contract uses yet: public methods, and roles on the project in the request.
-func TestAdmit(t *testing.T) {
+func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	method := usersv1.File_herald_users_v1_users_proto.Services().Get(0).Methods().Get(0)
 	public := contract.Method{MethodDescriptor: method, Access: &heraldv1.Access{Public: true}}
@@ -39,7 +39,7 @@ func TestAdmit(t *testing.T) {
 		"project, another organization": {project, elsewhere, "p", fault.ErrDenied},
 		"project, nobody":               {project, caller.Caller{}, "p", fault.ErrUnauthenticated},
 	} {
-		err := admit(c.method, c.caller, c.project)
+		err := authorize(c.method, c.caller, c.project)
 		if c.want == nil && err != nil || c.want != nil && !c.want.Is(err) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,7 +1,6 @@
-// Package mails says which events of users ask for a mail, and for which. Users tells by
-// it what was asked for lately, and the notifier hears by it of each: what one of them
-// takes for a mail is one for the other.
-package mails
+// Package mailevent knows which events of users ask for a mail, and of which kind. Users reads
+// with it which mails were asked for lately, and the notifier which to send: both see the same.
+package mailevent
 
 import (
 	"context"
@@ -13,11 +12,11 @@ import (
 	"herald/shared/mailkind"
 )
 
-// Asked hears that an event asked for a mail of a kind, such as init. The mail has the
-// event's id, its user is the aggregate.
+// Asked is called for an event that asks for a mail. The mail gets the event's id; its user
+// is the event's aggregate.
 type Asked func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error
 
-// Handlers pass on to asked the events that ask for a mail, and no others.
+// Handlers call asked for the events that ask for a mail, and for no others.
 func Handlers(asked Asked) []event.Handler {
 	return []event.Handler{
 		on(asked, func(e *usersv1.HumanCreated) string { return first(e.InitMail) }),
@@ -46,7 +45,7 @@ func on[E any, P interface {
 	})
 }
 
-// first is the kind of the mail to a new user; empty where none is needed.
+// first returns the kind of the mail to a new user; empty if none is needed.
 func first(m usersv1.InitMail) string {
 	if m == usersv1.InitMail_INIT_MAIL_QUEUED {
 		return string(mailkind.Init)

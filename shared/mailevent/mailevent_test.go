@@ -1,4 +1,4 @@
-package mails_test
+package mailevent_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/mailevent"
 	"herald/shared/mailkind"
-	"herald/shared/mails"
 	"herald/shared/testkit"
 )
 
@@ -24,7 +24,7 @@ var kit = testkit.New("users", fstest.MapFS{"migrations/001_nothing.sql": {Data:
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// contracts are the events of users.
+// contracts returns the events of users.
 func contracts(t *testing.T) (all []protoreflect.MessageType) {
 	t.Helper()
 	messages := usersv1.File_herald_users_v1_events_proto.Messages()
@@ -40,7 +40,7 @@ func contracts(t *testing.T) (all []protoreflect.MessageType) {
 	return all
 }
 
-// with are an event's variants that name a mail, by its kind; "" for none.
+// with returns messages of an event by the kind of mail that they ask for; "" for none.
 func with(t protoreflect.MessageType) map[string][]proto.Message {
 	fields := t.Descriptor().Fields()
 	variants := map[string][]proto.Message{"": {t.New().Interface()}}
@@ -82,7 +82,7 @@ func TestHandlers(t *testing.T) {
 				}
 				past := event.Past{OrganizationID: "o1", AggregateID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
-					mails.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
+					mailevent.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
 						if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
 							!d.Time.Equal(now) {
 							t.Errorf("%s: %+v", aggregate, d)

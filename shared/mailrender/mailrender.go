@@ -1,11 +1,10 @@
-// Package render turns the texts of a message into the subject, the text part and the HTML part of
-// one mail.
+// Package mailrender makes the subject, the text part and the HTML part of one mail from its texts.
 //
-// Texts are plain text with placeholders: in HTML they are escaped and their line breaks kept,
-// values likewise, and neither can add an element, a header or a second placeholder. Nothing in the
-// mail is loaded from elsewhere. What is rendered may be kept, for it holds no code: a mark that no
-// text or value can contain stands in its place until Fill puts the code in, at the moment of sending.
-package render
+// Texts are plain text with placeholders. Texts and values are escaped in HTML, their line breaks
+// are kept, and neither can add an element, a header or a second placeholder. The mail loads nothing
+// from elsewhere. A rendered mail may be stored: it holds a mark in place of the code, until Fill
+// puts the code in when the mail is sent. No text or value can contain the mark.
+package mailrender
 
 import (
 	"errors"
@@ -21,7 +20,7 @@ import (
 	"herald/shared/placeholder"
 )
 
-// mark stands for the code: a control character, and clean takes those out of everything else.
+// mark stands for the code. It is a control character, which clean removes from texts and values.
 const mark = "\x1a"
 
 // maxText bounds the texts of one mail after expansion, in bytes: relays refuse far smaller mails.
@@ -38,21 +37,22 @@ type Message struct {
 	Texts Texts
 	// Language is the BCP 47 tag of Texts.
 	Language string
-	// Link is where the button leads, an absolute http or https URL, or empty for a mail without
-	// a button. The code goes where it says {{.Code}}, and then also stands below the button.
+	// Link is where the button leads, an absolute http or https URL; empty for a mail without a
+	// button. If it contains {{.Code}}, the code is put there and also shown below the button.
 	Link string
-	// Value returns what stands for a placeholder's name, such as FirstName. It is never called for Code.
+	// Value returns the value of a placeholder, such as FirstName. It is never called for Code.
 	Value func(name string) string
 }
 
-// Rendered is a mail without its code, fit to be kept as JSON.
+// Rendered is a mail with the mark in place of its code. It can be stored as JSON.
 type Rendered struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 	HTML    string `json:"html"`
 }
 
-// Render fails for a link that is no web address and for texts that grow above 256 KiB.
+// Render makes the mail. It fails if Link is not a web address, or if the texts with their values
+// are larger than 256 KiB.
 func (m Message) Render() (Rendered, error) {
 	link, err := m.link()
 	if err != nil {
@@ -86,8 +86,8 @@ func (m Message) Render() (Rendered, error) {
 	return Rendered{Subject: p.Subject, Text: p.plain(), HTML: body}, nil
 }
 
-// Fill returns the mail as it is sent. Its result holds the code and is not to be kept. A code
-// that is not made of 1 to 200 of A-Z a-z 0-9 - _ is refused, since it would need escaping.
+// Fill returns the mail with its code, ready to be sent. The result must not be stored. Fill refuses
+// a code that is not 1 to 200 of A-Z a-z 0-9 - _, because it would need escaping.
 func (r Rendered) Fill(code string) (Rendered, error) {
 	strange := strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 	if code == "" || len(code) > 200 || strange != "" {
@@ -100,7 +100,7 @@ func (r Rendered) Fill(code string) (Rendered, error) {
 	}, nil
 }
 
-// link returns the checked link, the mark in place of the code.
+// link checks the link and returns it with the mark in place of the code.
 func (m Message) link() (string, error) {
 	if m.Link == "" {
 		return "", nil
@@ -124,8 +124,8 @@ func (m Message) expand(text string) string {
 	})
 }
 
-// clean leaves no control character but the line break, and none that turns the direction of the
-// text around it, which would let a name rewrite the sentence it stands in.
+// clean removes control characters other than line breaks, and characters that change the direction
+// of writing: with these a name could change how the sentence around it reads.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -1,4 +1,4 @@
-package render
+package mailrender
 
 import (
 	"encoding/json"
