@@ -17,9 +17,8 @@ var (
 	}), ", ")
 )
 
-// cross lets scripts of any origin use the API with a token. There are no cookies on
-// it, so that a page can do nothing there in its visitor's name. It answers true for
-// a preflight, which is then answered.
+// cross lets scripts of any origin use the API with a token. The API has no cookies, so a page
+// can do nothing there in its visitor's name. cross answers a preflight and reports true for it.
 func cross(x *exchange, r *http.Request) bool {
 	if r.Header.Get("Origin") == "" {
 		return false

@@ -19,7 +19,7 @@ import (
 	"herald/shared/rpc"
 )
 
-// edge is what stands behind the port.
+// edge handles all requests to the port.
 type edge struct {
 	log     *slog.Logger
 	seconds *prometheus.HistogramVec
@@ -31,18 +31,18 @@ type edge struct {
 	rest  *http.ServeMux
 	exact map[string]*route // by path: /herald.users.v1.Users/GetUser, /livez
 	pages []*page
-	// docs leads to the reference, grpc and other to REST: what calls itself gRPC and is not there is
-	// told so in its own way.
+	// docs serves the reference. grpc and other serve REST; they differ in the form of faults,
+	// so that a gRPC client gets "not found" as gRPC.
 	docs, grpc, other *route
 	documents         documents.Library
 }
 
-// route is who answers a request, and how its sender reads a fault until the one who answers
-// knows better. It is found once, by edge.find.
+// route is the handler of a request, and the form of faults until the handler sets another.
+// edge.find finds it once per request.
 type route struct {
 	serve handler
 	form  form
-	// open lets scripts of any origin in.
+	// open lets scripts of any origin use the route (CORS).
 	open bool
 }
 
@@ -54,8 +54,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h(w.(*excha
 
 var traces = propagation.TraceContext{}
 
-// ServeHTTP gives a request its id, its time and its trace, and writes one line
-// about it when it is answered.
+// ServeHTTP gives a request its id, time limit and trace, and logs one line when it is
+// answered.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r.Header)
 	ctx := traces.Extract(rpc.WithRequestID(r.Context(), id), propagation.HeaderCarrier(r.Header))
@@ -74,15 +74,15 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case size(r) > maxHeaders:
 		x.fail(r, ErrHeaders)
-	case !clean(r.URL):
-		x.fail(r, nothing(r, contract.ErrNotFound))
+	case !canonical(r.URL):
+		x.fail(r, notFound(r, contract.ErrNotFound))
 	case found.open && cross(x, r):
 	default:
 		found.serve(x, r)
 	}
 }
 
-// find decides who answers. Until the token has been looked at, only path and media type count.
+// find returns the route of a request, by path and media type alone.
 func (e *edge) find(r *http.Request) *route {
 	path := r.URL.Path
 	if exact := e.exact[path]; exact != nil {
@@ -108,7 +108,7 @@ func (e *edge) mountRoutes() {
 	e.rest.Handle("/", handler(e.unmatched))
 	e.exact["/livez"] = &route{serve: quietly(e.health.Live), form: asJSON}
 	e.exact["/readyz"] = &route{serve: quietly(e.health.Ready), form: asJSON}
-	e.docs = &route{serve: e.read, form: asPage, open: true}
+	e.docs = &route{serve: e.serveDocument, form: asPage, open: true}
 	rest := func(x *exchange, r *http.Request) { e.rest.ServeHTTP(x, r) }
 	e.other = &route{serve: rest, form: asJSON, open: true}
 	e.grpc = &route{serve: rest, form: asRPC, open: true}
@@ -133,8 +133,8 @@ func (e *edge) mountProcedure(path string, h handler) {
 	}}
 }
 
-// read answers with one of the documents of the reference, to everybody.
-func (e *edge) read(x *exchange, r *http.Request) {
+// serveDocument serves a document of the reference, without a token.
+func (e *edge) serveDocument(x *exchange, r *http.Request) {
 	x.route = "/docs/"
 	d, found := e.documents[r.URL.Path]
 	switch {
@@ -151,7 +151,7 @@ func (e *edge) read(x *exchange, r *http.Request) {
 	}
 }
 
-// size is what the head of a request takes.
+// size returns how many bytes the head of a request takes.
 func size(r *http.Request) int {
 	n := len(r.Method) + len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
@@ -162,16 +162,16 @@ func size(r *http.Request) int {
 	return n
 }
 
-// clean tells whether a path has one spelling. The mux answers the others with a
-// redirect to where they might lead.
-func clean(u *url.URL) bool {
+// canonical reports whether a path has no empty, "." or ".." parts but an empty last one. The
+// mux would redirect the others.
+func canonical(u *url.URL) bool {
 	path, ok := strings.CutPrefix(u.EscapedPath(), "/")
 	if !ok {
 		return false
 	}
 	empty := false
 	for part := range strings.SplitSeq(path, "/") {
-		if empty { // only the last one may be
+		if empty { // and not the last part
 			return false
 		}
 		name, err := url.PathUnescape(part)
@@ -183,7 +183,8 @@ func clean(u *url.URL) bool {
 	return true
 }
 
-// requestID takes the sender's id if it is printable and not longer than 128.
+// requestID returns the sender's id if it is printable ASCII of at most 128 characters, else a
+// new one.
 func requestID(h http.Header) string {
 	id := h.Get("X-Request-Id")
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }

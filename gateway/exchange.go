@@ -20,13 +20,13 @@ import (
 	"herald/shared/fault"
 )
 
-// exchange is one request and its answer: what a refusal and the log line need to know.
+// exchange is one request and its answer, with what the log line needs.
 type exchange struct {
 	http.ResponseWriter
 	began time.Time
 	form  form
-	// route is the template, procedure or prefix that answers: never the path itself,
-	// in which people's data may stand.
+	// route is the path template, procedure or prefix for logs and metrics. It is never the
+	// path itself, which may contain personal data.
 	route  string
 	status int
 	fault  *fault.Fault
@@ -65,10 +65,10 @@ func (x *exchange) Flush() {
 // Unwrap is for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// fail answers with the fault in err.
+// fail writes the fault in err as the answer.
 func (x *exchange) fail(r *http.Request, err error) { x.form(x, r, x.refuse(err)) }
 
-// refuse notes the fault and sets the headers that belong to it.
+// refuse returns the fault in err, notes it for the log and sets the headers that belong to it.
 func (x *exchange) refuse(err error) *fault.Fault {
 	if errors.Is(err, context.Canceled) { // the sender has gone
 		err = fault.ErrDeadline.Because(err)
@@ -88,7 +88,7 @@ func (x *exchange) refuse(err error) *fault.Fault {
 	return f
 }
 
-// wrongVerb answers where the path exists for other methods.
+// wrongVerb answers a request whose path exists only for other HTTP methods.
 func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
 	x.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
 	if r.Method == http.MethodOptions {
@@ -98,7 +98,7 @@ func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
 	x.fail(r, ErrVerb)
 }
 
-// end answers for a handler that panicked, counts the request and writes its line.
+// end answers if the handler panicked, then measures and logs the request.
 func (x *exchange) end(e *edge, r *http.Request) {
 	if p := recover(); p != nil {
 		f := x.refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -108,15 +108,14 @@ func (x *exchange) end(e *edge, r *http.Request) {
 			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
 	}
-	x.status = cmp.Or(x.status, http.StatusOK) // net/http's own, where nothing was written
+	x.status = cmp.Or(x.status, http.StatusOK) // net/http sends 200 if nothing was written
 	took := time.Since(x.began)
 	e.seconds.WithLabelValues(x.route, strconv.Itoa(x.status)).Observe(took.Seconds())
 	span, level := trace.SpanFromContext(r.Context()), slog.LevelInfo
 	span.SetName("HTTP " + x.route)
 	attributes := []slog.Attr{
 		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.route),
-		slog.Int("status", x.status),
-		slog.Duration("took", took), slog.String("agent", agent(r)),
+		slog.Int("status", x.status), slog.Duration("took", took), slog.String("agent", agent(r)),
 	}
 	if x.quiet {
 		level = slog.LevelDebug
@@ -134,7 +133,7 @@ func (x *exchange) end(e *edge, r *http.Request) {
 	e.log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// agent is the start of what the sender calls itself.
+// agent returns at most 200 bytes of the User-Agent.
 func agent(r *http.Request) string {
 	a := r.UserAgent()
 	return strings.ToValidUTF8(a[:min(len(a), 200)], "\uFFFD")

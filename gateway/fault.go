@@ -13,7 +13,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Faults that the gateway itself answers with.
+// Faults of the gateway itself.
 var (
 	ErrMethod  = fault.New(fault.Unimplemented, "METHOD_UNKNOWN", "There is no such method")
 	ErrVerb    = fault.New(fault.Unimplemented, "VERB_NOT_ALLOWED", "The path exists, but not for this HTTP method")
@@ -22,11 +22,11 @@ var (
 			WithStatus(http.StatusRequestHeaderFieldsTooLarge)
 	ErrBody = fault.New(fault.Invalid, "BODY_TOO_LARGE", "The body is larger than allowed").
 		WithStatus(http.StatusRequestEntityTooLarge)
-	ErrMediaType = fault.New(fault.Invalid, "MEDIA_TYPE_UNSUPPORTED", "The body must be application/json, without "+
-		"Content-Encoding").WithStatus(http.StatusUnsupportedMediaType)
+	ErrMediaType = fault.New(fault.Invalid, "MEDIA_TYPE_UNSUPPORTED",
+		"The body must be application/json, without Content-Encoding").WithStatus(http.StatusUnsupportedMediaType)
 )
 
-// form writes a fault in the way that a request's sender understands.
+// form writes a fault in the format of the request's protocol.
 type form func(http.ResponseWriter, *http.Request, *fault.Fault)
 
 // asJSON writes the error body of REST.
@@ -36,8 +36,8 @@ func asJSON(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
 	_, _ = w.Write(encodeFault(f))
 }
 
-// encodeFault leaves faults, which are rare, to protojson, but for the white space that it
-// varies from build to build.
+// encodeFault returns a fault as JSON. It removes the white space that protojson varies from
+// build to build.
 func encodeFault(f *fault.Fault) []byte {
 	var body bytes.Buffer
 	text, err := protojson.Marshal(f.Status())
@@ -49,8 +49,8 @@ func encodeFault(f *fault.Fault) []byte {
 
 var rpcErrors = connect.NewErrorWriter(connect.WithCodec(frames{}))
 
-// asRPC writes a fault as gRPC, gRPC-Web or Connect do; whose media type is none of
-// theirs gets the error body.
+// asRPC writes a fault as gRPC, gRPC-Web or Connect do, by the request's media type. For other
+// media types it writes the error body of REST.
 func asRPC(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	if r.Method != http.MethodPost || !rpcMediaType(r) {
 		asJSON(w, r, f)
@@ -59,7 +59,7 @@ func asRPC(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	_ = rpcErrors.Write(w, r, rpcError(f)) // the sender has gone
 }
 
-// rpcError is the fault with the same code, message and details.
+// rpcError returns a connect error with the fault's code, message and details.
 func rpcError(f *fault.Fault) *connect.Error {
 	s := f.Status()
 	e := connect.NewError(connect.Code(s.Code), errors.New(s.Message))
@@ -73,7 +73,7 @@ func rpcError(f *fault.Fault) *connect.Error {
 
 func isGRPC(r *http.Request) bool { return strings.HasPrefix(mediaType(r), "application/grpc") }
 
-// mediaType is the request's media type in lower case, without parameters.
+// mediaType returns the request's media type in lower case, without parameters.
 func mediaType(r *http.Request) string {
 	name, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(name))

@@ -1,8 +1,7 @@
-// Package gateway is the one port of the platform: REST, gRPC, gRPC-Web and Connect
-// for every method whose contract has a REST path, the pages, and the reference of it
-// all. It reads the contracts when it starts and has no code for any one method. It
-// decides who asks and whether a request can be read; whether it is allowed and right,
-// the service that owns the data decides.
+// Package gateway is the one port of the platform. It serves REST, gRPC, gRPC-Web and
+// Connect for every method whose contract has a REST path, the pages, and the reference of
+// the API. It reads the contracts when it starts and has no code for any one method. It
+// finds the caller and decodes the request; the service that owns the data checks both.
 package gateway
 
 import (
@@ -38,7 +37,7 @@ type Config struct {
 	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the port for everybody; port 0 takes one that is free"`
 }
 
-// Gateway is the port, open from New on and served by Run.
+// Gateway is the port. New opens it, Run serves it.
 type Gateway struct {
 	conn     *nats.Conn
 	listener *net.TCPListener
@@ -46,8 +45,8 @@ type Gateway struct {
 	stopping atomic.Bool
 }
 
-// New logs in to the bus, reads the contracts that are linked into the program and
-// takes the port.
+// New logs in to the bus, reads the contracts that are linked into the program and opens
+// the port.
 func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	log, address := ground.Log.With("service", bus.Gateway), ground.Bus
 	address.User, address.Password = bus.Gateway, bus.Password(ground.Keys, bus.Gateway)
@@ -80,8 +79,8 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if e.documents, err = documents.New(); err != nil {
 		return err
 	}
-	if e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer,
-		Now: ground.Now}); err != nil {
+	e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now})
+	if err != nil {
 		return err
 	}
 	g.server = newServer(e, e.log)
@@ -106,8 +105,8 @@ func (g *Gateway) ready(context.Context) error {
 // Addr is the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Run serves until ctx ends. It then stops in two phases: not ready any more and the
-// requests under way, then the bus that they need.
+// Run serves until ctx ends. It then reports not ready, waits for the requests under way at
+// most 10 s, and leaves the bus last, because they need it.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)

@@ -13,8 +13,8 @@ import (
 	"herald/shared/contract"
 )
 
-// mountMeta adds what tools ask every gRPC server for, without a token: reflection
-// and the health service.
+// mountMeta adds reflection and the health service, which tools ask gRPC servers for without a
+// token.
 func (e *edge) mountMeta(services []string) {
 	reflector := grpcreflect.NewStaticReflector(append(services, healthpb.Health_ServiceDesc.ServiceName)...)
 	limits := []connect.HandlerOption{uncompressed, connect.WithReadMaxBytes(maxBody)}
@@ -39,7 +39,7 @@ func (e *edge) mountMeta(services []string) {
 		connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, limits...), "application/"))
 }
 
-// anybody serves h without a token to whose media type begins as one of these.
+// anybody serves h without a token. The request's media type must begin with one of types.
 func anybody(h http.Handler, types ...string) handler {
 	return func(x *exchange, r *http.Request) {
 		x.quiet = true

@@ -17,7 +17,7 @@ import (
 	"herald/shared/rpc"
 )
 
-// method is what requests for one method need of its contract.
+// method is the part of a method's contract that its requests need.
 type method struct {
 	procedure string
 	in, out   protoreflect.MessageType
@@ -25,7 +25,7 @@ type method struct {
 	need      authn.Need
 }
 
-// mount reads the contracts.
+// mount adds the routes of all methods.
 func (e *edge) mount(methods []contract.Method) error {
 	e.mountRoutes()
 	var services []string
@@ -42,8 +42,8 @@ func (e *edge) mount(methods []contract.Method) error {
 	return nil
 }
 
-// mountMethod leaves a method without a REST path internal on every protocol; one
-// with pages gets browsers' requests.
+// mountMethod adds the routes and pages of a method. A method without a REST path is not
+// served on any protocol; one with pages gets browsers' requests.
 func (e *edge) mountMethod(d contract.Method) error {
 	m, err := newMethod(d)
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
 	return nil
 }
 
-// unmatched answers where no method is at the path, or none for the verb.
+// unmatched answers a request whose path or verb has no method.
 func (e *edge) unmatched(x *exchange, r *http.Request) {
 	var allowed []string
 	for _, verb := range []string{"GET", "POST", "PUT", "DELETE"} {
@@ -113,12 +113,12 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 		x.wrongVerb(r, allowed...)
 		return
 	}
-	x.fail(r, nothing(r, contract.ErrNotFound.Say("There is nothing at this path")))
+	x.fail(r, notFound(r, contract.ErrNotFound.Say("There is nothing at this path")))
 }
 
-// nothing is what answers where nothing is: to gRPC, whose paths are names of methods,
-// that there is no such method.
-func nothing(r *http.Request, otherwise *fault.Fault) *fault.Fault {
+// notFound returns the fault for a path with nothing at it. For gRPC it is ErrMethod, because
+// the paths of gRPC are names of methods.
+func notFound(r *http.Request, otherwise *fault.Fault) *fault.Fault {
 	if isGRPC(r) {
 		return ErrMethod
 	}
@@ -133,8 +133,9 @@ func (e *edge) authenticate(x *exchange, r *http.Request, m *method) (err error)
 	return err
 }
 
-// call sends a request on. A refusal of a caller from memory may be out of date: the
-// service did nothing, so that asking again is safe.
+// call forwards a request to its service. If the service refuses a cached caller, call resolves
+// the token again and repeats the request: the caller may have been granted more meanwhile,
+// and the refused request has changed nothing.
 func (e *edge) call(ctx context.Context, m *method, pass authn.Pass, request []byte) (rpc.Answer, error) {
 	answer, err := e.calls.Forward(rpc.WithSigned(ctx, pass.Header), m.procedure, request)
 	if err == nil || !pass.Cached {

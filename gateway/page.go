@@ -16,10 +16,10 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// maxForm is the size of a form that a page posts.
+// maxForm is how many bytes a form that a page posts may have.
 const maxForm = 64 << 10
 
-// page is a path prefix whose requests a method answers.
+// page is a path prefix, and the method that gets the requests to it.
 type page struct {
 	*method
 	route
@@ -37,7 +37,7 @@ func (e *edge) newPage(prefix string, m *method) (*page, error) {
 	return p, nil
 }
 
-// wrapped finds the field that holds a message like m.
+// wrapped returns the field of t that has the type of m; nil for none.
 func wrapped(t protoreflect.MessageType, m proto.Message) protoreflect.FieldDescriptor {
 	for i := range t.Descriptor().Fields().Len() {
 		f := t.Descriptor().Fields().Get(i)
@@ -48,7 +48,7 @@ func wrapped(t protoreflect.MessageType, m proto.Message) protoreflect.FieldDesc
 	return nil
 }
 
-// browse hands a browser's request to the service that owns the page, and its answer back.
+// browse passes a browser's request to the service that owns the page, and returns its answer.
 func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 	x.route = p.prefix
 	answer, err := e.visit(x, r, p)
@@ -62,7 +62,7 @@ func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 			said.Add(h.Name, h.Value)
 		}
 	}
-	maps.Copy(x.Header(), said) // in place of our own of the same name; each may repeat
+	maps.Copy(x.Header(), said) // they replace the gateway's headers of the same name
 	x.WriteHeader(int(answer.Status))
 	_, _ = x.Write(answer.Body) // the sender has gone
 }
@@ -93,14 +93,14 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 	return response, nil
 }
 
-// needed are the headers that pages may read. None of them says where the request
-// was sent: only the configured origin counts.
+// needed are the headers that pages may read. Host is not one of them: pages know their own
+// origin from the configuration.
 var needed = []string{
 	"Accept-Language", "Content-Type", "Cookie", "Origin",
 	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
 }
 
-// hops are headers that concern one connection only, or that net/http sets.
+// hops are headers of one connection only, and headers that net/http sets.
 var hops = map[string]bool{
 	"Connection": true, "Content-Length": true, "Keep-Alive": true, "Proxy-Authenticate": true,
 	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,

@@ -16,7 +16,7 @@ import (
 	"herald/shared/contract"
 )
 
-// maxBody is the size of a request's message; answers may be larger.
+// maxBody is how many bytes a request's message may have; answers may be larger.
 const maxBody = 1 << 20
 
 // binding is how a method's request is read at one of its REST paths.
@@ -26,8 +26,8 @@ type binding struct {
 	ids  []protoreflect.FieldDescriptor
 }
 
-// answers keeps buffers that have grown, as the size of an answer is not known before;
-// none above largest.
+// answers keeps buffers of up to largest bytes that have grown, because the size of an answer
+// is not known before it is encoded.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 const largest = 1 << 20
@@ -73,8 +73,8 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message,
 	return m, nil
 }
 
-// read makes the request's message of the body or the query, and of the path, which
-// wins: it is what the sender addressed.
+// read makes the request's message from the body or the query, and from the path. A field of
+// the path takes precedence.
 func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
 	in := b.in.New()
 	if b.body {
@@ -93,7 +93,7 @@ func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
 	}
 	for _, f := range b.ids {
 		id := r.PathValue(string(f.Name()))
-		if !utf8.ValidString(id) { // what else is impossible the service tells, as on the other protocols
+		if !utf8.ValidString(id) { // protobuf cannot encode it; the service checks the rest
 			return nil, contract.ErrNotFound
 		}
 		in.Set(f, protoreflect.ValueOfString(id))
@@ -121,9 +121,8 @@ func readBody(x *exchange, r *http.Request, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// isJSON tells whether a body that begins so is to be read as JSON. The other media
-// types of the specification are accepted for JSON, but not for frames, which begin
-// with a byte that no JSON begins with.
+// isJSON reports whether a body is to be read as JSON. The specification's gRPC media types are
+// accepted if the body is JSON: the first byte of a gRPC frame is none with which JSON begins.
 func isJSON(r *http.Request, first byte) bool {
 	switch t := mediaType(r); t {
 	case "", "application/json":
@@ -135,7 +134,7 @@ func isJSON(r *http.Request, first byte) bool {
 	}
 }
 
-// copyHeaders takes over headers that a service set for the HTTP client.
+// copyHeaders copies the headers that a service set for the HTTP client.
 func copyHeaders(to, from http.Header) {
 	for name, values := range from {
 		to[name] = values

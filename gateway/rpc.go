@@ -12,18 +12,17 @@ import (
 	"herald/gateway/transcode"
 )
 
-// prefix is the length of what gRPC puts in front of a message.
+// prefix is how many bytes gRPC puts in front of a message.
 const prefix = 5
 
-// frame is an encoded message on its way through. A request that could not be read
-// carries the reason.
+// frame is an encoded message. err is set if a request could not be decoded.
 type frame struct {
 	data []byte
 	err  error
 }
 
-// frames is the codec that leaves messages as they are. Error details, which connect
-// encodes with it too, are real messages.
+// frames is the codec that leaves messages encoded. Connect encodes error details with it too,
+// and these are real messages.
 type frames struct{}
 
 func (frames) Name() string { return "proto" }
@@ -36,7 +35,7 @@ func (frames) Marshal(v any) ([]byte, error) {
 }
 
 func (frames) Unmarshal(b []byte, v any) error {
-	v.(*frame).data = bytes.Clone(b) // connect takes b back
+	v.(*frame).data = bytes.Clone(b) // connect uses b again
 	return nil
 }
 
@@ -66,7 +65,7 @@ func (c jsonFrames) Unmarshal(b []byte, v any) error {
 
 var uncompressed = connect.WithCompression("gzip", nil, nil)
 
-// mountRPC answers gRPC, gRPC-Web and Connect, which connect tells apart.
+// mountRPC returns the handler of a method for gRPC, gRPC-Web and Connect.
 func (e *edge) mountRPC(m *method) handler {
 	forward := func(ctx context.Context, r *connect.Request[frame]) (*connect.Response[frame], error) {
 		x := exchangeOf(ctx)
@@ -91,7 +90,8 @@ func (e *edge) mountRPC(m *method) handler {
 	}
 }
 
-// prepare checks what connect would check later, or answer in its own words.
+// prepare authenticates the caller, then checks the media type and the size of the body, which
+// connect would refuse with faults of its own.
 func (e *edge) prepare(x *exchange, r *http.Request, m *method) error {
 	if err := e.authenticate(x, r, m); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (e *edge) prepare(x *exchange, r *http.Request, m *method) error {
 	return nil
 }
 
-// rpcMediaType tells whether a request is gRPC, gRPC-Web or Connect for one message.
+// rpcMediaType reports whether a request is gRPC, gRPC-Web or unary Connect.
 func rpcMediaType(r *http.Request) bool {
 	switch mediaType(r) {
 	case "application/grpc", "application/grpc+proto", "application/grpc+json",

@@ -12,12 +12,13 @@ import (
 
 const (
 	maxHeaders = 16 << 10
-	// readHeaders is how much net/http reads, so that the answer to too much is ours.
+	// readHeaders is how much net/http reads: more than maxHeaders, so that the gateway itself
+	// refuses larger headers.
 	readHeaders = 64 << 10
 )
 
-// newServer speaks HTTP/1.1 and, with prior knowledge, HTTP/2 without TLS. Nobody
-// can hold a connection's resources without end.
+// newServer returns a server for HTTP/1.1 and, with prior knowledge, HTTP/2 without TLS. Every
+// wait has a time limit, so that no client holds resources for ever.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           h,
@@ -43,8 +44,8 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return s
 }
 
-// plainless is a listener on whose connections net/http's own answers to requests
-// that it cannot read, which are plain text, become error bodies.
+// plainless is a listener that replaces the plain text with which net/http refuses malformed
+// requests by error bodies.
 type plainless struct{ *net.TCPListener }
 
 func (l plainless) Accept() (net.Conn, error) {
@@ -57,8 +58,8 @@ func (l plainless) Accept() (net.Conn, error) {
 
 type plainlessConn struct{ *net.TCPConn }
 
-// plainHeaders ends the head of every such answer; net/http writes it whole and
-// nothing else looks like it: an answer of ours has more headers behind its type.
+// plainHeaders ends the head of every such answer. net/http writes the answer at once, and the
+// gateway's own answers have more headers after the type.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write implements net.Conn.
@@ -72,8 +73,8 @@ func (c plainlessConn) Write(b []byte) (int, error) {
 		f = ErrHeaders
 	}
 	body := encodeFault(f)
-	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: "+
-		"no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), len(body), body)
+	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
+		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)
 	return len(b), err
 }

@@ -1,7 +1,7 @@
-// Package authn turns the token of a request into the caller it stands for. What
-// users answered is believed for two seconds at most, and less where an event says
-// that it has changed or the bus, by which events come, is away. Refusals and
-// unknown tokens are never remembered: whoever was refused is asked for again.
+// Package authn finds the caller of a request by its token. It caches the answers of the users
+// service for at most two seconds, and drops them earlier if an event changes a caller or the
+// connection to the bus, which carries the events, is lost. Refusals and unknown tokens are
+// never cached.
 package authn
 
 import (
@@ -22,7 +22,7 @@ import (
 	"herald/shared/secret"
 )
 
-// askLimit is how long a request waits for the answer to whose token it carries.
+// askLimit is how long the users service may take to resolve a token.
 const askLimit = 5 * time.Second
 
 var errAnswer = errors.New("authn: a token was resolved to nobody")
@@ -30,13 +30,13 @@ var errAnswer = errors.New("authn: a token was resolved to nobody")
 // Config is what an Authenticator needs.
 type Config struct {
 	Conn *nats.Conn
-	// Calls is the calling end of the gateway itself.
+	// Calls calls services as the gateway.
 	Calls  *rpc.Conn
 	Signer caller.Signer
 	Now    func() time.Time
 }
 
-// Authenticator knows whose tokens are whose.
+// Authenticator finds callers by their tokens.
 type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
@@ -45,7 +45,7 @@ type Authenticator struct {
 	flights singleflight.Group
 }
 
-// New subscribes to the events by which callers change; they are heard until the
+// New returns an Authenticator that listens to the events that change callers, until the
 // connection closes.
 func New(c Config) (*Authenticator, error) {
 	news, err := readNews()
@@ -60,24 +60,24 @@ func New(c Config) (*Authenticator, error) {
 type Pass struct {
 	// Header is the signed caller.
 	Header string
-	// Cached tells that nobody was asked for this very request.
+	// Cached reports whether the answer is from the cache or was asked for by another request.
 	Cached bool
 
 	caller caller.Caller
 	key    key
-	// asked is when the question was put, reconnects the bus's count at that time.
+	// asked is when the users service was asked; reconnects is the connection's count then.
 	asked      time.Time
 	reconnects uint64
 }
 
-// key is what a caller is remembered by. The token itself is not kept.
+// key is the key of the cache. It holds a hash, so that tokens are not kept.
 type key struct {
 	hash         [sha256.Size]byte
 	organization string
 }
 
-// Authenticate answers with the caller behind the headers of a request, if its token is what
-// the method needs. The refusals come in the order token, scope, organization.
+// Authenticate returns the caller for the headers of a request, if the token has the scopes that
+// the method needs. It checks token, scopes and organization in this order.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, need Need) (Pass, error) {
 	token, err := bearer(h)
 	if err != nil {
@@ -112,15 +112,15 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 	return a.ask(ctx, k)
 }
 
-// Again asks anew whom a cached pass stands for, after a service has refused it: what
-// was granted a moment ago must count.
+// Again resolves the token of a cached pass anew, after a service has refused the caller, who
+// may have been granted more meanwhile.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
 	a.known.remove(p.key)
 	return a.ask(ctx, p.key)
 }
 
-// ask resolves a token. The refusal of a question that another request put does not
-// count: it may be older than what let this one's sender in.
+// ask resolves a token. If another request's question is refused, it asks again: the refusal
+// may be older than the change that lets this caller in.
 func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
 	p, err := a.share(ctx, k)
 	if err != nil && p.Cached {
@@ -129,8 +129,8 @@ func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
 	return p, err
 }
 
-// share puts a question once for all requests that wait for its answer. One from
-// before an event does not answer requests that came after it, nor is its answer kept.
+// share asks once for all requests that wait for the same answer. A question from before an
+// event is not shared with requests from after it, and its answer is not cached.
 func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
 	epoch, own := a.known.epoch(), false
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization

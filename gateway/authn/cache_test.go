@@ -116,7 +116,7 @@ func TestNewsCountsOnce(t *testing.T) {
 			t.Errorf("%s: u1 %v, u2 %v", c.name, known("u1"), known("u2"))
 		}
 	}
-	for i := range recalled {
+	for i := range maxDone {
 		keep("u1", a.known.epoch())
 		news(fmt.Sprint("later ", i), "member.removed", u1)
 		if known("u1") {
@@ -125,17 +125,17 @@ func TestNewsCountsOnce(t *testing.T) {
 	}
 	keep("u1", a.known.epoch())
 	if news("e1", "member.removed", u1); known("u1") {
-		t.Error("recalled for ever")
+		t.Error("a drop is remembered for ever")
 	}
 }
 
 func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache()
-	for i := range 3 * remembered {
+	for i := range 3 * maxPasses {
 		c.keep(Pass{key: key{hash: [32]byte{byte(i), byte(i >> 8), byte(i >> 16)}}}, 0)
 	}
-	if len(c.passes) > remembered {
+	if len(c.passes) > maxPasses {
 		t.Errorf("%d passes", len(c.passes))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// news are the events that may come, by their type.
+// news are the known events by their CloudEvents type.
 type news map[string]contract.Event
 
 func readNews() (news, error) {
@@ -24,8 +24,8 @@ func readNews() (news, error) {
 	return all, err
 }
 
-// listen subscribes to the services after whose events somebody is another caller. An
-// event comes twice, right after the commit and for certain; the first one counts.
+// listen subscribes to the services that have events that end cached callers. Every event comes
+// twice: as a wake-up right after the commit, which may be lost, and through the stream.
 func (a *Authenticator) listen() error {
 	services := map[string]bool{}
 	for _, e := range a.news {
@@ -40,11 +40,11 @@ func (a *Authenticator) listen() error {
 			}
 		}
 	}
-	return a.Conn.Flush() // from here on no change goes unheard
+	return a.Conn.Flush() // the subscriptions are active now
 }
 
-// hear forgets whom an event ends: everybody where it does not say, or where a newer
-// service sent it and its contract is not known here.
+// hear drops the cached callers that an event ends. It drops everybody if the event does not
+// name a user, or if a newer service sent it and its contract is unknown here.
 func (a *Authenticator) hear(m *nats.Msg) {
 	kind := m.Header.Get("ce-type")
 	e, known := a.news[kind]

@@ -17,8 +17,8 @@ var (
 	ErrOrganization = fault.New(fault.Invalid, "ORGANIZATION_HEADER_INVALID", "x-service-orgid names one organization")
 )
 
-// nowhere is asked for instead of a name that no organization can have: the answer
-// is that of any unknown one.
+// nowhere takes the place of an id that no organization can have, so that the answer is the
+// same as for any unknown organization.
 const nowhere = "?"
 
 // Challenge is a refusal with the WWW-Authenticate header that belongs to it (RFC
@@ -28,7 +28,7 @@ type Challenge struct {
 	Authenticate string
 }
 
-// Unwrap answers with the fault.
+// Unwrap returns the fault.
 func (c Challenge) Unwrap() error { return c.Fault }
 
 var (
@@ -36,7 +36,7 @@ var (
 	errToken   = Challenge{fault.ErrUnauthenticated, InvalidToken}
 )
 
-// InvalidToken challenges a token that is unknown, expired, revoked or malformed.
+// InvalidToken is the challenge for a token that is unknown, expired, revoked or malformed.
 const InvalidToken = `Bearer error="invalid_token"`
 
 // bearer reads the one token of a request (RFC 6750 section 2.1). Tokens in the body
@@ -54,8 +54,8 @@ func bearer(h http.Header) (string, error) {
 	return token, nil
 }
 
-// organization reads whom a request acts on; empty stands for the caller's own
-// organization.
+// organization returns the id of the organization that a request acts on; empty for the caller's
+// own.
 func organization(h http.Header) (string, error) {
 	given := h["X-Service-Orgid"]
 	switch {
@@ -70,22 +70,18 @@ func organization(h http.Header) (string, error) {
 	return given[0], nil
 }
 
-// Need is what a method needs of a token, as its contract says it.
+// Need is what a method's contract needs of a token.
 type Need struct {
 	Scopes []string
-	// Home tells that the method acts on the caller's own organization or on none: one
-	// that a request names is checked and changes nothing.
+	// Home is contract.Method.Home: a named organization is only checked.
 	Home bool
 }
 
 func permits(has, needed []string) error {
 	for _, s := range needed {
 		if !slices.Contains(has, s) {
-			all := strings.Join(needed, " ")
-			return Challenge{
-				ErrScope.Say("The token lacks the scope %s", s), `Bearer error="insufficient_scope", scope="` + all +
-					`"`,
-			}
+			challenge := `Bearer error="insufficient_scope", scope="` + strings.Join(needed, " ") + `"`
+			return Challenge{ErrScope.Say("The token lacks the scope %s", s), challenge}
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ import (
 	"herald/shared/proto"
 )
 
-// small files are not worth compressing.
+// small is the size below which a file is not compressed.
 const small = 1 << 10
 
-// content is a document's bytes: plain, compressed or both. The tag is a weak one, for it
-// stands for either.
+// content is a document's bytes: plain, compressed or both. The tag is weak, because it is the
+// same for both.
 type content struct {
 	plain, zipped []byte
 	tag           string
@@ -44,7 +44,7 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// file loads one of docs, which may lie there compressed.
+// file returns a function that loads a file of docs, plain or compressed.
 func file(name string) func() (content, error) {
 	return func() (content, error) {
 		data, err := docs.Files.ReadFile(name)
@@ -58,7 +58,7 @@ func file(name string) func() (content, error) {
 	}
 }
 
-// contract loads one proto.
+// contract returns a function that loads a proto.
 func contract(name string) func() (content, error) {
 	return func() (content, error) {
 		data, err := proto.Files.ReadFile(name)
@@ -69,7 +69,7 @@ func contract(name string) func() (content, error) {
 	}
 }
 
-// protos lists the contracts, what they import, and its licences.
+// protos lists the contracts, the protos that they import, and the licences of these.
 func protos() ([]string, error) {
 	var names []string
 	err := fs.WalkDir(proto.Files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -81,7 +81,7 @@ func protos() ([]string, error) {
 	return names, err
 }
 
-// archive makes one file of all protos: the same bytes each time.
+// archive makes a zip file of all protos, with the same bytes each time.
 func archive() (content, error) {
 	names, err := protos()
 	if err != nil {
@@ -94,7 +94,7 @@ func archive() (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		w, err := z.Create(name) // without a time
+		w, err := z.Create(name) // without a time: the bytes stay the same
 		if err != nil {
 			return content{}, err
 		}
@@ -106,8 +106,7 @@ func archive() (content, error) {
 	return content{plain: b.Bytes(), tag: tagOf(b.Bytes())}, err
 }
 
-// body is what to send to somebody who reads gzip, or does not, and whether it is
-// compressed.
+// body returns the bytes for a client that accepts gzip or not, and whether they are compressed.
 func (c content) body(gzipped bool) (data []byte, zipped bool, err error) {
 	switch {
 	case gzipped && c.zipped != nil:

@@ -1,6 +1,6 @@
-// Package documents answers with the reference of the API, the events, the errors and the
-// settings, and with the contracts themselves. All of it is part of the program: pages
-// load nothing from other hosts, and are told so (Content Security Policy).
+// Package documents serves the reference of the API, the events, the errors and the settings,
+// and the contracts themselves. All of it is part of the program: its Content Security Policy
+// forbids pages to load anything from other hosts.
 package documents
 
 import (
@@ -20,8 +20,8 @@ type Document struct {
 // Library holds the documents by their paths.
 type Library map[string]*Document
 
-// Policies of the pages: none runs scripts but those with the viewer, which brings its own
-// font and adds its rules to a style element that is empty, and so has a known hash.
+// Policies of the pages. Only the pages with the viewer run scripts. The viewer brings its own
+// font and adds its rules to an empty style element, whose hash is the one below.
 const (
 	closed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	plain  = closed + "; style-src 'self'; img-src data:"
@@ -73,12 +73,12 @@ var mediaTypes = map[string]string{
 	".zip": "application/zip",
 }
 
-// Owns tells whether a path is the library's, also where it has no document.
+// Owns reports whether a path belongs to the library, also if no document has it.
 func Owns(path string) bool {
 	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// Serve answers a GET or HEAD with the document, or tells that the sender has it already.
+// Serve answers a GET or HEAD with the document, or with 304 if the client has it already.
 func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	c, err := d.content()
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Security-Policy", d.policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache") // kept, and asked for each time whether it is still the same
+	h.Set("Cache-Control", "no-cache") // clients keep it and revalidate it each time
 	h.Set("Etag", c.tag)
 	h.Set("Vary", "Accept-Encoding")
 	if holds(r.Header.Values("If-None-Match"), c.tag) {
@@ -108,7 +108,7 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// holds tells whether a sender has what a tag stands for (RFC 9110, section 13.1.2).
+// holds reports whether the lists of an If-None-Match contain a tag (RFC 9110, section 13.1.2).
 func holds(lists []string, tag string) bool {
 	for _, list := range lists {
 		for one := range strings.SplitSeq(list, ",") {
@@ -121,7 +121,7 @@ func holds(lists []string, tag string) bool {
 	return false
 }
 
-// takesGzip tells whether a sender reads gzip (RFC 9110, section 12.5.3).
+// takesGzip reports whether the lists of an Accept-Encoding allow gzip (RFC 9110, section 12.5.3).
 func takesGzip(lists []string) bool {
 	for _, list := range lists {
 		for one := range strings.SplitSeq(list, ",") {
