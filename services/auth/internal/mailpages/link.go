@@ -18,8 +18,8 @@ const (
 // link is what the link in the mail says. It comes from strangers.
 type link struct {
 	UserID, OrgID, Code string
-	// PasswordSet spares a user who has one a new password. Whoever alters it in the
-	// address only gets another form: users decides what is missing.
+	// PasswordSet says that the user has a password and needs no new one. Changing it in the
+	// address only changes the form: users decides whether a password is missing.
 	PasswordSet bool
 }
 

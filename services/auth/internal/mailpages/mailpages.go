@@ -20,7 +20,7 @@ import (
 	"herald/shared/mailkind"
 )
 
-// patience is how long users may take; hashing a password may have to wait for its turn.
+// patience bounds the calls to users, where hashing a password may have to wait in a queue.
 const patience = 10 * time.Second
 
 var (
@@ -122,7 +122,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	})
 }
 
-// mistake finds what needs nobody else to be seen, and costs no try of the code.
+// mistake returns what is wrong with the form itself. Finding it costs no try of the code.
 func (r request) mistake() wrong {
 	switch {
 	case r.Code == "":
@@ -139,7 +139,7 @@ func (r request) mistake() wrong {
 	return wrong{}
 }
 
-// resend asks for a new mail. Whoever asks for whom, the answer is the same.
+// resend asks for a new mail. The page is the same whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
 	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: string(r.kind),
 		UserId: r.UserID}); err != nil {

@@ -52,9 +52,9 @@ func (n Notifications) ListNotifications(
 	return answer, nil
 }
 
-// catchUp queues the mails to a user of the organization acted on that were asked for a
-// moment ago, and whose events may still be on their way: they will find them here. The
-// fault of users for one who is not there is the answer here too.
+// catchUp queues the mails that were asked for in the last minutes and whose events may
+// still be on the way. An event that comes later finds its mail queued and adds none. The
+// fault of users for an unknown user is returned as it is.
 func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	orgID := caller.From(ctx).OrganizationID
 	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx),

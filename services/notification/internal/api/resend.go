@@ -13,9 +13,9 @@ import (
 	"herald/shared/mailkind"
 )
 
-// ResendNotification sends a mail at once that waits, leaves one alone that is under way,
-// and asks users, as the caller, for a new one of the same kind in place of one that has
-// ended. A new one is in the list when it is answered, before its event has come.
+// ResendNotification sends a waiting mail at once and leaves one that is under way as it
+// is. For a mail that has ended it asks users, as the caller, for a new one of the same
+// kind. The new mail is in the list as soon as this returns, even before its event comes.
 func (n Notifications) ResendNotification(
 	ctx context.Context, r *notificationv1.ResendNotificationRequest,
 ) (*notificationv1.ResendNotificationResponse, error) {
@@ -42,8 +42,8 @@ func (n Notifications) ResendNotification(
 	return &notificationv1.ResendNotificationResponse{NotificationId: found.ID}, nil
 }
 
-// hurry makes a mail due at once that waits, also one whose event is still to come. Where
-// there is no such user there is no such mail.
+// hurry makes a waiting mail due at once, also one whose event is still to come. It returns
+// ErrNotFound for a user who does not exist.
 func (n Notifications) hurry(
 	ctx context.Context, r *notificationv1.ResendNotificationRequest,
 ) (domain.Notification, error) {

@@ -19,8 +19,8 @@ const obsolete = "NOTIFICATION_OBSOLETE"
 // prepareTime bounds the calls to users and text for one mail.
 const prepareTime = 10 * time.Second
 
-// draft is all of a mail but its code: kept, it makes the same bytes again, whatever
-// was set up differently since.
+// draft is a mail without its code. It is stored at the first try, so that every try sends
+// the same bytes, even after texts or settings have changed.
 type draft struct {
 	From      string `json:"from"`
 	ReplyTo   string `json:"replyTo,omitempty"`
@@ -89,7 +89,6 @@ func (s *Sender) draft(c *domain.Claim, r mailrender.Rendered) (d draft, err err
 func (d draft) mail(c *domain.Claim) smtp.Mail {
 	return smtp.Mail{
 		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text,
-		HTML:     d.HTML,
-		Language: d.Language, Date: c.CreatedAt, Seed: c.ID,
+		HTML: d.HTML, Language: d.Language, Date: c.CreatedAt, Seed: c.ID,
 	}
 }

@@ -11,8 +11,8 @@ import (
 const (
 	// queryTime bounds a statement of the loop, which renews the leases.
 	queryTime = 4 * time.Second
-	// breath is the shortest time between two looks at the queue: another notifier may
-	// be about to take what is due.
+	// breath is the shortest time between two queries of the queue. A mail that is due may be
+	// one that another notifier is claiming at the same time.
 	breath = 20 * time.Millisecond
 )
 

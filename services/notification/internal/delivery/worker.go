@@ -42,7 +42,7 @@ type result struct {
 	// why is the verdict's reply as a log may hold it.
 	why string
 	way way
-	// theirs: another notifier has the mail, or is about to; there is nothing to record.
+	// theirs is true where another notifier has the mail or may claim it; nothing is recorded.
 	theirs bool
 }
 
@@ -59,7 +59,7 @@ func (s *Sender) send(ctx context.Context, c domain.Claim) result {
 	return r
 }
 
-// try survives whatever a single mail may do to it.
+// try sends one mail. A panic becomes its result, so that the other mails go on.
 func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -40,7 +40,7 @@ type Verdict struct {
 	Code int
 }
 
-// Hopeless reports that the mail must not be sent again, whatever happens.
+// Hopeless reports whether the mail must not be sent again, whatever happens.
 func (c Claim) Hopeless() bool {
 	return c.Unanswered >= maxUncertain || c.Kind == Test && c.Fence > 1
 }
@@ -92,7 +92,7 @@ func (c Claim) end() State {
 	return Failed
 }
 
-// last reports that no try may follow.
+// last reports whether no further try is allowed.
 func (c Claim) last(now time.Time) bool {
 	return c.Kind == Test || now.Sub(c.CreatedAt) >= patience
 }

@@ -35,13 +35,13 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	var ids, orgs, users, kinds []string
 	var times []time.Time
 	for _, n := range all {
-		ids, orgs, users, kinds, times = append(ids, n.ID), append(orgs, n.OrgID), append(users,
-			n.UserID), append(kinds, string(n.Kind)), append(times, n.CreatedAt)
+		ids, orgs, users = append(ids, n.ID), append(orgs, n.OrgID), append(users, n.UserID)
+		kinds, times = append(kinds, string(n.Kind)), append(times, n.CreatedAt)
 	}
 	tag, err := s.journal.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
 		select n.*, @queued, now()
-		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[]) n (id, org_id,
-			user_id, kind, created_at)
+		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[])
+			n (id, org_id, user_id, kind, created_at)
 		order by n.id on conflict (id) do nothing`,
 		postgres.Args{"ids": ids, "orgs": orgs, "users": users, "kinds": kinds, "times": times,
 			"queued": domain.Queued})
@@ -57,8 +57,8 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 			@fence)`,
 		postgres.Args{
 			"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State,
-			"created_at": c.CreatedAt,
-			"language":   c.Language, "recipient": c.Recipient, "lease": lease, "fence": c.Fence,
+			"created_at": c.CreatedAt, "language": c.Language, "recipient": c.Recipient,
+			"lease": lease, "fence": c.Fence,
 		})
 	return c, postgres.Fault(err)
 }

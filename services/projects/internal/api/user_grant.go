@@ -145,7 +145,6 @@ func (a Projects) SearchUserGrants(
 func userGrant(g domain.UserGrant) *projectsv1.UserGrant {
 	return &projectsv1.UserGrant{
 		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), UserId: g.UserID, ProjectId: g.ProjectID,
-		ProjectName:    g.ProjectName,
-		ProjectGrantId: g.ProjectGrantID, RoleKeys: g.RoleKeys,
+		ProjectName: g.ProjectName, ProjectGrantId: g.ProjectGrantID, RoleKeys: g.RoleKeys,
 	}
 }

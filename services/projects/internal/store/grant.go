@@ -12,9 +12,9 @@ import (
 	"herald/shared/search"
 )
 
-// Whoever gives a project's roles holds its row with `for share`; whoever takes roles or
-// grants away holds it with `for no key update`, before any other row. So the two take
-// turns, and nobody is left with a role that is gone.
+// A statement that gives a project's roles locks the project's row `for share`. One that
+// removes roles or grants locks it `for no key update`, before any other row. So the two
+// never run at the same time, and no user keeps a role that was removed.
 
 const (
 	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.sequence, g.created_at, g.changed_at,
