@@ -70,7 +70,7 @@ func parameter(path []protoreflect.FieldDescriptor, value string, m proto.Messag
 	return nil
 }
 
-// find follows a dotted name to a scalar field; nil where there is none.
+// find returns the scalar field of a dotted name; nil for none.
 func find(d protoreflect.MessageDescriptor, name string) []protoreflect.FieldDescriptor {
 	var path []protoreflect.FieldDescriptor
 	for part := range strings.SplitSeq(name, ".") {

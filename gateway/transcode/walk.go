@@ -126,7 +126,7 @@ func (w *walk) anything() *flaw {
 	return nil
 }
 
-// next drops white space and answers with the byte that follows it.
+// next skips white space and returns the byte that follows it.
 func (w *walk) next() byte {
 	w.rest = bytes.TrimLeft(w.rest, " \t\r\n")
 	return w.rest[0]

@@ -10,8 +10,8 @@ import (
 )
 
 // ParsePublicURL reads the setting HERALD_PUBLIC_URL: scheme, host and perhaps a port,
-// from which every link and every name of ours is made. The answer has no path, and an
-// internationalized host in its ASCII form (RFC 5890, A-labels).
+// from which every link is made. The result has no path; an internationalized host is in its
+// ASCII form (RFC 5890, A-labels).
 func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||

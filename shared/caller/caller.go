@@ -1,5 +1,5 @@
-// Package caller carries who asks from the gateway to every service on the way. A
-// caller is signed for half a minute; a service believes nothing else about it.
+// Package caller carries the caller of a request from the gateway to every service. A caller
+// is signed, and the signature is valid for 30 s.
 package caller
 
 import (
@@ -17,8 +17,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Lifetime is how long a signature counts. Clocks of two machines may differ by a
-// good part of it.
+// Lifetime is how long a signature is valid. It is long enough for the clocks of two machines
+// to differ by several seconds.
 const Lifetime = 30 * time.Second
 
 // ErrForged says that a caller header was not signed by this system, or too long ago.
@@ -98,9 +98,9 @@ func (s Signer) mac(text string) string {
 	return base64.RawURLEncoding.EncodeToString(secret.MAC(s.key, text))
 }
 
-// Verify is the inverse of Sign; ErrForged for whatever it did not sign. The gateway sends
-// the same header with all requests of a caller for a while: it is decoded once, and
-// nobody may alter the lists of a caller.
+// Verify is the inverse of Sign. It returns ErrForged for a header that Sign did not make. The
+// gateway sends the same header for a while, so Verify decodes it once and returns the same
+// slices again: they must not be changed.
 func (s Signer) Verify(header string) (Caller, error) {
 	known, ok := s.verified.find(header)
 	if !ok {
@@ -133,7 +133,7 @@ func (s Signer) decode(header string) (signed, error) {
 	return signed{FromProto(&m), m.ExpiresAt}, nil
 }
 
-// Proto is the caller as a message.
+// Proto returns the caller as a message.
 func (c Caller) Proto() *heraldv1.Caller {
 	m := &heraldv1.Caller{
 		UserId: c.UserID, OrganizationId: c.OrganizationID, HomeOrganizationId: c.HomeOrganizationID,
@@ -167,7 +167,7 @@ func FromProto(m *heraldv1.Caller) Caller {
 	return c
 }
 
-// Actor names who is behind a change: the user's id, or the service's name.
+// Actor returns the user's id, or the service's name, for the event of a change.
 func (c Caller) Actor() string {
 	if c.UserID != "" {
 		return c.UserID

@@ -67,7 +67,7 @@ func (y *tally) note(_ context.Context, d event.Delivery) error {
 	return nil
 }
 
-// wait answers with what was seen once n deliveries have been.
+// wait returns what was seen once n deliveries have been.
 func (y *tally) wait(t testing.TB, n int) []event.Delivery {
 	t.Helper()
 	limit := time.After(30 * time.Second)

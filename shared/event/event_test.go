@@ -112,7 +112,7 @@ func connect(t testing.TB, g boot.Ground, user string) (*nats.Conn, jetstream.Je
 	return conn, js
 }
 
-// start runs a task until the function it answers with is called, or the test ends.
+// start runs a task until the function that it returns is called, or the test ends.
 func start(t testing.TB, task func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

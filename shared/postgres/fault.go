@@ -55,7 +55,7 @@ func isFault(err error) bool {
 
 func away(err error) error { return fault.ErrUnavailable.After(time.Second).Because(err) }
 
-// Named answers with the fault that a table gives the constraint behind err: taken
+// Named returns the fault that a table gives the constraint behind err: taken
 // names, missing parents. Other errors pass through Fault.
 func Named(err error, constraints map[string]*fault.Fault) error {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -66,7 +66,7 @@ func Named(err error, constraints map[string]*fault.Fault) error {
 	return Fault(err)
 }
 
-// Missing answers with notFound where a query found no row. Other errors pass
+// Missing returns notFound where a query found no row. Other errors pass
 // through Fault.
 func Missing(err error, notFound *fault.Fault) error {
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -99,7 +99,7 @@ func hint(err error) string {
 	return ""
 }
 
-// One reads exactly one row by column names; pgx.ErrNoRows where there is none.
+// One reads exactly one row by column names. It returns pgx.ErrNoRows for none.
 func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T, error) {
 	rows, err := db.Query(ctx, sql, args)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const provisionLimit = time.Minute
 
 // Provision gives a service its own database and role on a server, both called
-// herald_<service>, and answers with the URL to use. The role's password comes from
+// herald_<service>, and returns the URL to use. The role's password comes from
 // the master key; what is there already is kept. Replicas that start at once take
 // turns. The admin role needs CREATEDB and CREATEROLE; the error of one that lacks
 // them says what to type.

@@ -10,7 +10,7 @@ import (
 	"herald/shared/fault"
 )
 
-// retryAfter is what a refused call is told to wait before it tries again.
+// retryAfter is how long a refused call should wait before it is tried again.
 const retryAfter = time.Second
 
 // processors is read before main may raise GOMAXPROCS for threads that only wait for a disk.

@@ -248,7 +248,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A request under way when NATS goes is told so at once: its answer has no way to come.
+// A request fails at once when the connection to NATS is lost: its answer cannot come any more.
 // What it began ends all the same, and the server need not wait to stop.
 func TestNATSGoesMeanwhile(t *testing.T) {
 	t.Parallel()

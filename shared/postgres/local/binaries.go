@@ -27,7 +27,7 @@ type binaries struct {
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 
-// findBinaries answers with the installation in dir or, where dir is empty, in PATH,
+// findBinaries returns the installation in dir or, where dir is empty, in PATH,
 // else with the newest of the usual places. Files of one major version cannot be
 // read by another: major is the version needed, 0 for any.
 func (a account) findBinaries(ctx context.Context, dir string, major int) (binaries, error) {

@@ -27,7 +27,7 @@ func mention(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// child starts the test program as the parent of a server in dir and answers with
+// child starts the test program as the parent of a server in dir and returns
 // the server's URL when it is up.
 func child(t *testing.T, dir string) (*exec.Cmd, string) {
 	t.Helper()

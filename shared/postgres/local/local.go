@@ -160,7 +160,7 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 const loopback = "127.0.0.1"
 
-// freePort answers with a port that nobody listened on a moment ago.
+// freePort returns a port that nobody listened on a moment ago.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {
