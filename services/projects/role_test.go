@@ -115,39 +115,3 @@ func TestRolesForViewers(t *testing.T) {
 	_, err := w.AddRole(viewer, &projectsv1.AddRoleRequest{ProjectId: id, Key: "mine"})
 	refused(t, err, "PERMISSION_DENIED", "project.role.write")
 }
-
-func TestProjectChanges(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.project(w.inA, "Shop")
-	w.project(w.inA, "Other")
-	w.roles(w.inA, id, "admin")
-	if _, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
-	if err != nil || got.Details.TotalResult != 3 {
-		t.Fatalf("%v, %v", got, err)
-	}
-	for i, want := range []string{"project.deactivated", "project.role_added", "project.created"} {
-		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil ||
-			c.Sequence == 0 {
-			t.Errorf("change %d is %v, want %s", i, c, want)
-		}
-	}
-	if key := got.Result[1].Data.Fields["key"].GetStringValue(); key != "admin" {
-		t.Errorf("role added: %v", got.Result[1])
-	}
-	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
-		t.Errorf("generation %q", g)
-	}
-	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
-		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1},
-	})
-	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" ||
-		first.Details.TotalResult != 3 {
-		t.Errorf("%v, %v", first, err)
-	}
-	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
-	refused(t, err, "PROJECT_NOT_FOUND")
-}

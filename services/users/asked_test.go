@@ -118,8 +118,8 @@ func TestAskedMailsAreBounded(t *testing.T) {
 		t.Errorf("after 5 minutes: %v", kinds)
 	}
 	if _, err := w.service.DB.Exec(t.Context(),
-		`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select 'many' || i, 'human', $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3
+		`insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+		select 'many' || i, 'human', $1, $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3
 		from generate_series(1, 300) i`, id, w.orgID, g.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -29,20 +29,32 @@ func TestChanges(t *testing.T) {
 		Email: "new@example.com"}); err != nil {
 		t.Fatal(err)
 	}
+	added, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.RemovePersonalAccessToken(w.admin, &usersv1.RemovePersonalAccessTokenRequest{UserId: id,
+		TokenId: added.TokenId}); err != nil {
+		t.Fatal(err)
+	}
 	ada := w.login(w.admin, id, "")
 	want := []string{
+		"pat.added by " + w.adminID, "pat.removed by " + w.adminID, "pat.added by " + w.adminID,
 		"human.email_changed by " + w.adminID, "member.added by " + w.adminID, "human.imported by " + w.adminID,
 	}
 	got, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
-	if err != nil || !slices.Equal(kinds(got), want) || got.Details.TotalResult != 3 {
+	if err != nil || !slices.Equal(kinds(got), want) || got.Details.TotalResult != 6 {
 		t.Errorf("%v, %v", got, err)
+	}
+	if c := got.Result[1]; c.ObjectId != added.TokenId || got.Result[5].ObjectId != id {
+		t.Errorf("changes of other objects: %v", got)
 	}
 	if strings.Contains(got.String(), "example.com") {
 		t.Errorf("the history tells addresses: %v", got)
 	}
 	mine, err := w.gateway.SearchMyChanges(ada,
 		&usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
-	if err != nil || !slices.Equal(kinds(mine), want[2:]) {
+	if err != nil || !slices.Equal(kinds(mine), want[5:]) {
 		t.Errorf("%v, %v", mine, err)
 	}
 

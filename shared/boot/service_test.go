@@ -158,8 +158,8 @@ func TestServiceMetrics(t *testing.T) {
 		t.Errorf("nothing waits, told is %v", m)
 	}
 	if _, err := s.DB.Exec(t.Context(), `with event as (
-		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select n::text, 'org', 'a', 'created', 'o', '', '{}', now() - n * interval '1 minute'
+		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+		select n::text, 'org', 'a', 'a', 'created', 'o', '', '{}', now() - n * interval '1 minute'
 		from generate_series(3, 1, -1) n returning position
 	) insert into outbox select position from event`); err != nil {
 		t.Fatal(err)
@@ -189,8 +189,8 @@ func TestServiceSaysWhoLags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.DB.Exec(t.Context(), `with event as (
-		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select n::text, 'org', n::text, 'created', 'o', '', '{}', now()
+		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+		select n::text, 'org', n::text, n::text, 'created', 'o', '', '{}', now()
 		from generate_series(1, 5000) n returning position
 	) insert into outbox select position from event`); err != nil {
 		t.Fatal(err)

@@ -68,12 +68,19 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 		}
 		return true
 	})
+	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Channel(), b.Channel()) })
+	of := map[string]string{}
 	for _, e := range all {
+		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {
+			flaws = append(flaws, fmt.Errorf("contract of %s: the events of an aggregate are shown by one object: "+
+				"history_of is %q here and %q of another event of %s", e.FullName(), e.Option.HistoryOf, first,
+				e.Option.Aggregate))
+		}
+		of[e.Option.Aggregate] = e.Option.HistoryOf
 		if err := e.check(listed[history{e.ParentFile().Package(), e.Option.History}]); err != nil {
 			flaws = append(flaws, fmt.Errorf("contract of %s: %w", e.FullName(), err))
 		}
 	}
-	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Channel(), b.Channel()) })
 	return all, errors.Join(flaws...)
 }
 
@@ -98,10 +105,17 @@ func (e Event) check(listed bool) error {
 	case (o.History == "") == (o.NoHistory == ""):
 		return errors.New("no history shows the event to those who ask what happened: " +
 			"add history: \"<name>\" to herald.v1.event, the name in herald.v1.history of the changes/_search " +
-			"that shows what has the aggregate's id, or no_history with the reason")
+			"that shows it; where that is not one of the object with the aggregate's id, also " +
+			"history_of: \"<field>\", the field of the event with the object's id. " +
+			"What has no object has no_history with the reason instead")
 	case o.History != "" && !listed:
 		return fmt.Errorf("no method of the service lists the history %q: "+
 			"add option (herald.v1.history) = %q to the changes/_search that shows it", o.History, o.History)
+	case o.HistoryOf != "" && o.History == "":
+		return errors.New("history_of goes with history: it says whose history shows the event")
+	case o.HistoryOf != "" && !isText(e.Fields().ByName(protoreflect.Name(o.HistoryOf))):
+		return fmt.Errorf("history_of names a text field of the event, and %q is none: "+
+			"add string %s, the id of the object whose history shows the event", o.HistoryOf, o.HistoryOf)
 	}
 	return nil
 }
@@ -110,16 +124,38 @@ var errNobody = errors.New("the event does not say who is another caller after i
 	"add one of ends_user: \"<field>\", ends_subject: true, ends_everybody: true and ends_nobody: true " +
 	"to herald.v1.event; the gateway goes on believing what it knows of everybody else")
 
-// Aggregates returns the aggregates whose events a history shows.
-func Aggregates(history string) []string { return aggregates()[history] }
+// HistoryID is the id of the object whose history shows the event m of an aggregate.
+func HistoryID(m proto.Message, aggregateID string) string {
+	e, _ := EventOf(m.ProtoReflect().Descriptor())
+	if e.Option.GetHistoryOf() == "" {
+		return aggregateID
+	}
+	return m.ProtoReflect().Get(e.Fields().ByName(protoreflect.Name(e.Option.HistoryOf))).String()
+}
 
-// aggregates reads the contracts that are linked into the program, once.
-var aggregates = sync.OnceValue(func() map[string][]string {
-	all := map[string][]string{}
+// Aggregates returns the aggregates whose events a history shows.
+func Aggregates(history string) []string { return linked().aggregates[history] }
+
+// HistoryFields returns, by aggregate, the field of its events that history_of names, as it
+// is called in JSON.
+func HistoryFields() map[string]string { return linked().fields }
+
+type histories struct {
+	aggregates map[string][]string
+	fields     map[string]string
+}
+
+// linked reads the contracts that are linked into the program, once.
+var linked = sync.OnceValue(func() histories {
+	all := histories{map[string][]string{}, map[string]string{}}
 	events, _ := Events(protoregistry.GlobalFiles) // faults keep services from starting
 	for _, e := range events {
-		if h := e.Option.History; h != "" && !slices.Contains(all[h], e.Option.Aggregate) {
-			all[h] = append(all[h], e.Option.Aggregate)
+		aggregate, h := e.Option.Aggregate, e.Option.History
+		if h != "" && !slices.Contains(all.aggregates[h], aggregate) {
+			all.aggregates[h] = append(all.aggregates[h], aggregate)
+		}
+		if f := e.Fields().ByName(protoreflect.Name(e.Option.HistoryOf)); f != nil {
+			all.fields[aggregate] = f.JSONName()
 		}
 	}
 	return all

@@ -1,6 +1,8 @@
 package contract_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1"
 	_ "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -33,11 +36,22 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{
-		"user": "human member", "org": "org", "project": "project", "other": "",
+		"user": "human member pat", "org": "org", "project": "application grant project user_grant", "other": "",
 	} {
 		if got := strings.Join(slices.Sorted(slices.Values(contract.Aggregates(history))), " "); got != want {
 			t.Errorf("history %s shows %q", history, got)
 		}
+	}
+	if got, want := contract.HistoryFields(), map[string]string{
+		"pat": "userId", "application": "projectId", "grant": "projectId", "user_grant": "projectId",
+	}; !maps.Equal(got, want) {
+		t.Errorf("shown by what fields name: %v", got)
+	}
+	if got := contract.HistoryID(&usersv1.PersonalAccessTokenAdded{UserId: "u"}, "t"); got != "u" {
+		t.Errorf("a token is shown by %q", got)
+	}
+	if got := contract.HistoryID(&usersv1.OrgCreated{}, "o"); got != "o" {
+		t.Errorf("an organization is shown by %q", got)
 	}
 }
 
@@ -59,11 +73,19 @@ func TestEventFaults(t *testing.T) {
 		"two histories":   {&heraldv1.Event{Ends: nobody, History: "thing", NoHistory: "w"}, "add history:"},
 		"unknown history": {&heraldv1.Event{Ends: nobody, History: "thong"}, `lists the history "thong"`},
 		"other's history": {&heraldv1.Event{Ends: nobody, History: "user"}, "lists the history"},
+		"good owner":      {&heraldv1.Event{Ends: nobody, History: "thing", HistoryOf: "user_id"}, ""},
+		"unknown owner": {
+			&heraldv1.Event{Ends: nobody, History: "thing", HistoryOf: "org_id"}, "add string org_id",
+		},
+		"owner of no text": {&heraldv1.Event{Ends: nobody, History: "thing", HistoryOf: "number"}, `"number" is none`},
+		"owner of nothing": {
+			&heraldv1.Event{Ends: nobody, NoHistory: "why", HistoryOf: "user_id"}, "goes with history",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.event.Aggregate, c.event.Name = "thing", "made"
-			_, err := contract.Events(withEvent(t, c.event))
+			_, err := contract.Events(withEvents(t, c.event))
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
@@ -74,25 +96,53 @@ func TestEventFaults(t *testing.T) {
 	}
 }
 
-// withEvent is a contract with an event and a method that lists the history of things.
-func withEvent(t *testing.T, event *heraldv1.Event) *protoregistry.Files {
+// All events of an aggregate are in one history, or none of them would be whole.
+func TestEventsOfAnAggregate(t *testing.T) {
+	t.Parallel()
+	event := func(name, of string) *heraldv1.Event {
+		return &heraldv1.Event{
+			Aggregate: "thing", Name: name, Ends: &heraldv1.Event_EndsNobody{EndsNobody: true},
+			History: "thing", HistoryOf: of,
+		}
+	}
+	if _, err := contract.Events(withEvents(t, event("made", "user_id"), event("gone", "user_id"))); err != nil {
+		t.Error(err)
+	}
+	_, err := contract.Events(withEvents(t, event("made", "user_id"), event("gone", "")))
+	if err == nil || !strings.Contains(err.Error(), "history_of") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// withEvents is a contract with events and a method that lists the history of things.
+func withEvents(t *testing.T, events ...*heraldv1.Event) *protoregistry.Files {
 	t.Helper()
-	ofMessage, ofMethod := &descriptorpb.MessageOptions{}, &descriptorpb.MethodOptions{}
-	proto.SetExtension(ofMessage, heraldv1.E_Event, event)
+	ofMethod := &descriptorpb.MethodOptions{}
 	proto.SetExtension(ofMethod, heraldv1.E_History, "thing")
-	field := &descriptorpb.FieldDescriptorProto{
-		Name: new("user_id"), Number: new(int32(1)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
-		Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+	field := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type,
+	) *descriptorpb.FieldDescriptorProto {
+		return &descriptorpb.FieldDescriptorProto{
+			Name: &name, Number: &number, Type: &kind, Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		}
+	}
+	var messages []*descriptorpb.DescriptorProto
+	for i, e := range events {
+		options := &descriptorpb.MessageOptions{}
+		proto.SetExtension(options, heraldv1.E_Event, e)
+		messages = append(messages, &descriptorpb.DescriptorProto{
+			Name: new(fmt.Sprint("Made", i)), Options: options, Field: []*descriptorpb.FieldDescriptorProto{
+				field("user_id", 1, descriptorpb.FieldDescriptorProto_TYPE_STRING),
+				field("number", 2, descriptorpb.FieldDescriptorProto_TYPE_INT64),
+			},
+		})
 	}
 	method := &descriptorpb.MethodDescriptorProto{
-		Name: new("List"), InputType: new(".herald.test.v1.Made"), OutputType: new(".herald.test.v1.Made"),
+		Name: new("List"), InputType: new(".herald.test.v1.Made0"), OutputType: new(".herald.test.v1.Made0"),
 		Options: ofMethod,
 	}
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: new("event.proto"), Package: new("herald.test.v1"), Syntax: new("proto3"),
-		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: new("Made"), Options: ofMessage, Field: []*descriptorpb.FieldDescriptorProto{field}},
-		},
+		MessageType: messages,
 		Service: []*descriptorpb.ServiceDescriptorProto{
 			{Name: new("Test"), Method: []*descriptorpb.MethodDescriptorProto{method}},
 		},

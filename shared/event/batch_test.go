@@ -16,8 +16,8 @@ import (
 func (r *replica) fill(n, aggregates int) {
 	r.Helper()
 	_, err := r.db.Exec(r.Context(), `with event as (
-		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		select gen_random_uuid()::text, 'org', (n % $2)::text, 'created', 'org-1', '', '{}', now()
+		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+		select gen_random_uuid()::text, 'org', (n % $2)::text, (n % $2)::text, 'created', 'org-1', '', '{}', now()
 		from generate_series(1, $1) n
 		returning position
 	) insert into outbox select position from event`, n, aggregates)

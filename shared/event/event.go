@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"herald/shared/contract"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
 )
@@ -34,6 +35,9 @@ type Event struct {
 	AggregateID    string
 	Name           string
 	OrganizationID string
+	// HistoryID is the id of the object whose history shows the event. It is written, and
+	// never read with the event.
+	HistoryID string `db:"-"`
 	// Actor is the id of the user, or the name of the service, that made the change.
 	Actor string
 	Data  []byte
@@ -65,9 +69,14 @@ func New(m proto.Message, o Origin) (Event, error) {
 		return Event{}, fmt.Errorf("event %s has %d bytes of data, more than %d: write one event per object",
 			m.ProtoReflect().Descriptor().FullName(), len(data), MaxData)
 	}
+	historyID := contract.HistoryID(m, o.AggregateID)
+	if historyID == "" {
+		return Event{}, fmt.Errorf("event %s does not say whose history shows it: fill in the field that its "+
+			"option history_of names", m.ProtoReflect().Descriptor().FullName())
+	}
 	return Event{
 		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
-		AggregateID: o.AggregateID, OrganizationID: o.OrganizationID, Actor: o.Actor,
+		AggregateID: o.AggregateID, HistoryID: historyID, OrganizationID: o.OrganizationID, Actor: o.Actor,
 		Time: o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/id"
 	"herald/shared/postgres"
@@ -46,8 +47,8 @@ type Statement struct {
 	Unless *fault.Fault
 	// Along is a select of the events of other objects that change with this one. Its rows
 	// (aggregate, name, aggregate_id, organization_id, data) become events that name this
-	// change's event as their cause. SQL finds these events in the table `along`. Empty for
-	// none.
+	// change's event as their cause. Their data has the field that history_of names in the
+	// contract. SQL finds these events in the table `along`. Empty for none.
 	Along string
 	// SQL is a list of common table expressions that make the change, without a comma at
 	// its end. They read the event's position and time from the table `event`. Empty if there
@@ -89,8 +90,8 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 // table `event` has only the time.
 func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
 	args := maps.Clone(s.Args)
-	args["event_id"], args["event_time"] = id.New(), j.Now()
-	args["event_cause"], args["event_actor"] = cause.ID, cause.Actor
+	args["event_id"], args["event_cause"], args["event_actor"] = id.New(), cause.ID, cause.Actor
+	args["event_time"], args["event_history_fields"] = j.Now(), contract.HistoryFields()
 	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
 		` select `+columns+` from along order by position`, args)
 	for _, e := range events {
@@ -200,18 +201,19 @@ func (j Journal) fault(err error, s Statement) error {
 func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
-	args["event_id"], args["event_aggregate"], args["event_aggregate_id"] = e.ID, e.Aggregate, e.AggregateID
-	args["event_name"], args["event_actor"], args["event_data"], args["event_time"] = e.Name, e.Actor, e.Data, e.Time
+	args["event_id"], args["event_aggregate"], args["event_name"] = e.ID, e.Aggregate, e.Name
+	args["event_aggregate_id"], args["event_history_id"] = e.AggregateID, e.HistoryID
+	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
 	if s.Along != "" {
-		args["event_cause"] = e.ID
+		args["event_cause"], args["event_history_fields"] = e.ID, contract.HistoryFields()
 	}
 	if s.OrganizationOf == "" {
 		args["event_organization"] = e.OrganizationID
 	}
 	return `with event as (
-	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select @event_id, @event_aggregate, @event_aggregate_id, @event_name, ` + cmp.Or(s.OrganizationOf,
-		"@event_organization") + `,
+	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	select @event_id, @event_aggregate, @event_aggregate_id, @event_history_id, @event_name,
+		` + cmp.Or(s.OrganizationOf, "@event_organization") + `,
 		@event_actor, @event_data::jsonb, @event_time::timestamptz
 	where ` + cmp.Or(s.If, "true") + ` returning position, time
 ), outboxed as (
@@ -224,9 +226,11 @@ func (s Statement) changes() string {
 	var sql string
 	if s.Along != "" {
 		sql = `, along as (
-	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	select @event_id::text || '-' || row_number() over (), a.aggregate, a.aggregate_id, a.name, a.organization_id,
-		@event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
+	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	select @event_id::text || '-' || row_number() over (), a.aggregate, a.aggregate_id,
+		case when @event_history_fields::jsonb ? a.aggregate
+			then a.data ->> (@event_history_fields::jsonb ->> a.aggregate) else a.aggregate_id end,
+		a.name, a.organization_id, @event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
 	from event, (` + s.Along + `) a (aggregate, name, aggregate_id, organization_id, data)
 	returning ` + columns + `
 ), along_outboxed as (

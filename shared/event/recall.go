@@ -8,10 +8,10 @@ import (
 	"herald/shared/postgres"
 )
 
-// Past selects events of one aggregate since a time: the newest, at most Most.
+// Past selects events of one object's history since a time: the newest, at most Most.
 type Past struct {
 	OrganizationID string
-	AggregateID    string
+	HistoryID      string
 	Since          time.Time
 	Most           int
 }
@@ -28,13 +28,13 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 	// Without "materialized" Postgres may read all events of all aggregates, newest first, to
 	// find the few new ones of an aggregate with a long history.
 	events, err := postgres.All[Event](ctx, j.DB, `with past as materialized (
-			select `+columns+` from events where aggregate_id = @aggregate_id and organization_id = @organization_id
+			select `+columns+` from events where history_id = @history_id and organization_id = @organization_id
 				and time >= @since
 				and (aggregate, name) in (select * from unnest(@aggregates::text[], @names::text[]))
 		)
 		select `+columns+` from past order by position desc limit @most`, postgres.Args{
-		"aggregate_id": p.AggregateID, "organization_id": p.OrganizationID, "since": p.Since,
-		"aggregates": aggregates, "names": names, "most": p.Most,
+		"history_id": p.HistoryID, "organization_id": p.OrganizationID, "since": p.Since, "aggregates": aggregates,
+		"names": names, "most": p.Most,
 	})
 	if err != nil {
 		return err

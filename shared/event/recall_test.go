@@ -45,7 +45,7 @@ func TestRecall(t *testing.T) {
 		}
 		return seen, created
 	}
-	all, created := replay(event.Past{OrganizationID: "org-1", AggregateID: "a", Since: began, Most: 10})
+	all, created := replay(event.Past{OrganizationID: "org-1", HistoryID: "a", Since: began, Most: 10})
 	if len(all) != 3 || created != 1 || all[0].AggregateID != "a" || all[0].OrganizationID != "org-1" ||
 		all[0].ID == "" ||
 		!all[0].Time.Equal(at) || !slices.IsSortedFunc(all,
@@ -53,21 +53,21 @@ func TestRecall(t *testing.T) {
 		t.Errorf("%+v, %d created", all, created)
 	}
 	for _, p := range []event.Past{
-		{OrganizationID: "org-1", AggregateID: "a", Since: at.Add(-time.Second), Most: 10}, {OrganizationID: "org-1",
-			AggregateID: "a", Since: began, Most: 2},
+		{OrganizationID: "org-1", HistoryID: "a", Since: at.Add(-time.Second), Most: 10}, {OrganizationID: "org-1",
+			HistoryID: "a", Since: began, Most: 2},
 	} {
 		if some, created := replay(p); !slices.Equal(some, all[:2]) || created != 0 {
 			t.Errorf("%+v: %+v, %d created", p, some, created)
 		}
 	}
-	for _, p := range []event.Past{{OrganizationID: "org-2", AggregateID: "a", Most: 10},
-		{OrganizationID: "org-1", AggregateID: "c", Most: 10}} {
+	for _, p := range []event.Past{{OrganizationID: "org-2", HistoryID: "a", Most: 10},
+		{OrganizationID: "org-1", HistoryID: "c", Most: 10}} {
 		if some, created := replay(p); len(some) != 0 || created != 0 {
 			t.Errorf("%+v: %+v, %d created", p, some, created)
 		}
 	}
 	broken := errors.New("broken")
-	err := r.Recall(t.Context(), event.Past{OrganizationID: "org-1", AggregateID: "a", Most: 10},
+	err := r.Recall(t.Context(), event.Past{OrganizationID: "org-1", HistoryID: "a", Most: 10},
 		onRenamed(func(context.Context, event.Delivery) error { return broken }))
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)

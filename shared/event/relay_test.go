@@ -116,8 +116,8 @@ func (r *replica) commitLate(aggregate string) {
 // record writes an event as Journal does, in a transaction that the test holds.
 func record(ctx context.Context, tx pgx.Tx, aggregate string, organization ...string) error {
 	_, err := tx.Exec(ctx, `with event as (
-		insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-		values (gen_random_uuid()::text, 'org', $1, 'created', $2, '', '{}', now()) returning position
+		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+		values (gen_random_uuid()::text, 'org', $1, $1, 'created', $2, '', '{}', now()) returning position
 	) insert into outbox select position from event`, aggregate, strings.Join(organization, ""))
 	return err
 }

@@ -241,8 +241,8 @@ func TestSizeOfEvents(t *testing.T) {
 	for _, e := range []event.Event{empty, full} {
 		before := r.state().Bytes
 		_, err := r.db.Exec(t.Context(), `with event as (
-			insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-			select $1 || n, $2, $3, $4, $5, $6, $7, now() from generate_series(1, $8) n returning position
+			insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+			select $1 || n, $2, $3, $3, $4, $5, $6, $7, now() from generate_series(1, $8) n returning position
 		) insert into outbox select position from event`,
 			e.ID, e.Aggregate, e.AggregateID, e.Name, e.OrganizationID, e.Actor, e.Data, each)
 		if err != nil {

@@ -20,11 +20,11 @@ import (
 
 func TestNewRefusesLargeData(t *testing.T) {
 	t.Parallel()
-	fits := event.MaxData - len(`{"userId":""}`)
-	if _, err := event.New(&usersv1.MemberRemoved{UserId: strings.Repeat("x", fits)}, event.Origin{}); err != nil {
+	fits, origin := event.MaxData-len(`{"userId":""}`), event.Origin{AggregateID: "a"}
+	if _, err := event.New(&usersv1.MemberRemoved{UserId: strings.Repeat("x", fits)}, origin); err != nil {
 		t.Error(err)
 	}
-	_, err := event.New(&usersv1.MemberRemoved{UserId: strings.Repeat("x", fits+1)}, event.Origin{})
+	_, err := event.New(&usersv1.MemberRemoved{UserId: strings.Repeat("x", fits+1)}, origin)
 	if err == nil || !strings.Contains(err.Error(), "8193 bytes of data, more than 8192: write one event per object") {
 		t.Errorf("too large: %v", err)
 	}

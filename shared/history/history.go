@@ -28,7 +28,7 @@ func Search(
 	ctx context.Context, j event.Journal, o Object, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {
 	list, err := j.Changes(ctx,
-		event.Aggregate{OrganizationID: o.OrganizationID, Names: contract.Aggregates(o.History), ID: o.ID}, p)
+		event.History{OrganizationID: o.OrganizationID, Aggregates: contract.Aggregates(o.History), ID: o.ID}, p)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func Search(
 		}
 		response.Result = append(response.Result, &heraldv1.Change{
 			Sequence: uint64(e.Position), ChangeDate: timestamppb.New(e.Time), EventType: e.Aggregate + "." + e.Name,
-			EditorId: e.Actor, Data: data,
+			EditorId: e.Actor, Data: data, ObjectId: e.AggregateID,
 		})
 	}
 	return response, nil

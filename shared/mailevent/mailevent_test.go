@@ -61,6 +61,15 @@ func with(t protoreflect.MessageType) map[string][]proto.Message {
 	return variants
 }
 
+// shownBy fills in whose history shows an event, where its contract asks for that.
+func shownBy(m proto.Message, id string) {
+	d := m.ProtoReflect().Descriptor()
+	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
+	if f := d.Fields().ByName(protoreflect.Name(option.GetHistoryOf())); f != nil {
+		m.ProtoReflect().Set(f, protoreflect.ValueOfString(id))
+	}
+}
+
 // Every event of users that names a mail asks for it, and none of the others asks.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
@@ -72,6 +81,7 @@ func TestHandlers(t *testing.T) {
 		for kind, variants := range with(contract) {
 			for _, m := range variants {
 				aggregate := string(contract.Descriptor().Name()) + " " + m.(interface{ String() string }).String()
+				shownBy(m, aggregate)
 				save := event.Statement{AggregateID: aggregate, OrganizationID: "o1", EventID: "e1"}
 				if _, err := journal.Create(t.Context(), m, save); err != nil {
 					t.Fatal(err)
@@ -80,7 +90,7 @@ func TestHandlers(t *testing.T) {
 				if kind != "" {
 					want, asking = []string{kind}, asking+1
 				}
-				past := event.Past{OrganizationID: "o1", AggregateID: aggregate, Since: now, Most: 5}
+				past := event.Past{OrganizationID: "o1", HistoryID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
 					mailevent.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
 						if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" ||

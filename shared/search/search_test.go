@@ -210,8 +210,8 @@ func TestHistoryBesideAList(t *testing.T) {
 
 func (w world) event(at time.Time) {
 	w.Helper()
-	w.exec(`insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) values ('', `+
-		`'', '', '', '', '', '{}', $1)`, at)
+	w.exec(`insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time) `+
+		`values ('', '', '', '', '', '', '', '{}', $1)`, at)
 }
 
 // A list never counts rows that it does not show, nor names an event whose row it lacks.
@@ -223,8 +223,8 @@ func TestListsAreOfOneMoment(t *testing.T) {
 	writer.Go(func() {
 		for i := range changes {
 			_, err := w.db.Exec(w.Context(), `with event as (
-				insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time) 
-					values ('', '', '', '', '', '', '{}', now())
+				insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time) 
+					values ('', '', '', '', '', '', '', '{}', now())
 			) insert into texts (id, body, body_folded) values ($1, '', '')`, fmt.Sprint(i))
 			if err != nil {
 				w.Error(err)

@@ -18,8 +18,8 @@ import (
 
 // row is an event as a service wrote it.
 type row struct {
-	ID, Aggregate, Name string
-	Data                []byte
+	ID, Aggregate, AggregateID, HistoryID, Name string
+	Data                                        []byte
 }
 
 // checkEvents fails for events of a database that are not what the service's contract
@@ -34,20 +34,25 @@ func checkEvents(t testing.TB, service string, database secret.Text) {
 		return
 	}
 	defer conn.Close(ctx)
-	rows, _ := conn.Query(ctx, `select id, aggregate, name, data from events`)
+	rows, _ := conn.Query(ctx, `select id, aggregate, aggregate_id, history_id, name, data from events`)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
 	if err != nil {
 		t.Error(err)
 	}
 	known, seen := contracts(service), map[string]bool{}
 	for _, e := range all {
-		contract := known[e.Aggregate+"."+e.Name]
-		if contract == nil {
+		kind := known[e.Aggregate+"."+e.Name]
+		if kind == nil {
 			t.Errorf("no contract describes the event %s.%s", e.Aggregate, e.Name)
 			continue
 		}
-		if err := protojson.Unmarshal(e.Data, contract.New().Interface()); err != nil || len(e.Data) > event.MaxData {
+		m := kind.New().Interface()
+		if err := protojson.Unmarshal(e.Data, m); err != nil || len(e.Data) > event.MaxData {
 			t.Errorf("event %s.%s: %d bytes, %v: %s", e.Aggregate, e.Name, len(e.Data), err, e.Data)
+		}
+		again, err := event.New(m, event.Origin{AggregateID: e.AggregateID})
+		if err != nil || e.HistoryID != again.HistoryID {
+			t.Errorf("event %s.%s is in the history of %q: %v", e.Aggregate, e.Name, e.HistoryID, err)
 		}
 		if seen[e.ID] {
 			t.Errorf("two events have the id %s", e.ID)

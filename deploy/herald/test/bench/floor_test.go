@@ -121,8 +121,8 @@ type projectRow struct {
 
 // insert is what an import writes: the user, the event, and its place in the outbox.
 const insert = `with event as (
-	insert into events (id, aggregate, aggregate_id, name, organization_id, actor, data, time)
-	values ($1, 'human', $2, 'imported', $3, 'bench',
+	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	values ($1, 'human', $2, $2, 'imported', $3, 'bench',
 		'{"state":"USER_STATE_ACTIVE","initMail":"INIT_MAIL_NOT_NEEDED"}', now()) returning position, time
 ), outboxed as (
 	insert into outbox select position from event

@@ -9,7 +9,8 @@ import (
 	"herald/shared/search"
 )
 
-// SearchUserChanges lists what happened to a user of the organization acted on.
+// SearchUserChanges lists what happened to a user of the organization acted on, and to
+// the user's tokens.
 func (u Users) SearchUserChanges(
 	ctx context.Context, r *usersv1.SearchUserChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {

@@ -26,7 +26,7 @@ func (s Store) AskedMails(ctx context.Context, orgID, userID string, since time.
 		all = append(all, AskedMail{d.ID, domain.Kind(kind), d.Time})
 		return nil
 	}
-	past := event.Past{OrganizationID: orgID, AggregateID: userID, Since: since, Most: mostAsked}
+	past := event.Past{OrganizationID: orgID, HistoryID: userID, Since: since, Most: mostAsked}
 	err = s.journal.Recall(ctx, past, mailevent.Handlers(asked)...)
 	return all, err
 }

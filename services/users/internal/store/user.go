@@ -127,7 +127,7 @@ type FirstImport struct {
 // FirstImport reads the import behind an id; ErrUserNotFound where there was none.
 func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) {
 	f, err := postgres.One[FirstImport](ctx, s.journal.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
-		from users u join events e on e.aggregate_id = u.id and e.name = 'imported' where u.id = @id
+		from users u join events e on e.history_id = u.id and e.name = 'imported' where u.id = @id
 		order by e.position limit 1`, postgres.Args{"id": id})
 	return f, postgres.Missing(err, domain.ErrUserNotFound)
 }

@@ -33,7 +33,10 @@ type Change struct {
 	// Who did it: a user, or a service that did it by itself.
 	EditorId string `protobuf:"bytes,4,opt,name=editor_id,json=editorId,proto3" json:"editor_id,omitempty"`
 	// The event's fields.
-	Data          *structpb.Struct `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	Data *structpb.Struct `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	// The id of what it happened to: the object itself, or what belongs to it, such as an
+	// application of a project.
+	ObjectId      string `protobuf:"bytes,6,opt,name=object_id,json=objectId,proto3" json:"object_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -103,6 +106,13 @@ func (x *Change) GetData() *structpb.Struct {
 	return nil
 }
 
+func (x *Change) GetObjectId() string {
+	if x != nil {
+		return x.ObjectId
+	}
+	return ""
+}
+
 type SearchChangesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Details       *ListDetails           `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
@@ -159,7 +169,7 @@ var File_herald_v1_change_proto protoreflect.FileDescriptor
 
 const file_herald_v1_change_proto_rawDesc = "" +
 	"\n" +
-	"\x16herald/v1/change.proto\x12\therald.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\"\xca\x01\n" +
+	"\x16herald/v1/change.proto\x12\therald.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\"\xe7\x01\n" +
 	"\x06Change\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12;\n" +
 	"\vchange_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -167,7 +177,8 @@ const file_herald_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"event_type\x18\x03 \x01(\tR\teventType\x12\x1b\n" +
 	"\teditor_id\x18\x04 \x01(\tR\beditorId\x12+\n" +
-	"\x04data\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x04data\"t\n" +
+	"\x04data\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x04data\x12\x1b\n" +
+	"\tobject_id\x18\x06 \x01(\tR\bobjectId\"t\n" +
 	"\x15SearchChangesResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12)\n" +
 	"\x06result\x18\x02 \x03(\v2\x11.herald.v1.ChangeR\x06resultB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"

@@ -228,11 +228,15 @@ type Event struct {
 	//	*Event_EndsEverybody
 	//	*Event_EndsNobody
 	Ends isEvent_Ends `protobuf_oneof:"ends"`
-	// The history that shows the event to those who ask what happened to an object: that
-	// of the object with the aggregate's id. A method of the same service lists it.
+	// The history that shows the event to those who ask what happened to an object. A method
+	// of the same service lists it.
 	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
 	// Why no history shows the event, in words.
-	NoHistory     string `protobuf:"bytes,8,opt,name=no_history,json=noHistory,proto3" json:"no_history,omitempty"`
+	NoHistory string `protobuf:"bytes,8,opt,name=no_history,json=noHistory,proto3" json:"no_history,omitempty"`
+	// The field of the event with the id of the object whose history shows it: a token is
+	// shown by its user's. The same for all events of an aggregate; without it the object is
+	// the aggregate itself.
+	HistoryOf     string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +338,13 @@ func (x *Event) GetHistory() string {
 func (x *Event) GetNoHistory() string {
 	if x != nil {
 		return x.NoHistory
+	}
+	return ""
+}
+
+func (x *Event) GetHistoryOf() string {
+	if x != nil {
+		return x.HistoryOf
 	}
 	return ""
 }
@@ -478,7 +489,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	" \x01(\bR\n" +
 	"freshLogin\"#\n" +
 	"\x05Pages\x12\x1a\n" +
-	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\x8a\x02\n" +
+	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xa9\x02\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -489,7 +500,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"endsNobody\x12\x18\n" +
 	"\ahistory\x18\a \x01(\tR\ahistory\x12\x1d\n" +
 	"\n" +
-	"no_history\x18\b \x01(\tR\tnoHistoryB\x06\n" +
+	"no_history\x18\b \x01(\tR\tnoHistory\x12\x1d\n" +
+	"\n" +
+	"history_of\x18\t \x01(\tR\thistoryOfB\x06\n" +
 	"\x04ends:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +

@@ -1289,96 +1289,112 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\vRoleRemoved\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_removed:\aproject0\x01\"\x9d\x01\n" +
+	"\aproject\x12\frole_removed:\aproject0\x01\"\x83\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:C\x8a\x82)?\n" +
-	"\x05grant\x12\x05addedB-the project's shows what has the project's id0\x01\"\xe1\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:)\x8a\x82)%\n" +
+	"\x05grant\x12\x05added:\aprojectJ\n" +
+	"project_id0\x01\"\xc7\x01\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:E\x8a\x82)A\n" +
-	"\x05grant\x12\achangedB-the project's shows what has the project's id0\x01\"\xa9\x01\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:+\x8a\x82)'\n" +
+	"\x05grant\x12\achanged:\aprojectJ\n" +
+	"project_id0\x01\"\x8f\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:I\x8a\x82)E\n" +
-	"\x05grant\x12\vdeactivatedB-the project's shows what has the project's id0\x01\"\xa9\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:/\x8a\x82)+\n" +
+	"\x05grant\x12\vdeactivated:\aprojectJ\n" +
+	"project_id0\x01\"\x8f\x01\n" +
 	"\x17ProjectGrantReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:I\x8a\x82)E\n" +
-	"\x05grant\x12\vreactivatedB-the project's shows what has the project's id0\x01\"\xb7\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:/\x8a\x82)+\n" +
+	"\x05grant\x12\vreactivated:\aprojectJ\n" +
+	"project_id0\x01\"\x9d\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:E\x8a\x82)A\n" +
-	"\x05grant\x12\aremovedB-the project's shows what has the project's id0\x01\"\x97\x01\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:+\x8a\x82)'\n" +
+	"\x05grant\x12\aremoved:\aprojectJ\n" +
+	"project_id0\x01\"x\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId:M\x8a\x82)I\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:.\x8a\x82)*\n" +
 	"\n" +
-	"user_grant\x12\x05addedB2neither the user's nor the project's id is its own0\x01\"\xdb\x01\n" +
+	"user_grant\x12\x05added:\aprojectJ\n" +
+	"project_id0\x01\"\xbc\x01\n" +
 	"\x10UserGrantChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:O\x8a\x82)K\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:0\x8a\x82),\n" +
 	"\n" +
-	"user_grant\x12\achangedB2neither the user's nor the project's id is its own0\x01\"\xb1\x01\n" +
+	"user_grant\x12\achanged:\aprojectJ\n" +
+	"project_id0\x01\"\x92\x01\n" +
 	"\x10UserGrantRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:O\x8a\x82)K\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:0\x8a\x82),\n" +
 	"\n" +
-	"user_grant\x12\aremovedB2neither the user's nor the project's id is its own0\x01\"m\n" +
+	"user_grant\x12\aremoved:\aprojectJ\n" +
+	"project_id0\x01\"f\n" +
 	"\x12ApplicationCreated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:8\x8a\x82)4\n" +
-	"\vapplication\x12\acreatedB\x1aapplications have none yet0\x01\"\x97\x01\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:1\x8a\x82)-\n" +
+	"\vapplication\x12\acreated:\aprojectJ\n" +
+	"project_id0\x01\"\x90\x01\n" +
 	"\x12ApplicationChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:8\x8a\x82)4\n" +
-	"\vapplication\x12\achangedB\x1aapplications have none yet0\x01\"~\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:1\x8a\x82)-\n" +
+	"\vapplication\x12\achanged:\aprojectJ\n" +
+	"project_id0\x01\"w\n" +
 	"\x1aApplicationSecretGenerated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:A\x8a\x82)=\n" +
-	"\vapplication\x12\x10secret_generatedB\x1aapplications have none yet0\x01\"\x95\x01\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId::\x8a\x82)6\n" +
+	"\vapplication\x12\x10secret_generated:\aprojectJ\n" +
+	"project_id0\x01\"\x8e\x01\n" +
 	"\x16ApplicationDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation:<\x8a\x82)8\n" +
-	"\vapplication\x12\vdeactivatedB\x1aapplications have none yet0\x01\"u\n" +
+	"generation:5\x8a\x82)1\n" +
+	"\vapplication\x12\vdeactivated:\aprojectJ\n" +
+	"project_id0\x01\"n\n" +
 	"\x16ApplicationReactivated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:<\x8a\x82)8\n" +
-	"\vapplication\x12\vreactivatedB\x1aapplications have none yet0\x01\"\x83\x01\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:5\x8a\x82)1\n" +
+	"\vapplication\x12\vreactivated:\aprojectJ\n" +
+	"project_id0\x01\"|\n" +
 	"\x12ApplicationRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:8\x8a\x82)4\n" +
-	"\vapplication\x12\aremovedB\x1aapplications have none yet0\x01\"\x87\x01\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:1\x8a\x82)-\n" +
+	"\vapplication\x12\aremoved:\aprojectJ\n" +
+	"project_id0\x01\"\x80\x01\n" +
 	"\x13ApplicationKeyAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId::\x8a\x82)6\n" +
-	"\vapplication\x12\tkey_addedB\x1aapplications have none yet0\x01\"\xa1\x01\n" +
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId:3\x8a\x82)/\n" +
+	"\vapplication\x12\tkey_added:\aprojectJ\n" +
+	"project_id0\x01\"\x9a\x01\n" +
 	"\x15ApplicationKeyRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:<\x8a\x82)8\n" +
-	"\vapplication\x12\vkey_removedB\x1aapplications have none yet0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x05cause\x18\x03 \x01(\tR\x05cause:5\x8a\x82)1\n" +
+	"\vapplication\x12\vkey_removed:\aprojectJ\n" +
+	"project_id0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_events_proto_rawDescOnce sync.Once

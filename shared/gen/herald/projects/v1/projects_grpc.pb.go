@@ -89,7 +89,8 @@ type ProjectsClient interface {
 	// Lists the projects that the organization acted on owns (specification 4.6). Callers with roles
 	// on single projects see those.
 	SearchProjects(ctx context.Context, in *SearchProjectsRequest, opts ...grpc.CallOption) (*SearchProjectsResponse, error)
-	// Lists what happened to a project.
+	// Lists what happened to a project and to its roles, applications and grants. Roles that
+	// another organization gives its users by a grant are not listed.
 	SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project.
 	AddRole(ctx context.Context, in *AddRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
@@ -623,7 +624,8 @@ type ProjectsServer interface {
 	// Lists the projects that the organization acted on owns (specification 4.6). Callers with roles
 	// on single projects see those.
 	SearchProjects(context.Context, *SearchProjectsRequest) (*SearchProjectsResponse, error)
-	// Lists what happened to a project.
+	// Lists what happened to a project and to its roles, applications and grants. Roles that
+	// another organization gives its users by a grant are not listed.
 	SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project.
 	AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error)

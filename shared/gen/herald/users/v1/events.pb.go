@@ -1017,13 +1017,13 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x14\n" +
 	"\x05cause\x18\x04 \x01(\tR\x05cause:$\x8a\x82) \n" +
-	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"\x91\x01\n" +
+	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"V\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:\\\x8a\x82)X\n" +
-	"\x03pat\x12\x05addedBHa token has none of its own, and its user's shows what has the user's id0\x01\"\x9c\x01\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId:!\x8a\x82)\x1d\n" +
+	"\x03pat\x12\x05added:\x04userJ\auser_id0\x01\"a\n" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:e\x8a\x82)a\n" +
-	"\x03pat\x12\aremovedBHa token has none of its own, and its user's shows what has the user's id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\auser_id\x18\x01 \x01(\tR\x06userId:*\x8a\x82)&\n" +
+	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once

@@ -145,7 +145,8 @@ type UsersClient interface {
 	GetMyUser(ctx context.Context, in *GetMyUserRequest, opts ...grpc.CallOption) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(ctx context.Context, in *SearchUsersRequest, opts ...grpc.CallOption) (*SearchUsersResponse, error)
-	// Lists what happened to a user and the roles that the user has in the organization.
+	// Lists what happened to a user, the user's tokens and the roles that the user has in the
+	// organization.
 	SearchUserChanges(ctx context.Context, in *SearchUserChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Lists what happened to the caller.
 	SearchMyChanges(ctx context.Context, in *SearchMyChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
@@ -845,7 +846,8 @@ type UsersServer interface {
 	GetMyUser(context.Context, *GetMyUserRequest) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(context.Context, *SearchUsersRequest) (*SearchUsersResponse, error)
-	// Lists what happened to a user and the roles that the user has in the organization.
+	// Lists what happened to a user, the user's tokens and the roles that the user has in the
+	// organization.
 	SearchUserChanges(context.Context, *SearchUserChangesRequest) (*v1.SearchChangesResponse, error)
 	// Lists what happened to the caller.
 	SearchMyChanges(context.Context, *SearchMyChangesRequest) (*v1.SearchChangesResponse, error)

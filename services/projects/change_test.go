@@ -1,0 +1,99 @@
+package projects_test
+
+import (
+	"slices"
+	"testing"
+
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+func TestProjectChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	w.project(w.inA, "Other")
+	w.roles(w.inA, id, "admin")
+	if _, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	if err != nil || got.Details.TotalResult != 3 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, want := range []string{"project.deactivated", "project.role_added", "project.created"} {
+		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil ||
+			c.Sequence == 0 {
+			t.Errorf("change %d is %v, want %s", i, c, want)
+		}
+	}
+	if key := got.Result[1].Data.Fields["key"].GetStringValue(); key != "admin" {
+		t.Errorf("role added: %v", got.Result[1])
+	}
+	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
+		t.Errorf("generation %q", g)
+	}
+	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1},
+	})
+	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" ||
+		first.Details.TotalResult != 3 {
+		t.Errorf("%v, %v", first, err)
+	}
+	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	refused(t, err, "PROJECT_NOT_FOUND")
+}
+
+// What belongs to a project is in its history, each with the id of what it happened to.
+func TestChangesInAProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.project(w.inA, "Shop")
+	w.roles(w.inA, id, "admin")
+	web, gone := w.webApp(w.inA, id, "Web"), w.webApp(w.inA, id, "Gone")
+	other := w.project(w.inA, "Other")
+	w.webApp(w.inA, other, "Web")
+	grant := w.grant(id, "org-b", "admin")
+	own := w.give(w.inA, "user-org-a", id, "", "admin")
+	w.give(w.inB, "user-org-b", id, grant, "admin")
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(w.DeactivateApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: web.AppId}))
+	must(w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: id, AppId: gone.AppId}))
+	must(w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: gone.AppId}))
+	must(w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"}))
+	want := []string{
+		"project.created " + id, "project.role_added " + id, "application.created " + web.AppId,
+		"application.created " + gone.AppId, "grant.added " + grant, "user_grant.added " + own,
+		"application.deactivated " + web.AppId, "application.key_added " + gone.AppId,
+		"application.removed " + gone.AppId, "application.key_removed " + gone.AppId,
+		"project.role_removed " + id, "grant.changed " + grant, "user_grant.changed " + own,
+	}
+	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes []string
+	for _, c := range got.Result {
+		changes = append(changes, c.EventType+" "+c.ObjectId)
+	}
+	if !slices.Equal(changes, want) || got.Details.TotalResult != uint64(len(want)) {
+		t.Errorf("%d in all: %v", got.Details.TotalResult, changes)
+	}
+	part, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Offset: 6, Limit: 1},
+	})
+	if err != nil || len(part.Result) != 1 || part.Result[0].EventType != "application.deactivated" ||
+		part.Details.TotalResult != uint64(len(want)) {
+		t.Errorf("%v, %v", part, err)
+	}
+	// The other organization has the roles of its user, and no history of the project.
+	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	refused(t, err, "PROJECT_NOT_FOUND")
+}

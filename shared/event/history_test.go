@@ -1,0 +1,108 @@
+package event_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/shared/event"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/postgres"
+	"herald/shared/search"
+)
+
+// A history has the events of the object and of what belongs to it, whether they were asked
+// for or went along, and those of one organization only.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	r := newJournal(t)
+	token := func(id, org, userID string, change ...func(*event.Statement)) error {
+		s := event.Statement{AggregateID: id, OrganizationID: org}
+		for _, c := range change {
+			c(&s)
+		}
+		_, err := r.Create(t.Context(), &usersv1.PersonalAccessTokenAdded{UserId: userID}, s)
+		return err
+	}
+	along := func(data string) func(*event.Statement) {
+		return func(s *event.Statement) { s.Along = `select 'pat', 'removed', 'old', 'org-1', ` + data }
+	}
+	for _, err := range []error{
+		token("t", "org-1", "u", along(`jsonb_build_object('userId', 'u')`)),
+		token("elsewhere", "org-2", "u"), token("other", "org-1", "v"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := token("t", "org-1", ""); err == nil || !strings.Contains(err.Error(), "history_of") {
+		t.Errorf("an event that no history shows: %v", err)
+	}
+	if err := token("t", "org-1", "u", along(`'{}'::jsonb`)); err == nil {
+		t.Error("an event that went along and that no history shows")
+	}
+	shown := func(aggregate string) (ids []string, total uint64) {
+		t.Helper()
+		got, err := r.Changes(t.Context(), event.History{OrganizationID: "org-1", Aggregates: []string{aggregate},
+			ID: "u"}, search.Page{Limit: 10, Asc: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.Rows {
+			ids = append(ids, e.AggregateID)
+		}
+		return ids, got.Details().TotalResult
+	}
+	if ids, total := shown("pat"); !slices.Equal(ids, []string{"t", "old"}) || total != 2 {
+		t.Errorf("the history shows %v of %d", ids, total)
+	}
+	if ids, total := shown("human"); len(ids) != 0 || total != 0 {
+		t.Errorf("a history of another kind shows %v of %d", ids, total)
+	}
+}
+
+// Events that were there before histories had ids are in those that they belong to.
+func TestHistoryOfOldEvents(t *testing.T) {
+	t.Parallel()
+	const first = "migrations/001_events.sql"
+	sql, err := fs.ReadFile(event.Migrations, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := kit.Pool(t)
+	if _, err := pool.Exec(t.Context(), `drop table events, outbox, first_start, event_version`); err != nil {
+		t.Fatal(err)
+	}
+	old := fstest.MapFS{first: {Data: sql}}
+	if err := postgres.Migrate(t.Context(), pool, "event_version", old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), `insert into events (id, aggregate, aggregate_id, name, organization_id, actor,
+			data, time)
+		select a.id, a.aggregate, a.id, '', 'o', '', a.data::jsonb, now() from (values
+			('token', 'pat', '{"userId": "user"}'),
+			('app', 'application', '{"projectId": "project"}'),
+			('grant', 'grant', '{"projectId": "project", "grantedOrgId": "o"}'),
+			('user grant', 'user_grant', '{"projectId": "project", "userId": "user"}'),
+			('nobody', 'application', '{}'),
+			('project', 'project', '{"projectId": "other"}'),
+			('user', 'human', '{"userId": "other"}')
+		) a (id, aggregate, data)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Migrate(t.Context(), pool, "event_version", event.Migrations); err != nil {
+		t.Fatal(err)
+	}
+	rows, _ := pool.Query(t.Context(), `select id || ' of ' || history_id from events order by position`)
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if want := []string{
+		"token of user", "app of project", "grant of project", "user grant of project", "nobody of nobody",
+		"project of project", "user of user",
+	}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: %v", got, err)
+	}
+}
