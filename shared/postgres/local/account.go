@@ -19,7 +19,7 @@ type account struct {
 	credential *syscall.Credential // nil: the user of this process
 }
 
-// chooseAccount returns this process's own user or, for root, with the owner
+// chooseAccount returns this process's own user or, for root, the owner
 // of dir or a user that has no rights.
 func chooseAccount(dir string) (account, error) {
 	if os.Geteuid() != 0 {
