@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	}
 }
 
-// concerns tells whether an event is about a user: its object, or one that names the user.
+// concerns reports whether an event is about a user: its object, or one that names the user.
 func concerns(m *nats.Msg, user string) bool {
 	if m.Header.Get("ce-subject") == user {
 		return true

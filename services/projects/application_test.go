@@ -40,7 +40,7 @@ func (w *world) app(projectID, id string) *projectsv1.App {
 	return r.App
 }
 
-// takes tells whether an application could authenticate by a secret at a time.
+// takes reports whether an application could authenticate by a secret at a time.
 func (w *world) takes(appID, secret, now string) bool {
 	w.Helper()
 	hash := sha256.Sum256([]byte(secret))

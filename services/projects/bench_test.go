@@ -54,7 +54,7 @@ func BenchmarkSearchProjects(b *testing.B) {
 	}
 }
 
-// measured runs a step b.N times and answers with percentiles of its time.
+// measured runs a step b.N times and returns percentiles of its time.
 func measured(b *testing.B, step func() error) func(percent int) float64 {
 	b.Helper()
 	times := make([]time.Duration, b.N)

@@ -9,7 +9,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 )
 
-// grant grants a project of org-a and answers with the grant's id.
+// grant grants a project of org-a and returns the grant's id.
 func (w *world) grant(projectID, orgID string, keys ...string) string {
 	w.Helper()
 	r, err := w.AddProjectGrant(w.inA, &projectsv1.AddProjectGrantRequest{

@@ -108,7 +108,7 @@ func (w *world) with(orgID string, m ...permission.Membership) context.Context {
 	})
 }
 
-// project creates a project and answers with its id.
+// project creates a project and returns its id.
 func (w *world) project(ctx context.Context, name string) string {
 	w.Helper()
 	r, err := w.CreateProject(ctx, &projectsv1.CreateProjectRequest{Name: name})

@@ -29,7 +29,7 @@ func (w *world) asked(orgID, userID string) (kinds, ids []string) {
 	return kinds, ids
 }
 
-// Whatever answers with a notification's id is among the mails that were asked for, and
+// Whatever returns a notification's id is among the mails that were asked for, and
 // nothing else is.
 func TestAskedMails(t *testing.T) {
 	t.Parallel()

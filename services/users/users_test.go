@@ -88,7 +88,7 @@ func (w *world) resolve(token, orgID string) (caller.Caller, error) {
 	return caller.FromProto(r.GetCaller()), err
 }
 
-// person imports an active user of an organization and answers with the id.
+// person imports an active user of an organization and returns the id.
 func (w *world) person(ctx context.Context, name string) string {
 	w.Helper()
 	r := minimal(name)
@@ -101,7 +101,7 @@ func (w *world) person(ctx context.Context, name string) string {
 	return got.UserId
 }
 
-// org creates an organization and answers with its id and the administrator's
+// org creates an organization and returns its id and the administrator's
 // context in it.
 func (w *world) org(name string) (string, context.Context) {
 	w.Helper()
@@ -130,7 +130,7 @@ func (w *world) caller(ctx context.Context, userID, orgID string) caller.Caller 
 	return c
 }
 
-// login makes a token for a user and answers with the caller it stands for.
+// login makes a token for a user and returns the caller it stands for.
 func (w *world) login(ctx context.Context, userID, orgID string) context.Context {
 	w.Helper()
 	return w.as(w.caller(ctx, userID, orgID))

@@ -92,6 +92,19 @@ func words(s source) []string {
 	return wrong
 }
 
+// idiom finds comments that say it otherwise than Go's own do.
+func idiom(s source) []string {
+	var wrong []string
+	for _, group := range s.Comments {
+		for _, c := range group.List {
+			if strings.Contains(c.Text, " tells whether ") {
+				wrong = append(wrong, s.at(c.Pos(), `Go's comments say "reports whether"`))
+			}
+		}
+	}
+	return wrong
+}
+
 // documented finds exported names without a comment.
 func documented(s source) []string {
 	if s.test() {

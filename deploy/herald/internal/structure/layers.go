@@ -16,7 +16,7 @@ var layers = []struct {
 	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|search|boot)|` +
 		`github.com/(jackc|nats-io)|google.golang.org)`), "a domain knows no database, bus or message"},
 	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|` +
-		`shared/(gen/herald/(users|text|auth|notification|projects)|rpc|boot))`),
+		`shared/(gen/herald/[a-z]+/v\d+|rpc|boot)$)`),
 		"a store is below the api and knows no message of a contract"},
 	{rx(`/internal/domain$`), rx(`^herald/services/\w+/internal/(store|api)`), "a domain is below its store and api"},
 }

@@ -61,6 +61,9 @@ func TestNamesAndComments(t *testing.T) {
 		{"comment of a function", "", head + "// F is.\nfunc F() {}\nfunc f() {}\nfunc (t) F() {}",
 			head + "func F() {}",
 			"a.go:4: F has no comment: say more about it than its name does"},
+		{"idiom", "", head + "// F reports whether it is.\nfunc F() {}",
+			head + "// F tells whether it is.\nfunc F() {}",
+			`a.go:4: Go's comments say "reports whether"`},
 		{"comment of a method", "", head + "func (t) F() {}", head + "func (*T[P]) F() {}", "F has no comment"},
 		{"comment of a type", "", head + "// T is.\ntype T int", head + "type (\n// T is.\nT int\nU int\n)",
 			"U has no"},
@@ -85,6 +88,8 @@ func TestImports(t *testing.T) {
 	judge(t, []rule{
 		{"layer", "", head + `import _ "herald/shared/fault"`, head + `import _ "herald/shared/event"`,
 			"imports herald/shared/event: a domain knows no database, bus or message"},
+		{"store", "services/idp/internal/store/a.go", head + `import _ "herald/shared/gen/herald/v1"`,
+			head + `import _ "herald/shared/gen/herald/idp/v1"`, "knows no message of a contract"},
 		{"shared", "shared/a/a.go", head + `import _ "herald/shared/fault"`, head + `import _ "herald/services/users"`,
 			"shared imports no service"},
 		{"services", "services/text/a.go", head + `import _ "herald/services/text/internal/api"`,

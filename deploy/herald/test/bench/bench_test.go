@@ -20,7 +20,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// load repeats a step by clients at once for a while and answers with their number a
+// load repeats a step by clients at once for a while and returns their number a
 // second and the 50th and 99th percentile of their times.
 func load(b *testing.B, clients int, d time.Duration, step func() error) (rate float64, p50, p99 time.Duration) {
 	b.Helper()

@@ -180,7 +180,7 @@ func (a *archive) total(q question) string {
 
 type times struct{ p50, p99 time.Duration }
 
-// best runs steps in turns, so that noise hits all, and answers with the lowest times of each.
+// best runs steps in turns, so that noise hits all, and returns the lowest times of each.
 func best(b *testing.B, clients int, steps ...func() error) []times {
 	b.Helper()
 	const rounds, each = 2, time.Second

@@ -72,7 +72,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// run runs a command in the repository's root and answers with what it printed.
+// run runs a command in the repository's root and returns what it printed.
 func (p *project) run(name string, args ...string) string {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -387,7 +387,7 @@ func (p *project) eventually(what string, true func() bool) {
 	}
 }
 
-// each asks the engine about containers, and answers with a line for each.
+// each asks the engine about containers, and returns a line for each.
 func (p *project) each(ids []string, format string) []string {
 	p.T.Helper()
 	return strings.Split(p.run("docker", append([]string{"inspect", "--format", format}, ids...)...), "\n")
@@ -452,7 +452,7 @@ func (p *project) crashes() {
 }
 
 // importsDuring imports while something happens and until one more succeeds, and
-// answers with those that were answered.
+// returns those that were answered.
 func (p *project) importsDuring(name string, what func()) (answered []string) {
 	tried := 0
 	try := func() bool {

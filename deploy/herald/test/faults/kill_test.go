@@ -96,7 +96,7 @@ func imported(i *whole.Instance) map[string]bool {
 }
 
 // allMailed waits until every user's mail is sent, holds that each has one Message-ID,
-// and answers with the number of repeated deliveries. A mail that the relay never
+// and returns the number of repeated deliveries. A mail that the relay never
 // answered twice is given up, and says so: those are counted too. The relay is asked
 // first, since a list of mails brings what an event that was lost would not.
 func allMailed(
@@ -150,7 +150,7 @@ func unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[
 	return left
 }
 
-// mailed waits until the one mail to a user has ended, and answers with its state.
+// mailed waits until the one mail to a user has ended, and returns its state.
 func mailed(ctx context.Context, i *whole.Instance, id string) string {
 	i.T.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -210,7 +210,7 @@ func (r *replicas) mails(t *testing.T) {
 	}
 }
 
-// member makes a person with a token, and answers with both.
+// member makes a person with a token, and returns both.
 func (r *replicas) member(name string) (id, token string) {
 	r.T.Helper()
 	r.admin(0, "", "POST", "/management/v1/users/human/_import", whole.Active(name))
@@ -265,7 +265,7 @@ func (r *replicas) atOnce(t *testing.T, token string) {
 	}
 }
 
-// refusedAfter asks each gateway until it refuses, and answers with how long after the
+// refusedAfter asks each gateway until it refuses, and returns how long after the
 // end each still let in. What counts is when a request was sent: one that was sent in
 // time may be answered late. Once a gateway refuses it goes on refusing. Between the
 // questions is time for those who spread the news.

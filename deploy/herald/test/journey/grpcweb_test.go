@@ -102,7 +102,7 @@ func (v *visit) fill(id, value string) {
 	}
 }
 
-// search presses the button and answers with what the page then says, and with the
+// search presses the button and returns what the page then says, and with the
 // names it lists.
 func (v *visit) search() (said string, names []string) {
 	v.t.Helper()
@@ -119,7 +119,7 @@ func (v *visit) search() (said string, names []string) {
 	return said, names
 }
 
-// leave fails the test for everything on the console, and answers with what the page
+// leave fails the test for everything on the console, and returns what the page
 // asked the API for.
 func (v *visit) leave() []string {
 	v.t.Helper()

@@ -98,7 +98,7 @@ nodejs) printf '#!/bin/sh\necho v22.1.0\n' >"${0%/*}/node"; chmod +x "${0%/*}/no
 esac`)
 }
 
-// setup runs the script and answers with what it printed and whether it was content.
+// setup runs the script and returns what it printed and whether it was content.
 func (m machine) setup(what string) (printed string, content bool) {
 	m.t.Helper()
 	var out bytes.Buffer

@@ -216,7 +216,7 @@ func TestOpenedMethods(t *testing.T) {
 	}
 }
 
-// modes are the ways NATS is run. Each answers with a server and how to reach it.
+// modes are the ways NATS is run. Each returns a server and how to reach it.
 var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bus.Address){
 	"in the process": func(t *testing.T, keys secret.Keys, _ string) (*server.Server, bus.Address) {
 		s, err := bus.Embedded{Dir: t.TempDir(), Keys: keys}.Start()

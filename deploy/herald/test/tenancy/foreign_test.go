@@ -159,7 +159,7 @@ func (w *world) holds(a attempt, org string) bool {
 	return false
 }
 
-// present tells whether an object is where the call looks for it.
+// present reports whether an object is where the call looks for it.
 func (w *world) present(a attempt, org, name string) bool {
 	k := kindOf(string(a.Name()), name)
 	switch place := a.object.of(name); {

@@ -48,7 +48,7 @@ func newForger(t *testing.T, i *whole.Instance) *forger {
 	return f
 }
 
-// ask sends a request with callers' headers as they are and answers with the fault; nil
+// ask sends a request with callers' headers as they are and returns the fault; nil
 // for an answer that is none.
 func (f *forger) ask(m rawMethod, callers ...string) *fault.Fault {
 	f.Helper()

@@ -332,7 +332,7 @@ func (w *world) oddPaths(m contract.Method, owner visitor) {
 	}
 }
 
-// raw sends a path as it is written and answers with the status and where it leads.
+// raw sends a path as it is written and returns the status and where it leads.
 func (w *world) raw(verb, path, token, media, body string) (code int, location string) {
 	r := &http.Request{
 		Method: verb, URL: &url.URL{Scheme: "http", Host: strings.TrimPrefix(w.URL, "http://"), Opaque: path},

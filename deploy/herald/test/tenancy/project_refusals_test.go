@@ -158,7 +158,7 @@ func (w *world) asked(method, body, token string) whole.Request {
 	return whole.Request{}
 }
 
-// things makes what the refusals are about, and answers with their names and ids.
+// things makes what the refusals are about, and returns their names and ids.
 func (w *world) things() []string {
 	ids := map[string]string{}
 	made := func(route, body, answer string) string {

@@ -179,7 +179,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// project creates a project by REST and answers with its id.
+// project creates a project by REST and returns its id.
 func project(i *whole.Instance, name string) string {
 	i.T.Helper()
 	status, answer := i.Call("POST", "/management/v1/projects", fmt.Sprintf(`{"name":%q}`, name))
@@ -189,7 +189,7 @@ func project(i *whole.Instance, name string) string {
 	return answer["id"].(string)
 }
 
-// visitor imports a person without roles and answers with a token of hers.
+// visitor imports a person without roles and returns a token of hers.
 func visitor(i *whole.Instance) string {
 	i.T.Helper()
 	status, answer := i.Call("POST", "/management/v1/users/human/_import", `{"userId":"visitor","userName":"visitor","profile":{"firstName":"Vi","lastName":"Sitor"},"email":{"email":"vi@example.com","isEmailVerified":true},"password":"correct horse battery"}`)

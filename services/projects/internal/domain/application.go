@@ -79,7 +79,7 @@ func (c APIConfig) WithDefaults() APIConfig {
 	return c
 }
 
-// UsesSecret tells whether the application authenticates by a client secret.
+// UsesSecret reports whether the application authenticates by a client secret.
 func (a *Application) UsesSecret() bool {
 	if a.OIDC != nil {
 		return a.OIDC.AuthMethod == AuthBasic || a.OIDC.AuthMethod == AuthPost
@@ -94,7 +94,7 @@ func (a *Application) Rename(name string) bool {
 	return changed
 }
 
-// ConfigureOIDC replaces the configuration and answers with the names of the fields that
+// ConfigureOIDC replaces the configuration and returns the names of the fields that
 // differ. A secret that is used no more is forgotten for good.
 func (a *Application) ConfigureOIDC(c OIDCConfig) (changed []string, err error) {
 	if a.OIDC == nil {

@@ -110,7 +110,7 @@ func (c OIDCConfig) hostFault(u *url.URL) string {
 	}
 }
 
-// isHost tells whether text is a name or an address, with a port or without.
+// isHost reports whether text is a name or an address, with a port or without.
 func isHost(text string) bool {
 	u := url.URL{Host: text}
 	name, port := u.Hostname(), u.Port()

@@ -46,7 +46,7 @@ type Settings struct {
 	PrivateLabelingSetting int16
 }
 
-// Change replaces the settings and answers with the names of those that differ.
+// Change replaces the settings and returns the names of those that differ.
 func (p *Project) Change(s Settings) (changed []string) {
 	for _, f := range []struct {
 		name    string

@@ -29,7 +29,7 @@ type Role struct {
 	Group       string
 }
 
-// Change replaces the texts and answers with the names of those that differ. A role
+// Change replaces the texts and returns the names of those that differ. A role
 // without a display name shows its key.
 func (r *Role) Change(displayName, group string) (changed []string) {
 	displayName = cmp.Or(displayName, r.Key)

@@ -65,7 +65,7 @@ func (d Digest) Compare(other Digest) error {
 }
 
 // OTPSecret reads an authenticator app's secret: base32 in any case, padded or not,
-// in groups or not. It answers with the form that is kept.
+// in groups or not. It returns the form that is kept.
 func OTPSecret(s string) (string, error) {
 	s = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "=", "").Replace(s))
 	if len(s) < 16 || len(s) > 104 { // 10 and 64 bytes

@@ -97,7 +97,7 @@ func (u *User) Settle() (needsMail bool) {
 	return false
 }
 
-// Awaits tells whether the user is one to whom a mail of a kind goes; the fault says
+// Awaits reports whether the user is one to whom a mail of a kind goes; the fault says
 // why not.
 func (u User) Awaits(k Kind) error {
 	switch {
@@ -152,7 +152,7 @@ var reserved = []string{".", "..", "me", "human", "machine", "grants"}
 
 const forbidden = "/\\?#%"
 
-// CheckUserID tells whether a chosen id can stand in a path.
+// CheckUserID reports whether a chosen id can stand in a path.
 func CheckUserID(id string) error {
 	if len(id) > 200 || strings.HasPrefix(id, "_") || slices.Contains(reserved, id) {
 		return ErrUserID

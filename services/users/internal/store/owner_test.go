@@ -85,7 +85,7 @@ func (o owners) are(ids ...string) {
 	}
 }
 
-// refused tells whether an error is the rule's, and fails for all others.
+// refused reports whether an error is the rule's, and fails for all others.
 func (o owners) refused(what string, err error) bool {
 	o.Helper()
 	pg, ok := errors.AsType[*pgconn.PgError](err)
