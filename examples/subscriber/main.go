@@ -72,15 +72,21 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 		return explain(err)
 	}
 	fmt.Fprintln(notes, "connected; waiting for events")
-	numbers := counts{}
+	numbers := counts{highest: map[string]int64{}}
+	tick := time.NewTicker(patience / 4)
+	defer tick.Stop()
 	for {
 		select {
 		case m := <-events:
-			if gap := numbers.gap(m); gap != "" {
-				fmt.Fprintln(notes, gap)
+			if n, err := strconv.ParseInt(m.Header.Get("ce-sequence"), 10, 64); err == nil {
+				numbers.came(m.Header.Get("ce-source"), n, time.Now())
 			}
 			if user == "" || concerns(m, user) {
 				fmt.Fprintln(out, line(m))
+			}
+		case <-tick.C:
+			for _, g := range numbers.due(time.Now()) {
+				fmt.Fprintln(notes, g)
 			}
 		case <-ctx.Done():
 			return nil
@@ -95,26 +101,6 @@ func concerns(m *nats.Msg, user string) bool {
 	}
 	var payload struct{ UserID string }
 	return json.Unmarshal(m.Data, &payload) == nil && payload.UserID == user
-}
-
-// counts holds the highest number seen of each service's events.
-type counts map[string]int64
-
-// gap says which numbers have not come before an event's, empty when none is missing. A
-// number that is lower than others belongs to a change that took longer.
-func (c counts) gap(m *nats.Msg) string {
-	source := m.Header.Get("ce-source")
-	n, err := strconv.ParseInt(m.Header.Get("ce-sequence"), 10, 64)
-	last, known := c[source]
-	if err != nil || known && n <= last {
-		return ""
-	}
-	c[source] = n
-	if !known || n == last+1 {
-		return ""
-	}
-	return fmt.Sprintf("gap: of %s the numbers %d to %d have not come: missed, late, or of changes that were refused",
-		visible(source), last+1, n-1)
 }
 
 // line is an event for a person: when, what, on which subject, about whom, by whom, and

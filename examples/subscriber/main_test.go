@@ -25,31 +25,6 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-func TestGap(t *testing.T) {
-	t.Parallel()
-	seen := counts{}
-	for _, c := range []struct {
-		source, number, missing string
-	}{
-		{"/herald/users", "5", ""}, // what was before is not known
-		{"/herald/users", "6", ""},
-		{"/herald/projects", "1", ""},
-		{"/herald/users", "9", "7 to 8"},
-		{"/herald/users", "7", ""}, // late
-		{"/herald/users", "10", ""},
-		{"/herald/users", "12", "11 to 11"},
-		{"/herald/projects", "2", ""},
-		{"/herald/users", "", ""},
-		{"/herald/users", "-", ""},
-	} {
-		got := seen.gap(&nats.Msg{Header: nats.Header{"ce-source": {c.source}, "ce-sequence": {c.number}}})
-		if (got == "") != (c.missing == "") || !strings.Contains(got, c.missing) ||
-			got != "" && !strings.Contains(got, c.source) {
-			t.Errorf("%s %s: %q, want %q", c.source, c.number, got, c.missing)
-		}
-	}
-}
-
 func FuzzLine(f *testing.F) {
 	f.Add("ce-time", "2026-11-21T09:00:00Z", []byte(`{"userId":"u"}`))
 	f.Add("ce-subject", "\x1b[31m", []byte("\x00\n"))

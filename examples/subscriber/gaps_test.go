@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	const users, projects = "/herald/users", "/herald/projects"
+	start := time.Now()
+	c := counts{highest: map[string]int64{}}
+	for _, step := range []struct {
+		after  time.Duration // of the start
+		source string
+		came   []int64
+		told   []string
+	}{
+		{0, users, []int64{5, 6, 4}, nil}, // what was before is not known
+		{0, projects, []int64{1}, nil},
+		{0, users, []int64{9, 8, 7, 10, 8}, nil}, // late, and again
+		{patience, projects, []int64{2}, nil},
+		{patience, users, []int64{20}, nil},
+		{patience + 1, users, []int64{15, 11, 19, 22}, nil},
+		{2*patience - 1, projects, []int64{4}, nil},
+		{2 * patience, users, nil, []string{
+			"gap: 3 events of /herald/users between 11 and 15 have not come",
+			"gap: 3 events of /herald/users between 15 and 19 have not come",
+		}},
+		{2*patience + 1, users, []int64{13}, []string{"gap: event 21 of /herald/users has not come"}},
+		{3*patience - 2, users, nil, nil},
+		{3*patience - 1, users, []int64{23}, []string{"gap: event 3 of /herald/projects has not come"}},
+		{9 * patience, users, nil, nil}, // each is told once
+	} {
+		now := start.Add(step.after)
+		for _, n := range step.came {
+			c.came(step.source, n, now)
+		}
+		var told []string
+		for _, g := range c.due(now) {
+			told = append(told, g.String())
+		}
+		if !slices.Equal(told, step.told) {
+			t.Errorf("after %s, %s %d: %q, want %q", step.after, step.source, step.came, told, step.told)
+		}
+	}
+	for n := range int64(most + 2) {
+		c.came("/herald/orgs", 2*n, start)
+	}
+	if told := c.due(start); len(c.missing) != most || fmt.Sprint(told) !=
+		"[gap: event 1 of /herald/orgs has not come]" {
+		t.Errorf("%d are held, told: %v", len(c.missing), told)
+	}
+}
