@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/projects/internal/domain"
 	"herald/shared/testkit"
 )
@@ -170,7 +172,7 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// Of several who take a name at once, one has it; of several who deactivate, one did.
+// Of several who take a name at once, one has it; of several who deactivate or reactivate, one did.
 func TestOneOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -183,11 +185,19 @@ func TestOneOfMany(t *testing.T) {
 		t.Errorf("%d projects have the name", n)
 	}
 	i := w.make(clerk)
-	if n := testkit.Race(t, 12, func(int) error {
-		_, err := w.ChangeProject(t.Context(), i.org, i.project, deactivated)
-		return err
-	}, domain.ErrProjectNotActive.ID); n != 1 {
-		t.Errorf("%d deactivations succeeded", n)
+	for _, c := range []struct {
+		change func(*domain.Project) (proto.Message, error)
+		loser  string
+	}{
+		{deactivated, domain.ErrProjectNotActive.ID},
+		{reactivated, domain.ErrProjectNotInactive.ID},
+	} {
+		if n := testkit.Race(t, 20, func(int) error {
+			_, err := w.ChangeProject(t.Context(), i.org, i.project, c.change)
+			return err
+		}, c.loser); n != 1 {
+			t.Errorf("%d succeeded, the others are %s", n, c.loser)
+		}
 	}
 	if n := testkit.Rows(t, w.db, "projects where id = $1 and generation = 2", i.project); n != 1 {
 		t.Error("the generation did not rise once")

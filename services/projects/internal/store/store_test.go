@@ -149,3 +149,5 @@ func renamed(name string) func(*domain.Project) (proto.Message, error) {
 }
 
 func deactivated(p *domain.Project) (proto.Message, error) { return happened, p.Deactivate() }
+
+func reactivated(p *domain.Project) (proto.Message, error) { return happened, p.Reactivate() }
