@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/proto"
 
@@ -110,5 +111,6 @@ func (s Store) SearchMemberships(
 
 // prefixed writes a table's alias before each of its columns.
 func prefixed(alias, columns string) string {
-	return alias + "." + strings.ReplaceAll(columns, ", ", ", "+alias+".")
+	names := strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	return alias + "." + strings.Join(names, ", "+alias+".")
 }
