@@ -71,6 +71,14 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Channel(), b.Channel()) })
 	of := map[string]string{}
 	for _, e := range all {
+		if e.Option.GetEndsNobody() && e.Option.Because == "" && slices.ContainsFunc(all, func(other Event) bool {
+			return other.Service == e.Service && other.EndsCallers()
+		}) {
+			flaws = append(flaws, fmt.Errorf("contract of %s: other events of %s end callers, this one ends nobody: "+
+				"where somebody may do more or less after it, write ends_subject, ends_user or ends_everybody "+
+				"instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
+				e.FullName(), e.Service))
+		}
 		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {
 			flaws = append(flaws, fmt.Errorf("contract of %s: the events of an aggregate are shown by one object: "+
 				"history_of is %q here and %q of another event of %s", e.FullName(), e.Option.HistoryOf, first,

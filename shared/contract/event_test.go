@@ -39,7 +39,7 @@ func TestEvents(t *testing.T) {
 		"user": "human member pat", "org": "org", "project": "application grant project user_grant", "other": "",
 	} {
 		if got := strings.Join(slices.Sorted(slices.Values(contract.Aggregates(history))), " "); got != want {
-			t.Errorf("history %s shows %q", history, got)
+			t.Errorf("history %s shows %q: if a new aggregate belongs there, add it to this table", history, got)
 		}
 	}
 	if got, want := contract.HistoryFields(), map[string]string{
@@ -111,6 +111,22 @@ func TestEventsOfAnAggregate(t *testing.T) {
 	_, err := contract.Events(withEvents(t, event("made", "user_id"), event("gone", "")))
 	if err == nil || !strings.Contains(err.Error(), "history_of") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Where events end callers, one that ends nobody says why: a neighbour's option is copied easily.
+func TestEventsThatEndNobody(t *testing.T) {
+	t.Parallel()
+	event := func(name, because string, ends *heraldv1.Event) *heraldv1.Event {
+		return &heraldv1.Event{Aggregate: "thing", Name: name, Ends: ends.Ends, History: "thing", Because: because}
+	}
+	subject := &heraldv1.Event{Ends: &heraldv1.Event_EndsSubject{EndsSubject: true}}
+	nobody := &heraldv1.Event{Ends: &heraldv1.Event_EndsNobody{EndsNobody: true}}
+	for because, want := range map[string]string{"it is new": "", "": "add because"} {
+		_, err := contract.Events(withEvents(t, event("locked", "", subject), event("made", because, nobody)))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("because %q: %v", because, err)
+		}
 	}
 }
 

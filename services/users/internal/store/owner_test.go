@@ -101,7 +101,7 @@ func TestInstanceHasOwner(t *testing.T) {
 	for what, sql := range losses {
 		o.are("a")
 		if _, err := o.db.Exec(t.Context(), sql, "a"); !o.refused(what, err) {
-			t.Errorf("%s: the last owner is gone", what)
+			t.Errorf("%s: the last owner is gone: a trigger instance_has_owner has to refuse it", what)
 		}
 		o.are("a", "b")
 		if _, err := o.db.Exec(t.Context(), sql, "a"); o.refused(what, err) {

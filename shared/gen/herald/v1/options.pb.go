@@ -236,7 +236,10 @@ type Event struct {
 	// The field of the event with the id of the object whose history shows it: a token is
 	// shown by its user's. The same for all events of an aggregate; without it the object is
 	// the aggregate itself.
-	HistoryOf     string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
+	HistoryOf string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
+	// Why the event ends nobody, in words: asked for in a service of which other events end
+	// callers.
+	Because       string `protobuf:"bytes,10,opt,name=because,proto3" json:"because,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,6 +348,13 @@ func (x *Event) GetNoHistory() string {
 func (x *Event) GetHistoryOf() string {
 	if x != nil {
 		return x.HistoryOf
+	}
+	return ""
+}
+
+func (x *Event) GetBecause() string {
+	if x != nil {
+		return x.Because
 	}
 	return ""
 }
@@ -489,7 +499,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	" \x01(\bR\n" +
 	"freshLogin\"#\n" +
 	"\x05Pages\x12\x1a\n" +
-	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xa9\x02\n" +
+	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xc3\x02\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -502,7 +512,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
 	"no_history\x18\b \x01(\tR\tnoHistory\x12\x1d\n" +
 	"\n" +
-	"history_of\x18\t \x01(\tR\thistoryOfB\x06\n" +
+	"history_of\x18\t \x01(\tR\thistoryOf\x12\x18\n" +
+	"\abecause\x18\n" +
+	" \x01(\tR\abecauseB\x06\n" +
 	"\x04ends:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +

@@ -948,32 +948,32 @@ var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"'\n" +
+	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"2\n" +
 	"\n" +
-	"OrgCreated:\x19\x8a\x82)\x15\n" +
-	"\x03org\x12\acreated:\x03org0\x01\"'\n" +
+	"OrgCreated:$\x8a\x82) \n" +
+	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\">\n" +
 	"\n" +
-	"OrgRenamed:\x19\x8a\x82)\x15\n" +
-	"\x03org\x12\arenamed:\x03org0\x01\"O\n" +
+	"OrgRenamed:0\x8a\x82),\n" +
+	"\x03org\x12\arenamed:\x03orgR\x15a name gives no right0\x01\"O\n" +
 	"\x0eOrgDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation:\x1d\x8a\x82)\x19\n" +
 	"\x03org\x12\vdeactivated:\x03org(\x01\"/\n" +
 	"\x0eOrgReactivated:\x1d\x8a\x82)\x19\n" +
-	"\x03org\x12\vreactivated:\x03org(\x01\"\x96\x01\n" +
+	"\x03org\x12\vreactivated:\x03org(\x01\"\xa7\x01\n" +
 	"\fHumanCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x1c\x8a\x82)\x18\n" +
-	"\x05human\x12\acreated:\x04user0\x01\"\x98\x01\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:-\x8a\x82))\n" +
+	"\x05human\x12\acreated:\x04userR\x0fthe user is new0\x01\"\xa9\x01\n" +
 	"\rHumanImported\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:\x1d\x8a\x82)\x19\n" +
-	"\x05human\x12\bimported:\x04user0\x01\"\xaf\x01\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:.\x8a\x82)*\n" +
+	"\x05human\x12\bimported:\x04userR\x0fthe user is new0\x01\"\xd6\x01\n" +
 	"\x1cHumanInitializationRequested\x126\n" +
 	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:-\x8a\x82))\n" +
-	"\x05human\x12\x18initialization_requested:\x04user0\x01\"\x90\x01\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
+	"\x05human\x12\x18initialization_requested:\x04userR%a mail was asked for; the state stays0\x01\"\x90\x01\n" +
 	"\x10HumanInitialized\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
@@ -982,16 +982,16 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x12\n" +
 	"\x04mail\x18\x03 \x01(\tR\x04mail:\"\x8a\x82)\x1e\n" +
-	"\x05human\x12\remail_changed:\x04user \x01\"h\n" +
+	"\x05human\x12\remail_changed:\x04user \x01\"\x8f\x01\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:1\x8a\x82)-\n" +
-	"\x05human\x12\x1cemail_verification_requested:\x04user0\x01\"c\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:X\x8a\x82)T\n" +
+	"\x05human\x12\x1cemail_verification_requested:\x04userR%a mail was asked for; the state stays0\x01\"c\n" +
 	"\x12HumanEmailVerified\x12(\n" +
 	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:#\x8a\x82)\x1f\n" +
-	"\x05human\x12\x0eemail_verified:\x04user \x01\"`\n" +
+	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x87\x01\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:-\x8a\x82))\n" +
-	"\x05human\x12\x18password_reset_requested:\x04user0\x01\"\x99\x01\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:T\x8a\x82)P\n" +
+	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state stays0\x01\"\x99\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:%\x8a\x82)!\n" +
@@ -1017,10 +1017,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x14\n" +
 	"\x05cause\x18\x04 \x01(\tR\x05cause:$\x8a\x82) \n" +
-	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"V\n" +
+	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"s\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:!\x8a\x82)\x1d\n" +
-	"\x03pat\x12\x05added:\x04userJ\auser_id0\x01\"a\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId:>\x8a\x82):\n" +
+	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token before0\x01\"a\n" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:*\x8a\x82)&\n" +
 	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
