@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -78,7 +79,11 @@ func mistakes(config any, err error) []error {
 			continue
 		}
 		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
-		found = append(found, fmt.Errorf("%s: %w (%s)", name, parse.Err, field.Tag.Get("help")))
+		cause := parse.Err
+		if number, ok := errors.AsType[*strconv.NumError](cause); ok {
+			cause = fmt.Errorf("%q: %w", number.Num, number.Err) // without the name of Go's function
+		}
+		found = append(found, fmt.Errorf("%s: %w (%s)", name, cause, field.Tag.Get("help")))
 	}
 	return found
 }

@@ -101,9 +101,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"directory", []string{key, "HERALD_T_SMTP_FILE=/"}, []string{"HERALD_T_SMTP_FILE: read /: is a directory"}},
 		{"required and missing", nil, []string{`required environment variable "HERALD_T_KEY" is not set`}},
 		{"no number", []string{key, "HERALD_T_LIMIT=12x"},
-			[]string{`HERALD_T_LIMIT: strconv.ParseInt: parsing "12x": invalid syntax (largest page)`}},
+			[]string{`HERALD_T_LIMIT: "12x": invalid syntax (largest page)`}},
 		{"no boolean", []string{key, "HERALD_T_DEBUG=perhaps"},
-			[]string{`HERALD_T_DEBUG: strconv.ParseBool: parsing "perhaps": invalid syntax (say more)`}},
+			[]string{`HERALD_T_DEBUG: "perhaps": invalid syntax (say more)`}},
 		{"no duration", []string{key, "HERALD_T_PAUSE=5"}, []string{`HERALD_T_PAUSE: unable to parse duration: time: ` +
 			`missing unit in duration "5" (time between tries)`}},
 		{"no level", []string{key, "HERALD_T_LEVEL=LOUD"},
@@ -111,7 +111,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"all at once", []string{"HERALD_T_Z=", "HERALD_T_A=", "HERALD_T_LIMIT=x", key}, []string{
 			"HERALD_T_A is not a setting; `herald settings` lists them", "HERALD_T_Z is not a setting; `herald " +
 				"settings` lists them",
-			`HERALD_T_LIMIT: strconv.ParseInt: parsing "x": invalid syntax (largest page)`}},
+			`HERALD_T_LIMIT: "x": invalid syntax (largest page)`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -81,14 +81,19 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	if s.JS, err = jetstream.New(s.Conn, jetstream.WithPublishAsyncMaxPending(1024)); err != nil {
 		return err
 	}
-	if err = event.EnsureStreams(ctx, s.JS, s.Streams); err != nil {
-		return err
-	}
-	signer := caller.NewSigner(s.Keys, s.Now)
 	services, err := bus.Services()
 	if err != nil {
 		return err
 	}
+	lagging, err := event.EnsureStreams(ctx, s.JS, s.Streams, services)
+	if err != nil {
+		return err
+	}
+	if lagging != "" {
+		s.Log.WarnContext(ctx, "the stream of events keeps its size: a service has not handled what a smaller one "+
+			"would push out; HERALD_EVENTS_MAX_BYTES is taken at the next start", "lagging", lagging)
+	}
+	signer := caller.NewSigner(s.Keys, s.Now)
 	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)

@@ -234,7 +234,7 @@ func TestServiceReadiness(t *testing.T) {
 	if causes := g.Health.Causes(t.Context()); len(causes) != 0 {
 		t.Errorf("%v", causes)
 	}
-	if err := event.EnsureStreams(t.Context(), s.JS, g.Streams); err != nil {
+	if _, err := event.EnsureStreams(t.Context(), s.JS, g.Streams, nil); err != nil {
 		t.Errorf("streams: %v", err)
 	}
 	away := s.Conn.StatusChanged(nats.RECONNECTING)

@@ -83,7 +83,7 @@ func newReplica(t testing.TB, g boot.Ground, url secret.Text) *replica {
 	t.Cleanup(db.Close)
 	r := &replica{TB: t, ground: g, db: db}
 	r.conn, r.js = connect(t, g, "users")
-	if err := event.EnsureStreams(t.Context(), r.js, g.Streams); err != nil {
+	if _, err := event.EnsureStreams(t.Context(), r.js, g.Streams, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.relay = &event.Relay{
@@ -299,7 +299,7 @@ func TestStreamsAreEnsuredByAllAtOnce(t *testing.T) {
 	for _, user := range slices.Repeat([]string{"users", "text"}, 4) {
 		_, js := connect(t, g, user)
 		all.Go(func() {
-			if err := event.EnsureStreams(t.Context(), js, g.Streams); err != nil {
+			if _, err := event.EnsureStreams(t.Context(), js, g.Streams, nil); err != nil {
 				t.Error(err)
 			}
 		})

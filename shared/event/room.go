@@ -83,10 +83,17 @@ func (r *room) ask(ctx context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
-	info := stream.CachedInfo()
-	r.window, r.asked = info.Config.MaxBytes/windowPart, now
-	most := info.Config.MaxBytes - info.Config.MaxBytes/marginPart
-	r.free, r.lagging = most-int64(info.State.Bytes), ""
+	size := stream.CachedInfo().Config.MaxBytes
+	r.window, r.asked = size/windowPart, now
+	return r.measure(ctx, stream, size, n)
+}
+
+// measure notes how much room a stream of a size has. It measures more exactly if that is less
+// than n. A room below zero means that unhandled events do not fit.
+func (r *room) measure(ctx context.Context, stream jetstream.Stream, size, n int64) error {
+	state := stream.CachedInfo().State
+	most := size - size/marginPart
+	r.free, r.lagging = most-int64(state.Bytes), ""
 	if n <= r.free {
 		return nil // nothing is pushed out
 	}
@@ -96,13 +103,13 @@ func (r *room) ask(ctx context.Context, n int64) error {
 		if !slices.Contains(r.services, c.Name) || c.NumPending == 0 && c.NumAckPending == 0 {
 			continue
 		}
-		free := most - unhandled(info.State, c.AckFloor.Stream+1)
+		free := most - unhandled(state, c.AckFloor.Stream+1)
 		if n > free {
 			first, err := firstUnhandled(ctx, stream, c)
 			if err != nil {
 				return err
 			}
-			free = most - unhandled(info.State, first)
+			free = most - unhandled(state, first)
 		}
 		if free < r.free {
 			r.free, r.lagging = free, c.Name

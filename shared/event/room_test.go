@@ -216,12 +216,53 @@ func TestStreamsAreUpgraded(t *testing.T) {
 	}
 }
 
+// A smaller stream is made only when it has room for all that a service has not handled.
+func TestStreamShrinksWithoutLoss(t *testing.T) {
+	t.Parallel()
+	const n = 4000 // some 2 MiB
+	g := testkit.Ground(t)
+	g.Streams.MaxBytes = 4 << 20
+	r := newReplica(t, g, kit.Database(t))
+	all := newTally()
+	stop := start(t, consumer(t, g, onCreated(all.note)).Run)
+	r.until("text consumes", func() bool { return r.consumes("text") })
+	stop()
+	start(t, r.relay.Run)
+	r.fill(n, 100)
+	r.untilPublished()
+	if lagging := r.resize(1 << 20); lagging != "text" {
+		t.Errorf("%q lags, want text", lagging)
+	}
+	r.fill(100, 100) // the relay has the room of the larger stream
+	r.untilPublished()
+	if s := r.state(); s.FirstSeq != 1 || s.LastSeq != n+100 {
+		t.Errorf("the stream holds %d to %d, want all %d", s.FirstSeq, s.LastSeq, n+100)
+	}
+	start(t, consumer(t, g, onCreated(all.note)).Run)
+	all.wait(t, n+100)
+	r.until("the stream is smaller", func() bool { return r.resize(1<<20) == "" })
+	if s := r.state(); s.LastSeq != n+100 || s.FirstSeq == 1 || s.Bytes > 1<<20 {
+		t.Errorf("the stream holds %d to %d, %d bytes", s.FirstSeq, s.LastSeq, s.Bytes)
+	}
+}
+
+// resize starts with another size of EVENTS. It returns the service that lags too much for it.
+func (r *replica) resize(size int64) (lagging string) {
+	r.Helper()
+	c := event.StreamConfig{MaxBytes: size, Replicas: 1}
+	lagging, err := event.EnsureStreams(r.Context(), r.js, c, r.relay.Services)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return lagging
+}
+
 // A stream that cannot hold some of the largest events is refused.
 func TestTooSmallStream(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	_, js := connect(t, g, "users")
-	err := event.EnsureStreams(t.Context(), js, event.StreamConfig{MaxBytes: 1<<20 - 1, Replicas: 1})
+	_, err := event.EnsureStreams(t.Context(), js, event.StreamConfig{MaxBytes: 1<<20 - 1, Replicas: 1}, nil)
 	if err == nil || !strings.Contains(err.Error(), "HERALD_EVENTS_MAX_BYTES") {
 		t.Errorf("%v", err)
 	}

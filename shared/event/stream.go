@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,14 +29,22 @@ const (
 	minBytes = 1 << 20 // so that 1/64 of it, a window, has room for the largest event
 )
 
-// EnsureStreams creates the streams; every service does so at its start.
-func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
+// EnsureStreams creates the streams; every service does so at its start. EVENTS stays as large
+// as it is if a smaller one would push out events that one of the services has not handled;
+// lagging is that service.
+func EnsureStreams(
+	ctx context.Context, js jetstream.JetStream, c StreamConfig, services []string,
+) (lagging string, err error) {
 	if c.MaxBytes < minBytes {
-		return fmt.Errorf("HERALD_EVENTS_MAX_BYTES is %d, want at least %d", c.MaxBytes, minBytes)
+		return "", fmt.Errorf("HERALD_EVENTS_MAX_BYTES is %d, want at least %d", c.MaxBytes, minBytes)
+	}
+	size, lagging, err := fitting(ctx, js, c.MaxBytes, services)
+	if err != nil {
+		return "", fmt.Errorf("stream %s: %w", Stream, err)
 	}
 	streams := []jetstream.StreamConfig{
 		{
-			Name: Stream, Subjects: []string{"events.>"}, MaxAge: keep, MaxBytes: c.MaxBytes,
+			Name: Stream, Subjects: []string{"events.>"}, MaxAge: keep, MaxBytes: size,
 			Discard: jetstream.DiscardOld, Duplicates: 2 * time.Minute, AllowAtomicPublish: true,
 		},
 		{Name: Dead, Subjects: []string{"dead.>"}, MaxBytes: c.MaxBytes / 10, Discard: jetstream.DiscardNew},
@@ -44,14 +53,40 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) 
 		s.Storage, s.Replicas, s.AllowDirect = jetstream.FileStorage, c.Replicas, true
 		made, err := js.CreateOrUpdateStream(ctx, s)
 		if err != nil {
-			return fmt.Errorf("stream %s: %w", s.Name, err)
+			return "", fmt.Errorf("stream %s with HERALD_EVENTS_MAX_BYTES=%d: %w", s.Name, c.MaxBytes, err)
 		}
 		if s.AllowAtomicPublish && !made.CachedInfo().Config.AllowAtomicPublish {
-			return fmt.Errorf("stream %s: NATS %s knows no atomic batches; Herald needs 2.15", s.Name,
+			return "", fmt.Errorf("stream %s: NATS %s knows no atomic batches; Herald needs 2.15", s.Name,
 				js.Conn().ConnectedServerVersion())
 		}
 	}
-	return nil
+	return lagging, nil
+}
+
+// fitting returns the size that EVENTS can be given now: the wanted one, or the present one if
+// the wanted one has no room for what a service has not handled.
+func fitting(
+	ctx context.Context, js jetstream.JetStream, wanted int64, services []string,
+) (size int64, lagging string, err error) {
+	stream, err := js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return wanted, "", nil
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	present := stream.CachedInfo().Config.MaxBytes
+	if wanted >= present {
+		return wanted, "", nil
+	}
+	r := room{services: services}
+	if err := r.measure(ctx, stream, wanted, 0); err != nil {
+		return 0, "", err
+	}
+	if r.free < 0 {
+		return present, r.lagging, nil
+	}
+	return wanted, "", nil
 }
 
 // Fill returns how full EVENTS is, from 0 to 1.
