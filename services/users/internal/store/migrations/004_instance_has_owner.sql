@@ -19,18 +19,13 @@ begin
 end
 $$;
 
--- All that can take an owner away; nothing else asks.
+-- All that can take an owner away; nothing else asks. A user who is removed takes the
+-- memberships along, and an organization is removed after its users.
 create trigger instance_has_owner after update on users for each row
     when (old.state = user_active() and (new.state <> user_active() or new.org_id <> old.org_id))
     execute function keep_instance_owner();
-create trigger instance_has_owner_still after delete on users for each row
-    when (old.state = user_active())
-    execute function keep_instance_owner();
 create trigger instance_has_owner after update on organizations for each row
     when (old.state = org_active() and new.state <> org_active())
-    execute function keep_instance_owner();
-create trigger instance_has_owner_still after delete on organizations for each row
-    when (old.state = org_active())
     execute function keep_instance_owner();
 create trigger instance_has_owner after update on members for each row
     when (old.org_id = '' and 'IAM_OWNER' = any (old.roles)
