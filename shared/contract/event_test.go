@@ -36,7 +36,8 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{
-		"user": "human member pat", "org": "org", "project": "application grant project user_grant", "other": "",
+		"user": "human machine member pat", "org": "org",
+		"project": "application grant project user_grant", "other": "",
 	} {
 		if got := strings.Join(slices.Sorted(slices.Values(contract.Aggregates(history))), " "); got != want {
 			t.Errorf("history %s shows %q: if a new aggregate belongs there, add it to this table", history, got)

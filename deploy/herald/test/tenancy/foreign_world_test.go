@@ -115,6 +115,8 @@ var (
 			answer: "grantId", remove: "DELETE /management/v1/projects/{project_id}/grants/{grant_id}",
 		},
 		"user": {create: [][2]string{imported}},
+		"machine": {create: [][2]string{{"POST /management/v1/users/machine", `{"userName":"{new}","name":"{new}"}`}},
+			answer: "userId"},
 		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
 			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
 		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
@@ -205,7 +207,7 @@ func kindOf(method, field string) string {
 			return "user"
 		}
 		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember",
-			named("IamMember", "iamMember", "user")))
+			named("IamMember", "iamMember", named("Machine", "machine", "user"))))
 	}
 	return ""
 }

@@ -117,7 +117,7 @@ func user(u domain.User) *usersv1.User {
 		UserName: u.UserName, LoginNames: []string{u.UserName}, PreferredLoginName: u.UserName,
 	}
 	if u.Type == domain.Machine {
-		out.Type = &usersv1.User_Machine{Machine: &usersv1.Machine{Name: u.DisplayName}}
+		out.Type = &usersv1.User_Machine{Machine: machine(u)}
 		return out
 	}
 	h := &usersv1.Human{

@@ -67,7 +67,12 @@ type User struct {
 	// PasswordHash is an encoded hash, empty without a password; Hash it before use.
 	PasswordHash           Hidden
 	PasswordChangeRequired bool
-	Generation             int64
+
+	// Of machines; their name is DisplayName.
+	Description     string
+	AccessTokenType AccessTokenType
+
+	Generation int64
 }
 
 // Hidden is a text that does not print: a password hash on its way to the database.

@@ -18,7 +18,7 @@ import (
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
 	email, email_verified, phone, phone_verified, password_hash, password_change_required,
-	generation, sequence, created_at, changed_at`
+	description, access_token_type, generation, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where org_id = @org_id and id = @id`
 
@@ -44,7 +44,7 @@ func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// NewUser is a human user and all that comes with it.
+// NewUser is a user and all that comes with it; with a machine comes nothing.
 type NewUser struct {
 	domain.User
 	Digest   domain.Digest     // nil where the id was not chosen
@@ -67,13 +67,15 @@ func newUser(u NewUser) event.Statement {
 				first_name, first_name_folded, last_name, last_name_folded, nick_name,
 				display_name, display_name_folded, preferred_language, gender,
 				email, email_folded, email_verified, phone, phone_verified,
-				password_hash, password_change_required, import_digest, sequence, created_at, changed_at)
+				password_hash, password_change_required, description, access_token_type,
+				import_digest, sequence, created_at, changed_at)
 			select
 				@id, @org_id, @type, @state, @user_name, @user_name_folded,
 				@first_name, @first_name_folded, @last_name, @last_name_folded, @nick_name,
 				@display_name, @display_name_folded, @preferred_language, @gender,
 				@email, @email_folded, @email_verified, @phone, @phone_verified,
-				@password_hash, @password_change_required, @import_digest, position, time, time
+				@password_hash, @password_change_required, @description, @access_token_type,
+				@import_digest, position, time, time
 			from event
 			returning id
 		)`,
@@ -87,6 +89,7 @@ func newUser(u NewUser) event.Statement {
 			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
 			"phone": u.Phone, "phone_verified": u.PhoneVerified,
 			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+			"description": u.Description, "access_token_type": u.AccessTokenType,
 			"import_digest": u.Digest,
 		},
 	}
@@ -171,16 +174,20 @@ func saveUser(u domain.User) event.Statement {
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
-			update users set state = @state, email = @email, email_folded = @email_folded,
-				email_verified = @email_verified, password_hash = @password_hash,
-				password_change_required = @password_change_required,
+			update users set state = @state, user_name = @user_name, user_name_folded = @user_name_folded,
+				display_name = @display_name, display_name_folded = @display_name_folded,
+				email = @email, email_folded = @email_folded, email_verified = @email_verified,
+				password_hash = @password_hash, password_change_required = @password_change_required,
+				description = @description, access_token_type = @access_token_type,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
 		Args: postgres.Args{
-			"id": u.ID, "state": u.State, "email": u.Email, "email_folded": search.Fold(u.Email),
-			"email_verified": u.EmailVerified, "password_hash": string(u.PasswordHash),
-			"password_change_required": u.PasswordChangeRequired,
+			"id": u.ID, "state": u.State, "user_name": u.UserName, "user_name_folded": search.Fold(u.UserName),
+			"display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
+			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
+			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+			"description": u.Description, "access_token_type": u.AccessTokenType,
 		},
 	}
 }

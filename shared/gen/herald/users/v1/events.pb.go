@@ -640,6 +640,95 @@ func (x *HumanPasswordChanged) GetChanged() []string {
 	return nil
 }
 
+type MachineCreated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineCreated) Reset() {
+	*x = MachineCreated{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineCreated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineCreated) ProtoMessage() {}
+
+func (x *MachineCreated) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineCreated.ProtoReflect.Descriptor instead.
+func (*MachineCreated) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *MachineCreated) GetState() UserState {
+	if x != nil {
+		return x.State
+	}
+	return UserState_USER_STATE_UNSPECIFIED
+}
+
+type MachineChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of the fields that changed.
+	Changed       []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineChanged) Reset() {
+	*x = MachineChanged{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineChanged) ProtoMessage() {}
+
+func (x *MachineChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineChanged.ProtoReflect.Descriptor instead.
+func (*MachineChanged) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MachineChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
 type MemberAdded struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -656,7 +745,7 @@ type MemberAdded struct {
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +757,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +770,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -731,7 +820,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +832,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +845,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -800,7 +889,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +901,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +914,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -865,7 +954,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +966,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +979,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -909,7 +998,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1010,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1023,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -995,7 +1084,13 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:%\x8a\x82)!\n" +
-	"\x05human\x12\x10password_changed:\x04user \x01\"\xc1\x01\n" +
+	"\x05human\x12\x10password_changed:\x04user \x01\"s\n" +
+	"\x0eMachineCreated\x120\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:/\x8a\x82)+\n" +
+	"\amachine\x12\acreated:\x04userR\x0fthe user is new0\x01\"\x90\x01\n" +
+	"\x0eMachineChanged\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
+	"\amachine\x12\achanged:\x04userR4a name gives no right; tokens stay as they were made0\x01\"\xc1\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
@@ -1037,7 +1132,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
@@ -1052,28 +1147,31 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*HumanEmailVerified)(nil),              // 10: herald.users.v1.HumanEmailVerified
 	(*HumanPasswordResetRequested)(nil),     // 11: herald.users.v1.HumanPasswordResetRequested
 	(*HumanPasswordChanged)(nil),            // 12: herald.users.v1.HumanPasswordChanged
-	(*MemberAdded)(nil),                     // 13: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                   // 14: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 15: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 16: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 17: herald.users.v1.PersonalAccessTokenRemoved
-	(UserState)(0),                          // 18: herald.users.v1.UserState
-	(InitMail)(0),                           // 19: herald.users.v1.InitMail
+	(*MachineCreated)(nil),                  // 13: herald.users.v1.MachineCreated
+	(*MachineChanged)(nil),                  // 14: herald.users.v1.MachineChanged
+	(*MemberAdded)(nil),                     // 15: herald.users.v1.MemberAdded
+	(*MemberChanged)(nil),                   // 16: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 17: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 18: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 19: herald.users.v1.PersonalAccessTokenRemoved
+	(UserState)(0),                          // 20: herald.users.v1.UserState
+	(InitMail)(0),                           // 21: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	18, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	19, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	18, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	19, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	19, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	18, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	18, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	18, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	20, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	21, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	20, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	21, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	21, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	20, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	20, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	20, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	20, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	9,  // [9:9] is the sub-list for method output_type
+	9,  // [9:9] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_events_proto_init() }
@@ -1088,7 +1186,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -422,12 +422,14 @@ func (x *Human) GetPhone() *Phone {
 }
 
 type Machine struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Description   string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	HasSecret     bool                   `protobuf:"varint,3,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// Whether it has a secret for client credentials.
+	HasSecret       bool            `protobuf:"varint,3,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
+	AccessTokenType AccessTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Machine) Reset() {
@@ -479,6 +481,13 @@ func (x *Machine) GetHasSecret() bool {
 		return x.HasSecret
 	}
 	return false
+}
+
+func (x *Machine) GetAccessTokenType() AccessTokenType {
+	if x != nil {
+		return x.AccessTokenType
+	}
+	return AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED
 }
 
 type Profile struct {
@@ -2098,7 +2107,7 @@ var File_herald_users_v1_user_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xda\x02\n" +
+	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xda\x02\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x120\n" +
@@ -2113,12 +2122,13 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x05Human\x122\n" +
 	"\aprofile\x18\x01 \x01(\v2\x18.herald.users.v1.ProfileR\aprofile\x12,\n" +
 	"\x05email\x18\x02 \x01(\v2\x16.herald.users.v1.EmailR\x05email\x12,\n" +
-	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\"^\n" +
+	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\"\xac\x01\n" +
 	"\aMachine\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1d\n" +
 	"\n" +
-	"has_secret\x18\x03 \x01(\bR\thasSecret\"\xdd\x02\n" +
+	"has_secret\x18\x03 \x01(\bR\thasSecret\x12L\n" +
+	"\x11access_token_type\x18\x04 \x01(\x0e2 .herald.users.v1.AccessTokenTypeR\x0faccessTokenType\"\xdd\x02\n" +
 	"\aProfile\x128\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\tfirstName\x126\n" +
@@ -2306,10 +2316,11 @@ var file_herald_users_v1_user_proto_goTypes = []any{
 	(*UserTypeQuery)(nil),           // 32: herald.users.v1.UserTypeQuery
 	(*SearchUsersResponse)(nil),     // 33: herald.users.v1.SearchUsersResponse
 	(*v1.ObjectDetails)(nil),        // 34: herald.v1.ObjectDetails
-	(*structpb.Value)(nil),          // 35: google.protobuf.Value
-	(*v1.ListQuery)(nil),            // 36: herald.v1.ListQuery
-	(v1.TextQueryMethod)(0),         // 37: herald.v1.TextQueryMethod
-	(*v1.ListDetails)(nil),          // 38: herald.v1.ListDetails
+	(AccessTokenType)(0),            // 35: herald.users.v1.AccessTokenType
+	(*structpb.Value)(nil),          // 36: google.protobuf.Value
+	(*v1.ListQuery)(nil),            // 37: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),         // 38: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),          // 39: herald.v1.ListDetails
 }
 var file_herald_users_v1_user_proto_depIdxs = []int32{
 	34, // 0: herald.users.v1.User.details:type_name -> herald.v1.ObjectDetails
@@ -2319,53 +2330,54 @@ var file_herald_users_v1_user_proto_depIdxs = []int32{
 	7,  // 4: herald.users.v1.Human.profile:type_name -> herald.users.v1.Profile
 	8,  // 5: herald.users.v1.Human.email:type_name -> herald.users.v1.Email
 	9,  // 6: herald.users.v1.Human.phone:type_name -> herald.users.v1.Phone
-	1,  // 7: herald.users.v1.Profile.gender:type_name -> herald.users.v1.Gender
-	7,  // 8: herald.users.v1.HumanUserData.profile:type_name -> herald.users.v1.Profile
-	8,  // 9: herald.users.v1.HumanUserData.email:type_name -> herald.users.v1.Email
-	9,  // 10: herald.users.v1.HumanUserData.phone:type_name -> herald.users.v1.Phone
-	10, // 11: herald.users.v1.HumanUserData.hashed_password:type_name -> herald.users.v1.HashedPassword
-	11, // 12: herald.users.v1.HumanUserData.idps:type_name -> herald.users.v1.IdpLink
-	12, // 13: herald.users.v1.HumanUserData.metadata:type_name -> herald.users.v1.Metadata
-	13, // 14: herald.users.v1.ImportHumanUserRequest.user:type_name -> herald.users.v1.HumanUserData
-	7,  // 15: herald.users.v1.ImportHumanUserRequest.profile:type_name -> herald.users.v1.Profile
-	8,  // 16: herald.users.v1.ImportHumanUserRequest.email:type_name -> herald.users.v1.Email
-	9,  // 17: herald.users.v1.ImportHumanUserRequest.phone:type_name -> herald.users.v1.Phone
-	10, // 18: herald.users.v1.ImportHumanUserRequest.hashed_password:type_name -> herald.users.v1.HashedPassword
-	11, // 19: herald.users.v1.ImportHumanUserRequest.idps:type_name -> herald.users.v1.IdpLink
-	12, // 20: herald.users.v1.ImportHumanUserRequest.metadata:type_name -> herald.users.v1.Metadata
-	35, // 21: herald.users.v1.ImportHumanUserRequest.data_orgs:type_name -> google.protobuf.Value
-	34, // 22: herald.users.v1.ImportHumanUserResponse.details:type_name -> herald.v1.ObjectDetails
-	3,  // 23: herald.users.v1.ImportHumanUserResponse.init_mail:type_name -> herald.users.v1.InitMail
-	7,  // 24: herald.users.v1.CreateHumanUserRequest.profile:type_name -> herald.users.v1.Profile
-	8,  // 25: herald.users.v1.CreateHumanUserRequest.email:type_name -> herald.users.v1.Email
-	9,  // 26: herald.users.v1.CreateHumanUserRequest.phone:type_name -> herald.users.v1.Phone
-	34, // 27: herald.users.v1.CreateHumanUserResponse.details:type_name -> herald.v1.ObjectDetails
-	3,  // 28: herald.users.v1.CreateHumanUserResponse.init_mail:type_name -> herald.users.v1.InitMail
-	4,  // 29: herald.users.v1.GetUserResponse.user:type_name -> herald.users.v1.User
-	4,  // 30: herald.users.v1.GetMyUserResponse.user:type_name -> herald.users.v1.User
-	36, // 31: herald.users.v1.SearchUsersRequest.query:type_name -> herald.v1.ListQuery
-	25, // 32: herald.users.v1.SearchUsersRequest.queries:type_name -> herald.users.v1.UserFilter
-	26, // 33: herald.users.v1.UserFilter.user_name_query:type_name -> herald.users.v1.UserNameQuery
-	27, // 34: herald.users.v1.UserFilter.first_name_query:type_name -> herald.users.v1.FirstNameQuery
-	28, // 35: herald.users.v1.UserFilter.last_name_query:type_name -> herald.users.v1.LastNameQuery
-	29, // 36: herald.users.v1.UserFilter.display_name_query:type_name -> herald.users.v1.DisplayNameQuery
-	30, // 37: herald.users.v1.UserFilter.email_query:type_name -> herald.users.v1.EmailQuery
-	31, // 38: herald.users.v1.UserFilter.state_query:type_name -> herald.users.v1.UserStateQuery
-	32, // 39: herald.users.v1.UserFilter.type_query:type_name -> herald.users.v1.UserTypeQuery
-	37, // 40: herald.users.v1.UserNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	37, // 41: herald.users.v1.FirstNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	37, // 42: herald.users.v1.LastNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	37, // 43: herald.users.v1.DisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	37, // 44: herald.users.v1.EmailQuery.method:type_name -> herald.v1.TextQueryMethod
-	0,  // 45: herald.users.v1.UserStateQuery.state:type_name -> herald.users.v1.UserState
-	2,  // 46: herald.users.v1.UserTypeQuery.type:type_name -> herald.users.v1.UserType
-	38, // 47: herald.users.v1.SearchUsersResponse.details:type_name -> herald.v1.ListDetails
-	4,  // 48: herald.users.v1.SearchUsersResponse.result:type_name -> herald.users.v1.User
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	35, // 7: herald.users.v1.Machine.access_token_type:type_name -> herald.users.v1.AccessTokenType
+	1,  // 8: herald.users.v1.Profile.gender:type_name -> herald.users.v1.Gender
+	7,  // 9: herald.users.v1.HumanUserData.profile:type_name -> herald.users.v1.Profile
+	8,  // 10: herald.users.v1.HumanUserData.email:type_name -> herald.users.v1.Email
+	9,  // 11: herald.users.v1.HumanUserData.phone:type_name -> herald.users.v1.Phone
+	10, // 12: herald.users.v1.HumanUserData.hashed_password:type_name -> herald.users.v1.HashedPassword
+	11, // 13: herald.users.v1.HumanUserData.idps:type_name -> herald.users.v1.IdpLink
+	12, // 14: herald.users.v1.HumanUserData.metadata:type_name -> herald.users.v1.Metadata
+	13, // 15: herald.users.v1.ImportHumanUserRequest.user:type_name -> herald.users.v1.HumanUserData
+	7,  // 16: herald.users.v1.ImportHumanUserRequest.profile:type_name -> herald.users.v1.Profile
+	8,  // 17: herald.users.v1.ImportHumanUserRequest.email:type_name -> herald.users.v1.Email
+	9,  // 18: herald.users.v1.ImportHumanUserRequest.phone:type_name -> herald.users.v1.Phone
+	10, // 19: herald.users.v1.ImportHumanUserRequest.hashed_password:type_name -> herald.users.v1.HashedPassword
+	11, // 20: herald.users.v1.ImportHumanUserRequest.idps:type_name -> herald.users.v1.IdpLink
+	12, // 21: herald.users.v1.ImportHumanUserRequest.metadata:type_name -> herald.users.v1.Metadata
+	36, // 22: herald.users.v1.ImportHumanUserRequest.data_orgs:type_name -> google.protobuf.Value
+	34, // 23: herald.users.v1.ImportHumanUserResponse.details:type_name -> herald.v1.ObjectDetails
+	3,  // 24: herald.users.v1.ImportHumanUserResponse.init_mail:type_name -> herald.users.v1.InitMail
+	7,  // 25: herald.users.v1.CreateHumanUserRequest.profile:type_name -> herald.users.v1.Profile
+	8,  // 26: herald.users.v1.CreateHumanUserRequest.email:type_name -> herald.users.v1.Email
+	9,  // 27: herald.users.v1.CreateHumanUserRequest.phone:type_name -> herald.users.v1.Phone
+	34, // 28: herald.users.v1.CreateHumanUserResponse.details:type_name -> herald.v1.ObjectDetails
+	3,  // 29: herald.users.v1.CreateHumanUserResponse.init_mail:type_name -> herald.users.v1.InitMail
+	4,  // 30: herald.users.v1.GetUserResponse.user:type_name -> herald.users.v1.User
+	4,  // 31: herald.users.v1.GetMyUserResponse.user:type_name -> herald.users.v1.User
+	37, // 32: herald.users.v1.SearchUsersRequest.query:type_name -> herald.v1.ListQuery
+	25, // 33: herald.users.v1.SearchUsersRequest.queries:type_name -> herald.users.v1.UserFilter
+	26, // 34: herald.users.v1.UserFilter.user_name_query:type_name -> herald.users.v1.UserNameQuery
+	27, // 35: herald.users.v1.UserFilter.first_name_query:type_name -> herald.users.v1.FirstNameQuery
+	28, // 36: herald.users.v1.UserFilter.last_name_query:type_name -> herald.users.v1.LastNameQuery
+	29, // 37: herald.users.v1.UserFilter.display_name_query:type_name -> herald.users.v1.DisplayNameQuery
+	30, // 38: herald.users.v1.UserFilter.email_query:type_name -> herald.users.v1.EmailQuery
+	31, // 39: herald.users.v1.UserFilter.state_query:type_name -> herald.users.v1.UserStateQuery
+	32, // 40: herald.users.v1.UserFilter.type_query:type_name -> herald.users.v1.UserTypeQuery
+	38, // 41: herald.users.v1.UserNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	38, // 42: herald.users.v1.FirstNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	38, // 43: herald.users.v1.LastNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	38, // 44: herald.users.v1.DisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	38, // 45: herald.users.v1.EmailQuery.method:type_name -> herald.v1.TextQueryMethod
+	0,  // 46: herald.users.v1.UserStateQuery.state:type_name -> herald.users.v1.UserState
+	2,  // 47: herald.users.v1.UserTypeQuery.type:type_name -> herald.users.v1.UserType
+	39, // 48: herald.users.v1.SearchUsersResponse.details:type_name -> herald.v1.ListDetails
+	4,  // 49: herald.users.v1.SearchUsersResponse.result:type_name -> herald.users.v1.User
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_user_proto_init() }
@@ -2373,6 +2385,7 @@ func file_herald_users_v1_user_proto_init() {
 	if File_herald_users_v1_user_proto != nil {
 		return
 	}
+	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_user_proto_msgTypes[0].OneofWrappers = []any{
 		(*User_Human)(nil),
 		(*User_Machine)(nil),

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xd4M\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xa7P\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -88,7 +88,13 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x9b\x01\n" +
 	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"5\x8a\x82)\f\n" +
 	"\n" +
-	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x83\x01\n" +
+	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x9d\x01\n" +
+	"\x11CreateMachineUser\x12).herald.users.v1.CreateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"7\x8a\x82)\f\n" +
+	"\n" +
+	"user.write\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/machine\x12\xb0\x01\n" +
+	"\x11UpdateMachineUser\x12).herald.users.v1.UpdateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"J\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x89\x01\n" +
 	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"5\x8a\x82)\x18\x18\x012\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
@@ -170,75 +176,78 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMyMembershipsRequest)(nil),          // 17: herald.users.v1.SearchMyMembershipsRequest
 	(*ImportHumanUserRequest)(nil),              // 18: herald.users.v1.ImportHumanUserRequest
 	(*CreateHumanUserRequest)(nil),              // 19: herald.users.v1.CreateHumanUserRequest
-	(*GetUserRequest)(nil),                      // 20: herald.users.v1.GetUserRequest
-	(*GetMyUserRequest)(nil),                    // 21: herald.users.v1.GetMyUserRequest
-	(*SearchUsersRequest)(nil),                  // 22: herald.users.v1.SearchUsersRequest
-	(*SearchUserChangesRequest)(nil),            // 23: herald.users.v1.SearchUserChangesRequest
-	(*SearchMyChangesRequest)(nil),              // 24: herald.users.v1.SearchMyChangesRequest
-	(*SearchMyOrgChangesRequest)(nil),           // 25: herald.users.v1.SearchMyOrgChangesRequest
-	(*IsUserUniqueRequest)(nil),                 // 26: herald.users.v1.IsUserUniqueRequest
-	(*ResendInitializationRequest)(nil),         // 27: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 28: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 29: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 30: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 31: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 32: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 33: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 34: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 35: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 36: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 37: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 38: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 39: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 40: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 41: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 42: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 43: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 44: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 45: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 46: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 47: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 48: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 49: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 50: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 51: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 52: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 53: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 54: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 55: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 56: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 57: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 58: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 59: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 60: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 61: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 62: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 63: herald.users.v1.CreateHumanUserResponse
-	(*GetUserResponse)(nil),                     // 64: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 65: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 66: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 67: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 68: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 69: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 70: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 71: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 72: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 73: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 74: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 75: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 76: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 77: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 78: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 79: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 80: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 81: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 82: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 83: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 84: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 85: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 86: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 87: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 88: herald.users.v1.MakeProjectOwnerResponse
+	(*CreateMachineUserRequest)(nil),            // 20: herald.users.v1.CreateMachineUserRequest
+	(*UpdateMachineUserRequest)(nil),            // 21: herald.users.v1.UpdateMachineUserRequest
+	(*GetUserRequest)(nil),                      // 22: herald.users.v1.GetUserRequest
+	(*GetMyUserRequest)(nil),                    // 23: herald.users.v1.GetMyUserRequest
+	(*SearchUsersRequest)(nil),                  // 24: herald.users.v1.SearchUsersRequest
+	(*SearchUserChangesRequest)(nil),            // 25: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),              // 26: herald.users.v1.SearchMyChangesRequest
+	(*SearchMyOrgChangesRequest)(nil),           // 27: herald.users.v1.SearchMyOrgChangesRequest
+	(*IsUserUniqueRequest)(nil),                 // 28: herald.users.v1.IsUserUniqueRequest
+	(*ResendInitializationRequest)(nil),         // 29: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 30: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 31: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 32: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 33: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 34: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 35: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 36: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 37: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 38: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 39: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 40: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 41: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 42: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 43: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*ResolveTokenRequest)(nil),                 // 44: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 45: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 46: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 47: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 48: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 49: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 50: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 51: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 52: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 53: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 54: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 55: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 56: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 57: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 58: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 59: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 60: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 61: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 62: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 63: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 64: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 65: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 66: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 67: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 68: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 69: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 70: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 71: herald.users.v1.IsUserUniqueResponse
+	(*ResendInitializationResponse)(nil),        // 72: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 73: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 74: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 75: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 76: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 77: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 78: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 79: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 80: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 81: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 82: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 83: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 84: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 85: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 86: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 87: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 88: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 89: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 90: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 91: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -267,96 +276,100 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	17, // 23: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
 	18, // 24: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
 	19, // 25: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	20, // 26: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	21, // 27: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	22, // 28: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	23, // 29: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	24, // 30: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	25, // 31: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	26, // 32: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	27, // 33: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	28, // 34: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	29, // 35: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	30, // 36: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	31, // 37: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	32, // 38: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	33, // 39: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	34, // 40: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	35, // 41: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	36, // 42: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	37, // 43: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	38, // 44: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	39, // 45: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	40, // 46: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	41, // 47: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	42, // 48: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	43, // 49: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	44, // 50: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	45, // 51: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	46, // 52: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	47, // 53: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	48, // 54: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	49, // 55: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	50, // 56: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	51, // 57: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	52, // 58: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	53, // 59: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	54, // 60: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	55, // 61: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	56, // 62: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	57, // 63: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	58, // 64: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	58, // 65: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	58, // 66: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	59, // 67: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	60, // 68: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	60, // 69: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	58, // 70: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	58, // 71: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	58, // 72: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	59, // 73: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	58, // 74: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	58, // 75: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	58, // 76: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	59, // 77: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	60, // 78: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	61, // 79: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	61, // 80: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	62, // 81: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	63, // 82: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	64, // 83: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	65, // 84: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	66, // 85: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	67, // 86: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	67, // 87: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	67, // 88: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	68, // 89: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	69, // 90: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	70, // 91: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	71, // 92: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	72, // 93: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	73, // 94: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	74, // 95: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	71, // 96: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	75, // 97: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	76, // 98: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	77, // 99: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	78, // 100: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	79, // 101: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	76, // 102: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	77, // 103: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	79, // 104: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	80, // 105: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	81, // 106: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	82, // 107: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	83, // 108: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	84, // 109: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	85, // 110: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	86, // 111: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	87, // 112: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	88, // 113: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	57, // [57:114] is the sub-list for method output_type
-	0,  // [0:57] is the sub-list for method input_type
+	20, // 26: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
+	21, // 27: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
+	22, // 28: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	23, // 29: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	24, // 30: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	25, // 31: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	26, // 32: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	27, // 33: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	28, // 34: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	29, // 35: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	30, // 36: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	31, // 37: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	32, // 38: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	33, // 39: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	34, // 40: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	35, // 41: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	36, // 42: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	37, // 43: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	38, // 44: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	39, // 45: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	40, // 46: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	41, // 47: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	42, // 48: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	43, // 49: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	44, // 50: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	45, // 51: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	46, // 52: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	47, // 53: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	48, // 54: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	49, // 55: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	50, // 56: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	51, // 57: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	52, // 58: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	53, // 59: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	54, // 60: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	55, // 61: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	56, // 62: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	57, // 63: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	58, // 64: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	59, // 65: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	60, // 66: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	60, // 67: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	60, // 68: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	61, // 69: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	62, // 70: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	62, // 71: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	60, // 72: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	60, // 73: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	60, // 74: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	61, // 75: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	60, // 76: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	60, // 77: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	60, // 78: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	61, // 79: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	62, // 80: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	63, // 81: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	63, // 82: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	64, // 83: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	65, // 84: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	66, // 85: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	66, // 86: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	67, // 87: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	68, // 88: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	69, // 89: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	70, // 90: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	70, // 91: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	70, // 92: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	71, // 93: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	72, // 94: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	73, // 95: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	74, // 96: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	75, // 97: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	76, // 98: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	77, // 99: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	74, // 100: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	78, // 101: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	79, // 102: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	80, // 103: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	81, // 104: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	82, // 105: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	79, // 106: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	80, // 107: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	82, // 108: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	83, // 109: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	84, // 110: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	85, // 111: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	86, // 112: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	87, // 113: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	88, // 114: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	89, // 115: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	90, // 116: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	91, // 117: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	59, // [59:118] is the sub-list for method output_type
+	0,  // [0:59] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -368,6 +381,7 @@ func file_herald_users_v1_users_proto_init() {
 		return
 	}
 	file_herald_users_v1_change_proto_init()
+	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_mail_proto_init()
 	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_org_proto_init()

@@ -48,6 +48,8 @@ const (
 	Users_SearchMyMemberships_FullMethodName          = "/herald.users.v1.Users/SearchMyMemberships"
 	Users_ImportHumanUser_FullMethodName              = "/herald.users.v1.Users/ImportHumanUser"
 	Users_CreateHumanUser_FullMethodName              = "/herald.users.v1.Users/CreateHumanUser"
+	Users_CreateMachineUser_FullMethodName            = "/herald.users.v1.Users/CreateMachineUser"
+	Users_UpdateMachineUser_FullMethodName            = "/herald.users.v1.Users/UpdateMachineUser"
 	Users_GetUser_FullMethodName                      = "/herald.users.v1.Users/GetUser"
 	Users_GetMyUser_FullMethodName                    = "/herald.users.v1.Users/GetMyUser"
 	Users_SearchUsers_FullMethodName                  = "/herald.users.v1.Users/SearchUsers"
@@ -139,6 +141,10 @@ type UsersClient interface {
 	ImportHumanUser(ctx context.Context, in *ImportHumanUserRequest, opts ...grpc.CallOption) (*ImportHumanUserResponse, error)
 	// Creates a human user.
 	CreateHumanUser(ctx context.Context, in *CreateHumanUserRequest, opts ...grpc.CallOption) (*CreateHumanUserResponse, error)
+	// Creates a machine user, which is active at once.
+	CreateMachineUser(ctx context.Context, in *CreateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error)
+	// Replaces what a machine user is called, and how its access tokens look.
+	UpdateMachineUser(ctx context.Context, in *UpdateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*GetUserResponse, error)
 	// Reads the caller.
@@ -466,6 +472,26 @@ func (c *usersClient) CreateHumanUser(ctx context.Context, in *CreateHumanUserRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateHumanUserResponse)
 	err := c.cc.Invoke(ctx, Users_CreateHumanUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) CreateMachineUser(ctx context.Context, in *CreateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MachineUserResponse)
+	err := c.cc.Invoke(ctx, Users_CreateMachineUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateMachineUser(ctx context.Context, in *UpdateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MachineUserResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateMachineUser_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -840,6 +866,10 @@ type UsersServer interface {
 	ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error)
 	// Creates a human user.
 	CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error)
+	// Creates a machine user, which is active at once.
+	CreateMachineUser(context.Context, *CreateMachineUserRequest) (*MachineUserResponse, error)
+	// Replaces what a machine user is called, and how its access tokens look.
+	UpdateMachineUser(context.Context, *UpdateMachineUserRequest) (*MachineUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error)
 	// Reads the caller.
@@ -989,6 +1019,12 @@ func (UnimplementedUsersServer) ImportHumanUser(context.Context, *ImportHumanUse
 }
 func (UnimplementedUsersServer) CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateHumanUser not implemented")
+}
+func (UnimplementedUsersServer) CreateMachineUser(context.Context, *CreateMachineUserRequest) (*MachineUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateMachineUser not implemented")
+}
+func (UnimplementedUsersServer) UpdateMachineUser(context.Context, *UpdateMachineUserRequest) (*MachineUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMachineUser not implemented")
 }
 func (UnimplementedUsersServer) GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUser not implemented")
@@ -1567,6 +1603,42 @@ func _Users_CreateHumanUser_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(UsersServer).CreateHumanUser(ctx, req.(*CreateHumanUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_CreateMachineUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateMachineUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CreateMachineUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CreateMachineUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CreateMachineUser(ctx, req.(*CreateMachineUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateMachineUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMachineUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateMachineUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateMachineUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateMachineUser(ctx, req.(*UpdateMachineUserRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -2239,6 +2311,14 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateHumanUser",
 			Handler:    _Users_CreateHumanUser_Handler,
+		},
+		{
+			MethodName: "CreateMachineUser",
+			Handler:    _Users_CreateMachineUser_Handler,
+		},
+		{
+			MethodName: "UpdateMachineUser",
+			Handler:    _Users_UpdateMachineUser_Handler,
 		},
 		{
 			MethodName: "GetUser",

@@ -1,0 +1,63 @@
+package domain
+
+import "herald/shared/fault"
+
+// ErrUserNotMachine is returned for what only machine users have.
+var ErrUserNotMachine = fault.New(fault.Precondition, "USER_NOT_MACHINE", "The user is a person, not a machine")
+
+// AccessTokenType is how a machine's access tokens look.
+type AccessTokenType int16
+
+// The types of access tokens, numbered as in their contract.
+const (
+	AccessTokenBearer AccessTokenType = iota + 1
+	AccessTokenJWT
+)
+
+// MachineData is what can be chosen for a machine user.
+type MachineData struct {
+	UserName    string
+	Name        string
+	Description string
+	// AccessTokenType is AccessTokenBearer where it is left out.
+	AccessTokenType AccessTokenType
+}
+
+// NewMachine returns a machine user of an organization. It has nothing to wait for: it is
+// active at once.
+func NewMachine(orgID, id string, d MachineData) User {
+	u := User{ID: id, OrgID: orgID, Type: Machine, State: UserActive}
+	u.setMachine(d)
+	return u
+}
+
+// ChangeMachine replaces what was chosen, and returns the names of the fields that differ;
+// none where nothing does.
+func (u *User) ChangeMachine(d MachineData) (changed []string, err error) {
+	if u.Type != Machine {
+		return nil, ErrUserNotMachine
+	}
+	old := *u
+	u.setMachine(d)
+	for _, f := range []struct {
+		name    string
+		differs bool
+	}{
+		{"userName", old.UserName != u.UserName},
+		{"name", old.DisplayName != u.DisplayName},
+		{"description", old.Description != u.Description},
+		{"accessTokenType", old.AccessTokenType != u.AccessTokenType},
+	} {
+		if f.differs {
+			changed = append(changed, f.name)
+		}
+	}
+	return changed, nil
+}
+
+func (u *User) setMachine(d MachineData) {
+	u.UserName, u.DisplayName, u.Description = d.UserName, d.Name, d.Description
+	if u.AccessTokenType = d.AccessTokenType; u.AccessTokenType == 0 {
+		u.AccessTokenType = AccessTokenBearer
+	}
+}
