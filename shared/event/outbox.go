@@ -9,11 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// waiting reads the oldest events of the outbox.
+// waiting reads the oldest events of the outbox. Each is looked up by its position: a join
+// of the two tables may be planned as a walk through all events that ever were.
 func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
 	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id,
 			e.actor, e.data, e.time
-		from outbox o join events e using (position) order by o.position limit $1`, window)
+		from (select position from outbox order by position limit $1) o
+		cross join lateral (select * from events where position = o.position limit 1) e order by e.position`, window)
 	if err != nil {
 		return nil, fmt.Errorf("read outbox: %w", err)
 	}
@@ -41,8 +43,8 @@ func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.QueryRow(ctx, `select (select count(*) from outbox), coalesce((
-			select extract(epoch from clock_timestamp() - e.time)
-			from outbox o join events e using (position) order by o.position limit 1
+			select extract(epoch from clock_timestamp() - time) from events
+			where position = (select min(position) from outbox)
 		), 0)`).Scan(&n, &seconds)
 	if err != nil {
 		return 0, 0, fmt.Errorf("backlog: %w", err)

@@ -133,6 +133,10 @@ func TestSQL(t *testing.T) {
 			"SQL says state = 1: name the state"},
 		{"a list of states", store, head + "const a = `where state in (@active, @locked)`",
 			head + "const a = `where state in (1, 2)`", "SQL says state in (1: name the state"},
+		{"an owner before the id", store, head + "const a = `where id = @id and org_id is not distinct from @org_id`",
+			head + "const a = `where u.org_id = @org_id and u.kind = @kind and u.id = @id`", "no index of the owner"},
+		{"an owner behind the id", store, head + "const a = `where org_id = @org_id and kind = @kind`",
+			head + "const a = `where id = @id and user_id = @user_id`", "no index of the owner"},
 	})
 }
 

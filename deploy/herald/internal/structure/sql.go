@@ -7,16 +7,22 @@ import (
 	"strings"
 )
 
-// nameless says what SQL in a store must not hold, and what takes its place.
-var nameless = []struct {
+// refusedSQL says what SQL in a store must not hold, and what takes its place.
+var refusedSQL = []struct {
 	refused *regexp.Regexp
 	instead string
 }{
 	{rx(`\$[0-9]`), "name the argument: @id, with postgres.Args"},
 	{rx(`\bstate\s*(=|<>|in)\s*\(?\s*[0-9]`), "name the state: @active, with the domain's constant in postgres.Args"},
+	{rx(`\bid = @\w+ and (\w+\.)?(org_id|project_id|user_id) = @\w+`), byID},
+	{rx(`\b(org_id|project_id|user_id) = @\w+( and (\w+\.)?\w+ = @\w+)* and (\w+\.)?id = @\w+`), byID},
 }
 
-// sql judges the texts of a store: arguments and states have names.
+// byID keeps Postgres from looking an id up among all that an owner has, as it may plan to
+// while a table is new.
+const byID = "write `id = @id and org_id is not distinct from @org_id`, which no index of the owner answers"
+
+// sql judges the texts of a store: arguments and states have names, and rows are found by their id.
 func sql(s source) []string {
 	if s.test() || !strings.HasSuffix(s.dir(), "/internal/store") {
 		return nil
@@ -27,7 +33,7 @@ func sql(s source) []string {
 		if !ok || text.Kind != token.STRING {
 			return true
 		}
-		for _, no := range nameless {
+		for _, no := range refusedSQL {
 			if found := no.refused.FindString(text.Value); found != "" {
 				wrong = append(wrong, s.at(n.Pos(), "SQL says %s: %s", found, no.instead))
 			}

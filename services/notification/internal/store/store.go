@@ -68,12 +68,10 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
 	n, err := postgres.One[domain.Notification](ctx, s.journal.DB, `with hurried as (
 			update notifications set due_at = now()
-			where org_id = @org_id and user_id = @user_id and id = @id and state in (@queued, @retrying)
-				and kind <> @test returning `+columns+`
+			where `+ofUser+` and state in (@queued, @retrying) and kind <> @test returning `+columns+`
 		)
 		select `+columns+` from hurried union all
-		select `+columns+` from notifications where org_id = @org_id and user_id = @user_id and id = @id
-			and not exists (select from hurried)`,
+		select `+columns+` from notifications where `+ofUser+` and not exists (select from hurried)`,
 		postgres.Args{
 			"org_id": orgID, "user_id": userID, "id": id,
 			"queued": domain.Queued, "retrying": domain.Retrying, "test": domain.Test,
@@ -84,10 +82,13 @@ func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Noti
 // Notification reads a notification to a user.
 func (s Store) Notification(ctx context.Context, orgID, userID, id string) (domain.Listed, error) {
 	n, err := postgres.One[domain.Listed](ctx, s.journal.DB,
-		`select `+listed+` from notifications where org_id = @org_id and user_id = @user_id and id = @id`,
+		`select `+listed+` from notifications where `+ofUser,
 		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
 	return n, postgres.Missing(err, domain.ErrNotFound)
 }
+
+// ofUser finds a notification to a user.
+const ofUser = `id = @id and org_id is not distinct from @org_id and user_id is not distinct from @user_id`
 
 const columns = `id, org_id, user_id, kind, state, created_at, language, recipient`
 

@@ -15,8 +15,8 @@ import (
 const (
 	applicationColumns = `id, project_id, org_id, name, state, generation, oidc_config, api_config,
 		secret_hash, former_secret_hash, former_secret_until, sequence, created_at, changed_at`
-	readApplication = `select ` + applicationColumns + ` from applications where org_id = @org_id
-		and project_id = @project_id and id = @id`
+	readApplication = `select ` + applicationColumns + ` from applications where id = @id
+		and org_id is not distinct from @org_id and project_id is not distinct from @project_id`
 )
 
 func applicationKey(orgID, projectID, id string) postgres.Args {
@@ -38,7 +38,7 @@ func (s Store) CreateApplication(
 ) (resource.Record, error) {
 	return s.journal.Create(ctx, created, event.Statement{
 		AggregateID: a.ID, OrganizationID: a.OrgID, Unless: domain.ErrProjectNotFound,
-		If: `exists (select from projects where id = @project_id and org_id = @event_organization)`,
+		If: `exists (select from projects where id = @project_id and org_id is not distinct from @event_organization)`,
 		SQL: `application as (
 			insert into applications (
 				id, project_id, org_id, name, name_folded, state,

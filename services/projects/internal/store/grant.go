@@ -21,7 +21,7 @@ const (
 		g.project_id, p.org_id, p.name as project_name, p.state as project_state`
 	grantFrom = `project_grants g join projects p on p.id = g.project_id`
 	readGrant = `select ` + grantColumns + ` from ` + grantFrom +
-		` where p.org_id = @org_id and g.project_id = @project_id and g.id = @id`
+		` where g.id = @id and p.org_id is not distinct from @org_id and g.project_id is not distinct from @project_id`
 	lockGrant = readGrant + ` for no key update of p for update of g`
 )
 
@@ -41,7 +41,8 @@ func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (d
 // GrantTo reads a grant as the organization sees it that has it.
 func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) (domain.ProjectGrant, error) {
 	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
-		where g.granted_org_id = @org_id and g.project_id = @project_id and g.id = @id`,
+		where g.id = @id and g.granted_org_id is not distinct from @org_id
+			and g.project_id is not distinct from @project_id`,
 		grantKey(grantedOrgID, projectID, id))
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }

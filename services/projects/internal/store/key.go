@@ -17,7 +17,8 @@ const (
 		k.changed_at`
 	appKeyFrom = `application_keys k join applications a on a.id = k.application_id`
 	readAppKey = `select ` + appKeyColumns + ` from ` + appKeyFrom + `
-		where a.org_id = @org_id and a.project_id = @project_id and a.id = @application_id and k.id = @id`
+		where k.id = @id and a.id = @application_id and a.org_id is not distinct from @org_id
+			and a.project_id is not distinct from @project_id`
 )
 
 func appKeyKey(orgID, projectID, appID, id string) postgres.Args {

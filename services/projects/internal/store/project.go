@@ -15,7 +15,7 @@ import (
 const (
 	projectColumns = `id, org_id, name, state, generation, project_role_assertion, project_role_check,
 		has_project_check, private_labeling_setting, sequence, created_at, changed_at`
-	readProject = `select ` + projectColumns + ` from projects where org_id = @org_id and id = @id`
+	readProject = `select ` + projectColumns + ` from projects where id = @id and org_id is not distinct from @org_id`
 )
 
 func projectKey(orgID, id string) postgres.Args { return postgres.Args{"org_id": orgID, "id": id} }

@@ -18,7 +18,7 @@ const (
 
 	// lockRole holds the project too: the events are the project's, and nobody gives its roles meanwhile.
 	lockRole = `select ` + roleColumns + ` from ` + roleFrom +
-		` where p.org_id = @org_id and r.project_id = @project_id and r.key = @key
+		` where r.project_id = @project_id and r.key = @key and p.org_id is not distinct from @org_id
 		for no key update of p for update of r`
 )
 
@@ -31,7 +31,7 @@ var (
 // RoleKeys reads which of some keys a project has.
 func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []string) (found []string, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select array(select r.key from `+roleFrom+`
-		where p.org_id = @org_id and r.project_id = @project_id and r.key = any (@keys))`,
+		where r.project_id = @project_id and r.key = any (@keys) and p.org_id is not distinct from @org_id)`,
 		postgres.Args{"org_id": orgID, "project_id": projectID, "keys": keys}).Scan(&found)
 	return found, postgres.Fault(err)
 }
@@ -50,7 +50,8 @@ func (s Store) CreateRoles(
 	return s.journal.Create(ctx, added, event.Statement{
 		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
 		// The project is locked before the event has its position.
-		If: `exists (select from projects where id = @project_id and org_id = @event_organization for no key update)`,
+		If: `exists (select from projects where id = @project_id and org_id is not distinct from @event_organization
+			for no key update)`,
 		Along: `select 'project', 'role_added', @project_id::text, @event_organization::text,
 				jsonb_build_object('key', key)
 			from unnest((@keys::text[])[2:]) key`,

@@ -17,13 +17,13 @@ const (
 		u.role_keys, u.sequence, u.created_at, u.changed_at, p.name as project_name`
 	userGrantFrom = `user_grants u join projects p on p.id = u.project_id`
 	readUserGrant = `select ` + userGrantColumns + ` from ` + userGrantFrom +
-		` where u.org_id = @org_id and u.user_id = @user_id and u.id = @id`
+		` where u.id = @id and u.org_id is not distinct from @org_id and u.user_id is not distinct from @user_id`
 	lockUserGrant = readUserGrant + ` for share of p for update of u`
 
 	// holdGranted holds another organization's project for giving the roles of its grant.
 	holdGranted = `select ` + projectColumns + ` from projects p where p.id = @id and exists (
-			select from project_grants g where g.granted_org_id = @org_id and g.project_id = p.id
-				and g.id = @project_grant_id
+			select from project_grants g where g.id = @project_grant_id and g.project_id = p.id
+				and g.granted_org_id is not distinct from @org_id
 		) for share`
 
 	// givable is true where all the roles can be given on the project: those of the grant to the
@@ -31,8 +31,8 @@ const (
 	givable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
 		where project_id = @project_id)
 		else (select role_keys from project_grants
-			where granted_org_id = @event_organization and project_id = @project_id and id = @project_grant_id
-				and state = @grant_active) end`
+			where id = @project_grant_id and granted_org_id is not distinct from @event_organization
+				and project_id is not distinct from @project_id and state = @grant_active) end`
 )
 
 func userGrantKey(orgID, userID, id string) postgres.Args {

@@ -20,7 +20,8 @@ const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at,
 // organization, its projects and the instance. A user of another organization has none.
 func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domain.Member, error) {
 	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
-		where user_id = (select id from users where org_id = @org_id and id = @user_id) and org_id in ('', @org_id)
+		where user_id = (select id from users where id = @user_id and org_id is not distinct from @org_id)
+			and org_id in ('', @org_id)
 		order by org_id, project_id`, postgres.Args{"org_id": orgID, "user_id": userID})
 }
 

@@ -19,7 +19,7 @@ const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequenc
 const (
 	patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
 	readPAT = `select ` + patColumns + ` from ` + patFrom +
-		` where u.org_id = @org_id and p.user_id = @user_id and p.id = @id`
+		` where p.id = @id and u.org_id is not distinct from @org_id and p.user_id is not distinct from @user_id`
 )
 
 // CreatePAT writes a token's hash.
@@ -30,7 +30,7 @@ func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added p
 func newPAT(t domain.PAT, hash []byte) event.Statement {
 	return event.Statement{
 		AggregateID: t.ID, OrganizationID: t.OrgID, Unless: domain.ErrUserNotFound,
-		If: `exists (select from users where id = @user_id and org_id = @event_organization)`,
+		If: `exists (select from users where id = @user_id and org_id is not distinct from @event_organization)`,
 		SQL: `pat as (
 			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
 			select @id, @user_id, @hash, @scopes, @expires_at, position, time, time from event

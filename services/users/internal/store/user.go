@@ -20,7 +20,7 @@ const userColumns = `id, org_id, type, state, user_name,
 	email, email_verified, phone, phone_verified, password_hash, password_change_required,
 	description, access_token_type, generation, sequence, created_at, changed_at`
 
-const readUser = `select ` + userColumns + ` from users where org_id = @org_id and id = @id`
+const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
 // The columns that users are searched by.
 var (
