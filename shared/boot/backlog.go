@@ -8,8 +8,8 @@ import (
 	"herald/shared/event"
 )
 
-// backlog tells, whenever metrics are asked for, which of a service's events wait in its
-// outbox and how full the stream is. What cannot be found out is left out.
+// backlog is a collector of metrics: how many of a service's events wait in its outbox, for how
+// long, and how full the stream is. It leaves out what it cannot read.
 type backlog struct {
 	service               *Service
 	waiting, oldest, fill *prometheus.Desc

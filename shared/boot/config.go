@@ -1,5 +1,5 @@
-// Package boot is how a process of the system starts, is observed, and stops:
-// strict settings, logs, metrics, traces, readiness, and a stop in two phases.
+// Package boot starts and stops the processes of the system: settings, logs, metrics,
+// traces, readiness, and a stop in two phases.
 package boot
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const prefix = "HERALD_"
 
-// Load reads settings from environment variables into the fields of the structs
-// that the pointers lead to. The tags are env's, with `help` for the documentation.
-// Every secret may stand in a file that NAME_FILE names. A HERALD_ variable that no
-// field knows is refused: a mistyped setting must not pass for its default.
+// Load reads settings from environment variables into structs, to which configs point. Their
+// fields have the tags of caarlos0/env, and `help` for the documentation. NAME_FILE may name a
+// file that holds the secret NAME. A HERALD_ variable without a field is an error, so that a
+// mistyped name does not silently leave the default in force.
 func Load(environ []string, configs ...any) error {
 	values := env.ToMap(environ)
 	known, err := Settings(configs...)
@@ -55,7 +55,7 @@ func Load(environ []string, configs ...any) error {
 	for _, c := range configs {
 		faults = append(faults, mistakes(c, env.ParseWithOptions(c, env.Options{Environment: values}))...)
 	}
-	// Settings that several structs share are faulty in each of them.
+	// A wrong setting that several structs share is reported once.
 	said := map[string]bool{}
 	return errors.Join(slices.DeleteFunc(faults, func(err error) bool {
 		again := said[err.Error()]
@@ -64,7 +64,7 @@ func Load(environ []string, configs ...any) error {
 	})...)
 }
 
-// mistakes names the settings, where the library names the fields of our structs.
+// mistakes puts the names of settings in place of the names of fields that the library reports.
 func mistakes(config any, err error) []error {
 	all, ok := errors.AsType[env.AggregateError](err)
 	if !ok {
@@ -96,7 +96,7 @@ type Setting struct {
 	Secret  bool // may be given as NAME_FILE
 }
 
-// Settings lists the settings of the structs, in their order, each once.
+// Settings returns the settings of the structs in their order, each once.
 func Settings(configs ...any) ([]Setting, error) {
 	var found []Setting
 	for _, c := range configs {

@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// An empty value is no value: it neither hides the default nor stands beside a file.
+// An empty value counts as not set: the default applies, and a file may be named.
 func TestLoadEmptyBesideFile(t *testing.T) {
 	t.Parallel()
 	var w web
@@ -147,7 +147,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A setting without help or prefix is a mistake of ours that starts nothing.
+// A field without help or with a name of another prefix is refused.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]any{
@@ -167,8 +167,8 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// Whatever the environment holds, Load does not panic, says the same twice, tells no
-// secret, and accepts no HERALD_ name that it does not know.
+// For any environment Load returns the same error twice, does not panic, shows no secret, and
+// accepts no HERALD_ name that it does not know.
 func FuzzLoad(f *testing.F) {
 	const planted = "pLanTed"
 	for _, seed := range []string{
@@ -188,7 +188,7 @@ func FuzzLoad(f *testing.F) {
 		for _, line := range environ {
 			if name, path, _ := strings.Cut(line, "="); strings.HasSuffix(name, "_FILE") &&
 				strings.HasPrefix(path, "/dev/") && path != "/dev/null" {
-				return // a device may never end
+				return // reading a device may never end
 			}
 		}
 		var m mail

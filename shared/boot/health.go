@@ -38,11 +38,11 @@ func (h *Health) Starting() {
 	h.Check("start", func(context.Context) error { return errors.New("starting") })
 }
 
-// Started ends what Starting began.
+// Started lets the process become ready after Starting.
 func (h *Health) Started() { h.Check("start", func(context.Context) error { return nil }) }
 
-// Causes says why the process is not ready, by check; empty when it is. A check that
-// does not answer within 2 s is a cause.
+// Causes returns why the process is not ready, by the names of the checks, and an empty map when
+// it is ready. A check that does not return within 2 s fails.
 func (h *Health) Causes(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
@@ -73,11 +73,11 @@ func (h *Health) Causes(ctx context.Context) map[string]string {
 	return causes
 }
 
-// Live answers as long as the process does.
+// Live always answers 200: the process runs.
 func (h *Health) Live(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") }
 
-// Ready answers 200, or 503 with the names of the checks that fail. It is open to
-// anybody: the causes themselves are for the operator's port.
+// Ready answers 200, or 503 with the names of the checks that fail. Anybody may ask, so the
+// reasons are shown on the operator's port only.
 func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	causes := h.Causes(r.Context())
 	if len(causes) == 0 {
@@ -94,7 +94,8 @@ func writeHealth(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": body})
 }
 
-// Ops is the operator's port: metrics, liveness, readiness with causes, profiles.
+// Ops returns the handler of the operator's port: metrics, liveness, readiness with reasons,
+// profiles.
 func (h *Health) Ops(metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))

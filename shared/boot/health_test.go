@@ -38,7 +38,7 @@ func TestHealthCauses(t *testing.T) {
 	want(map[string]string{})
 }
 
-// Checks run side by side and have 2 s, also those that do not listen to their context.
+// Checks run in parallel and have 2 s, also those that ignore their context.
 func TestHealthTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestHealthConcurrently(t *testing.T) {
 	}
 }
 
-// Everybody may learn which checks fail, only the operator's port says why.
+// The public answer names the checks that fail; only the operator's port says why.
 func TestHealthOverHTTP(t *testing.T) {
 	t.Parallel()
 	h, metrics := boot.NewHealth(), prometheus.NewRegistry()

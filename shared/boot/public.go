@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// ParsePublicURL reads the setting HERALD_PUBLIC_URL: scheme, host and perhaps a port,
-// from which every link is made. The result has no path; an internationalized host is in its
-// ASCII form (RFC 5890, A-labels).
+// ParsePublicURL parses the setting HERALD_PUBLIC_URL, with which every link begins: scheme, host
+// and perhaps a port. The result has no path. An internationalized host is returned in its ASCII
+// form (RFC 5890, A-labels).
 func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||

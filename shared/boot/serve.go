@@ -11,7 +11,7 @@ import (
 
 const finishLimit = 10 * time.Second
 
-// ServeHTTP serves until ctx ends and then lets the requests under way finish.
+// ServeHTTP serves until ctx ends and then lets running requests finish, for at most 10 s.
 func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
@@ -29,7 +29,7 @@ func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
 	return err
 }
 
-// ServeOps opens the operator's port, if there is one, and returns what closes it.
+// ServeOps opens the operator's port, if one is configured, and returns the function that closes it.
 func ServeOps(o Observe, g Ground) (func(), error) {
 	if o.OpsListen == "" {
 		return func() {}, nil

@@ -31,13 +31,13 @@ type Ground struct {
 	// PublicURL is where browsers reach the system (see ParsePublicURL).
 	PublicURL *url.URL
 	Streams   event.StreamConfig
-	// Bus is where NATS is; each service logs in as itself.
+	// Bus is the address of NATS. Each service logs in under its own name.
 	Bus bus.Address
 	Now func() time.Time
 }
 
-// Service is a running service's furniture: its database, its place on the bus, its
-// journal, and the tasks that run behind its requests. Opened, registered, run.
+// Service is what a running service works with: its database, its connection to the bus, its
+// journal and its background tasks. It comes from Open; Serve registers methods, Run starts it.
 type Service struct {
 	Ground
 	Name    string
@@ -45,7 +45,7 @@ type Service struct {
 	Conn    *nats.Conn
 	JS      jetstream.JetStream
 	Journal event.Journal
-	// Calls is the calling end for the clients of other services.
+	// Calls is the connection for generated clients of other services.
 	Calls   *rpc.Conn
 	Log     *slog.Logger
 	server  *rpc.Server
@@ -53,7 +53,7 @@ type Service struct {
 	tasks   []func(context.Context)
 }
 
-// Open connects a service to its database, which it migrates, and to the bus.
+// Open connects a service to its database and to the bus, and migrates the database.
 func (g Ground) Open(ctx context.Context, name string, database secret.Text, migrations fs.FS) (*Service, error) {
 	s := &Service{Ground: g, Name: name, Log: g.Telemetry.Log.With("service", name)}
 	if err := s.open(ctx, database, migrations); err != nil {
@@ -103,7 +103,8 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", s.DB.Ping)
 	s.backlog = newBacklog(s)
-	// A second replica in one process, as in tests, is told apart by nothing: the first tells.
+	// Tests run two replicas in one process. Their metrics have the same names, so only those of
+	// the first are registered.
 	_ = s.Metrics.Register(s.backlog)
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(context.Context) error { return relay.Delayed() })
@@ -117,21 +118,21 @@ func (s *Service) connected(context.Context) error {
 	return nil
 }
 
-// Serve registers a contract's implementation; requests come from now on.
+// Serve registers the implementation of a contract and subscribes to its requests.
 func (s *Service) Serve(desc *grpc.ServiceDesc, implementation any) error {
 	return s.server.Register(desc, implementation)
 }
 
-// Background adds a task that runs from Run until the stop.
+// Background adds a task that Run starts; the task's context ends at the stop.
 func (s *Service) Background(task func(context.Context)) { s.tasks = append(s.tasks, task) }
 
-// Consume adds handlers for events.
+// Consume adds handlers of events, which Run starts.
 func (s *Service) Consume(handlers ...event.Handler) {
 	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers}.Run)
 }
 
-// Run works until ctx ends and then, not ready any more, stops in two phases:
-// requests first, as they make events, then what works behind them.
+// Run works until ctx ends. Then the service is not ready any more and stops in two phases:
+// first requests, because they make events, then background tasks.
 func (s *Service) Run(ctx context.Context) {
 	s.Health.Check(s.Name, func(context.Context) error { return ctx.Err() })
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -147,13 +148,13 @@ func (s *Service) Run(ctx context.Context) {
 	s.Close()
 }
 
-// Close releases what Open took; Run does so itself.
+// Close closes the connections that Open made. Run calls it at its end.
 func (s *Service) Close() {
 	if s.backlog != nil {
 		s.Metrics.Unregister(s.backlog)
 	}
 	if s.Conn != nil {
-		_ = s.Conn.FlushTimeout(time.Second) // answers that are still in the buffer
+		_ = s.Conn.FlushTimeout(time.Second) // sends replies that are still buffered
 		s.Conn.Close()
 	}
 	if s.DB != nil {

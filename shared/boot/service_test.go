@@ -30,7 +30,7 @@ var kit = testkit.New("users", things)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// people answers when it is told to.
+// people is a service whose method returns when the test lets it.
 type people struct {
 	usersv1.UnimplementedUsersServer
 	testkit.Unguarded
@@ -46,8 +46,8 @@ func (p people) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*us
 	return &usersv1.GetMyUserResponse{User: &usersv1.User{Id: "u"}}, err
 }
 
-// At the stop a service is not ready and takes no more requests; the one under way
-// finds everything it needs, and only then end the tasks and the connections.
+// At the stop a service is not ready and takes no more requests. A running request can still use
+// the database and the bus; tasks and connections end after it.
 func TestServiceStopsInTwoPhases(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -99,7 +99,7 @@ func TestServiceStopsInTwoPhases(t *testing.T) {
 	}
 }
 
-// A service that cannot start says which one it is and why, and tells no password.
+// The error of a service that cannot start names the service and the reason, and no password.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -135,7 +135,6 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// A service's metrics tell what waits in its outbox, for how long, and how full the stream is.
 func TestServiceMetrics(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -176,7 +175,7 @@ func TestServiceMetrics(t *testing.T) {
 	}
 }
 
-// Events wait for a service that lags: readiness says for which one.
+// While events wait for a service that lags, readiness names that service.
 func TestServiceSaysWhoLags(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -225,7 +224,7 @@ func TestServiceSaysWhoLags(t *testing.T) {
 	until(false)
 }
 
-// A service reports what it lost.
+// Readiness names the database or NATS when the service has lost it.
 func TestServiceReadiness(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

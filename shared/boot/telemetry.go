@@ -20,26 +20,26 @@ import (
 	"herald/shared/rpc"
 )
 
-// Observe is what operators decide about logs, metrics and traces.
+// Observe holds the settings for logs, metrics and traces.
 type Observe struct {
 	LogLevel  slog.Level `env:"HERALD_LOG_LEVEL" envDefault:"INFO" help:"DEBUG, INFO, WARN or ERROR"`
 	OpsListen string     `env:"HERALD_OPS_LISTEN" help:"address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off"`
 	Traces    string     `env:"HERALD_OTLP_URL" help:"OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns them off"`
 }
 
-// flushLimit is how long a stop waits for a collector of traces that is away.
+// flushLimit is how long a stop waits for a collector of traces that does not answer.
 const flushLimit = 5 * time.Second
 
-// Telemetry is where a process reports what it does.
+// Telemetry is the log, metrics and traces of a process.
 type Telemetry struct {
 	Log     *slog.Logger
 	Metrics *prometheus.Registry
 	Traces  trace.TracerProvider
-	// Flush sends the traces that are still here.
+	// Flush sends the traces that are still buffered.
 	Flush func(context.Context) error
 }
 
-// NewTelemetry writes logs to w, as a line of JSON each.
+// NewTelemetry returns the telemetry of a process. Logs go to w, a line of JSON each.
 func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (Telemetry, error) {
 	t := Telemetry{
 		Log:     slog.New(requestHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel})}),
@@ -67,7 +67,7 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 	return t, nil
 }
 
-// requestHandler adds the request's id and trace to every line that is about one.
+// requestHandler adds the ids of the request and its trace to log lines.
 type requestHandler struct{ slog.Handler }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {

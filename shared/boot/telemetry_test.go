@@ -29,7 +29,7 @@ func telemetry(t testing.TB, o boot.Observe, logs io.Writer) boot.Telemetry {
 	return all
 }
 
-// line is the one line that was logged.
+// line returns the only logged line and fails the test when there are more.
 func line(t testing.TB, logs *bytes.Buffer) map[string]any {
 	t.Helper()
 	text := logs.String()
@@ -69,7 +69,7 @@ func TestLogsCarryRequestAndTrace(t *testing.T) {
 	}
 }
 
-// What strangers write stays in its line and moves no cursor.
+// Text from a request cannot begin a new log line or send control codes to a terminal.
 func TestLogsAreOneLine(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer
@@ -103,7 +103,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// Traces reach the collector when they are flushed, if not before.
+// Traces reach the collector when they are flushed, or before.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	bodies := make(chan string, 8)
@@ -146,7 +146,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The end of the context lets the request under way finish, and takes no other.
+// After the end of the context a running request finishes, and no new one is accepted.
 func TestServeHTTPFinishes(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,5 @@
-// Package bus is NATS: the connection of every service, the server that the
-// all-in-one and the tests run, and the users with their permissions.
+// Package bus connects services over NATS: their connections, the embedded server of the
+// all-in-one and of tests, and the NATS users with their permissions.
 package bus
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxPayload holds a page of 1,000 objects, or a body of 1 MiB with its headers.
+	// MaxPayload is enough for a page of 1,000 objects and for a body of 1 MiB with its headers.
 	MaxPayload     = 8 << 20
 	connectTimeout = 15 * time.Second
 )
@@ -22,16 +22,15 @@ const (
 // Address is where a server is and who connects.
 type Address struct {
 	URL string
-	// Server is set for a server in the same process; the URL then does not count. It is
-	// no *server.Server, so that a program that starts none does not hold its code.
+	// Server is a server in the same process, which is used instead of the URL. It is an
+	// interface, so that a program that starts no server does not link its code.
 	Server   nats.InProcessConnProvider
 	User     string
 	Password secret.Text
 }
 
-// Connect logs in and reconnects for ever after. What is published while the
-// connection is away fails at once: a caller hears *unavailable* instead of waiting
-// for news from a buffer.
+// Connect logs in, and reconnects without limit when the connection breaks. Publishing without
+// a connection fails at once, so that callers get *unavailable* instead of waiting.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"herald/shared/bus"
-	_ "herald/shared/gen/herald/auth/v1" // contracts say who the users are
+	_ "herald/shared/gen/herald/auth/v1" // the NATS users follow from the linked contracts
 	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1"
 	_ "herald/shared/gen/herald/text/v1"
@@ -94,7 +94,7 @@ func TestConnectWaits(t *testing.T) {
 		}
 		connected <- err
 	}()
-	first, err := l.Accept() // the client has come too early
+	first, err := l.Accept() // nothing answers this first attempt
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestListenAddress(t *testing.T) {
 	}
 }
 
-// While the server is away a caller hears so at once.
+// Publishing without a server fails at once.
 func TestPublishFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)

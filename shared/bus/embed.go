@@ -14,16 +14,15 @@ import (
 
 // Embedded describes a server in this process.
 type Embedded struct {
-	// Dir keeps the streams.
+	// Dir is the folder of the streams.
 	Dir string
-	// Listen is the address for programs outside the process; empty for none, port 0
-	// for any that is free.
+	// Listen is the address for other programs: empty for none, port 0 for any free port.
 	Listen string
 	Keys   secret.Keys
 }
 
-// Start runs a server with JetStream that has every acknowledged message on disk,
-// and with the users of Users. Stop ends it.
+// Start runs a server with JetStream and the users of Users. It acknowledges a message when the
+// message is on disk. Stop ends it.
 func (e Embedded) Start() (*server.Server, error) {
 	options := &server.Options{
 		ServerName: "herald", JetStream: true, StoreDir: e.Dir, SyncAlways: true,

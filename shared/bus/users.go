@@ -10,37 +10,36 @@ import (
 	"herald/shared/secret"
 )
 
-// Gateway, Subscriber and Operator are the NATS users that are no services.
+// Gateway, Subscriber and Operator are the NATS users that are not services.
 const (
 	Gateway    = "gateway"
 	Subscriber = "subscriber"
-	// Operator publishes once more what was put aside among the dead.
+	// Operator publishes again events that a service put aside in the stream DEAD.
 	Operator = "operator"
 )
 
-// User is a NATS user and what it may do: the same in the all-in-one, in tests and
-// in a cluster.
+// User is a NATS user with its permissions: the same in the all-in-one, in tests and in a cluster.
 type User struct {
 	Name      string
 	Publish   []string
 	Subscribe []string
-	// Answers allows one answer to each request received.
+	// Answers allows one reply to each request received.
 	Answers bool
 }
 
-// Users reads from the contracts who calls and who answers what. Whoever is not
-// named by an internal method cannot even send to it.
+// Users returns the NATS users with the permissions that the contracts give them: a service may
+// send to an internal method only if the method's option `internal` names it.
 func Users() ([]User, error) {
 	services, calls, err := read()
 	if err != nil {
 		return nil, err
 	}
-	news, err := heard()
+	announced, err := endings()
 	if err != nil {
 		return nil, err
 	}
 	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(news, inbox(Gateway)+".>", "events.>")},
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(announced, inbox(Gateway)+".>", "events.>")},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
@@ -52,13 +51,13 @@ func Users() ([]User, error) {
 	return users, nil
 }
 
-// Services reads from the contracts the names of Herald's services.
+// Services returns the names of Herald's services, read from the contracts.
 func Services() ([]string, error) {
 	services, _, err := read()
 	return services, err
 }
 
-// read returns the services of the contracts, and the subjects that each user calls.
+// read returns the services of the contracts, and the subjects that each NATS user may call.
 func read() (services []string, calls map[string][]string, err error) {
 	methods, err := contract.AllMethods()
 	if err != nil {
@@ -82,8 +81,9 @@ func read() (services []string, calls map[string][]string, err error) {
 	return slices.Compact(services), calls, nil
 }
 
-// heard lists where the news comes from after which somebody is another caller.
-func heard() (subjects []string, err error) {
+// endings returns the subjects that announce events after which the gateway must drop cached
+// callers.
+func endings() (subjects []string, err error) {
 	events, err := contract.Events(protoregistry.GlobalFiles)
 	for _, e := range events {
 		if e.EndsCallers() {
@@ -102,7 +102,7 @@ func serviceUser(s string, calls []string) User {
 			"$JS.API.INFO", "$JS.API.STREAM.INFO.*",
 			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD",
 			"$JS.API.STREAM.UPDATE.DEAD",
-			// Which services lag behind the stream is every relay's concern.
+			// Every relay asks which services lag behind the stream.
 			"$JS.API.CONSUMER.LIST.EVENTS", "$JS.API.DIRECT.GET.EVENTS",
 			"$JS.API.CONSUMER.INFO.EVENTS."+s, "$JS.API.CONSUMER.CREATE.EVENTS."+s,
 			"$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
@@ -115,7 +115,7 @@ func serviceUser(s string, calls []string) User {
 
 func inbox(user string) string { return "_INBOX_" + user }
 
-// Password is a NATS user's password.
+// Password returns a NATS user's password, which is derived from the master key.
 func Password(keys secret.Keys, user string) secret.Text {
 	return secret.NewText(hex.EncodeToString(keys.Derive("nats/" + user)[:16]))
 }

@@ -1,5 +1,5 @@
-// Package durable writes the small files that an instance cannot do without, such as the
-// master key without which its databases cannot be read.
+// Package durable writes small files that must not be lost, such as the master key, without
+// which an instance cannot read its databases.
 package durable
 
 import (
@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Replace puts a text into a file of that mode: whole or not at all, and on the disk.
+// Replace writes a file with that text and mode. When it returns, the file is on the disk. An
+// error or a crash leaves the old file as it was.
 func Replace(file, text string, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // 0600
 	if err != nil {
@@ -20,13 +21,12 @@ func Replace(file, text string, mode fs.FileMode) error {
 		err = Rename(f.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it may have its new name already
+		_ = os.Remove(f.Name()) // fails if it was renamed already
 	}
 	return err
 }
 
-// Rename gives a file that is on the disk another name in the same folder, which is on
-// the disk too when Rename returns.
+// Rename renames a file within its folder. When it returns, the new name is on the disk.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"herald/shared/durable"
 )
 
-// holds fails the test unless the folder has this one file, whole and of that mode.
+// holds fails the test unless the file has that text and mode and is the only one in its folder.
 func holds(t *testing.T, file, text string, mode fs.FileMode) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -33,8 +33,8 @@ func TestReplace(t *testing.T) {
 		mode fs.FileMode
 	}{
 		{"a longer text", 0o644},
-		{"a text", 0o600}, // none of the first one's length or mode stays
-		{"a text", 0o444}, // is replaced all the same
+		{"a text", 0o600}, // shorter and of another mode
+		{"a text", 0o444}, // a read-only file is replaced too
 		{"", 0o600},
 	} {
 		if err := durable.Replace(file, c.text, c.mode); err != nil {
@@ -44,7 +44,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What cannot be written leaves everything as it was.
+// A failed Replace leaves the folder as it was.
 func TestReplaceFails(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "folder")

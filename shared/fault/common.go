@@ -1,7 +1,7 @@
 package fault
 
-// Faults that any service or the gateway may answer with. What concerns one kind
-// of object is declared beside its type.
+// Faults that any service or the gateway may return. Faults of one kind of object are declared
+// beside its type.
 var (
 	ErrInternal        = New(Internal, "INTERNAL", "Internal error; the request id finds it in the log")
 	ErrInvalid         = New(Invalid, "INVALID_ARGUMENT", "The request is not valid")

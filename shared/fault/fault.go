@@ -1,8 +1,7 @@
-// Package fault is the one error vocabulary of the system. A fault says what its
-// receiver may do (Code), which condition it is (ID, stable and documented) and
-// what a person should read (Message). It crosses NATS, gRPC and HTTP whole, as a
-// google.rpc.Status; any other error becomes an internal fault at the first wire
-// it meets, and its text stays in the log.
+// Package fault holds the errors that callers see. A fault says what its receiver can do (Code),
+// which condition it is (ID, stable and documented) and what a person should read (Message). It
+// is sent over NATS, gRPC and HTTP as a google.rpc.Status. Any other error is sent as an internal
+// fault, and its text stays in the log.
 package fault
 
 import (
@@ -20,7 +19,7 @@ const (
 	Invalid         Code = 3  // fix the request
 	Deadline        Code = 4  // it took too long; the outcome is unknown
 	NotFound        Code = 5  // no such thing, or none that the caller may see
-	Exists          Code = 6  // taken
+	Exists          Code = 6  // the name or id is taken
 	Denied          Code = 7  // known caller, not allowed
 	Exhausted       Code = 8  // slow down
 	Precondition    Code = 9  // right request, wrong state
@@ -81,14 +80,14 @@ func New(code Code, id, message string) *Fault {
 	return &Fault{Code: code, ID: id, Message: message}
 }
 
-// WithStatus declares a fault whose HTTP status is not its code's usual one.
+// WithStatus returns a copy with an HTTP status that is not its code's usual one.
 func (f *Fault) WithStatus(httpStatus int) *Fault {
 	c := *f
 	c.status = httpStatus
 	return &c
 }
 
-// HTTPStatus is the status of the HTTP answer that carries the fault.
+// HTTPStatus returns the status of the HTTP response for the fault.
 func (f *Fault) HTTPStatus() int {
 	if f.status != 0 {
 		return f.status

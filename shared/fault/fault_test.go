@@ -38,7 +38,7 @@ func TestHTTPStatus(t *testing.T) {
 	}
 }
 
-// A fault crosses the wire whole, but for its cause and HTTP status.
+// A fault that is sent and received again is the same, without its cause and HTTP status.
 func TestStatusRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, f := range []*fault.Fault{
@@ -110,7 +110,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// What is added to a declared fault stays out of it, and out of its other copies.
+// Adding to a declared fault changes neither it nor its other copies.
 func TestCopiesDoNotAlias(t *testing.T) {
 	t.Parallel()
 	base := fault.New(fault.Invalid, "BASE", "base").On("a", "1")
@@ -146,7 +146,7 @@ func TestFromHidesCauses(t *testing.T) {
 	}
 }
 
-// A text that cannot be sent leaves the rest of the fault whole.
+// A detail that is not valid UTF-8 is left out; the rest of the fault is sent.
 func TestStatusOfBrokenText(t *testing.T) {
 	t.Parallel()
 	s := errThing.On("a", "\xff").Status()

@@ -12,7 +12,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// Status is the fault as it crosses a wire. The cause stays behind.
+// Status returns the fault as it is sent, without its cause.
 func (f *Fault) Status() *status.Status {
 	detail := &heraldv1.ErrorDetail{Id: f.ID, Message: f.Message}
 	if f.Permission != "" {

@@ -1,4 +1,4 @@
-// Package history answers what happened to an object, for all services alike.
+// Package history searches the events of an object, in the same way for all services.
 package history
 
 import (
@@ -15,15 +15,15 @@ import (
 	"herald/shared/search"
 )
 
-// Object is what a history is about.
+// Object names the object whose history is searched.
 type Object struct {
-	// History is the name in the contract, such as project: herald.v1.event says which events it shows.
+	// History is a name that herald.v1.event gives to events, such as project.
 	History        string
 	OrganizationID string
 	ID             string
 }
 
-// Search lists what happened to an object, in the order of the events.
+// Search returns the events of an object in their order.
 func Search(
 	ctx context.Context, j event.Journal, o Object, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {

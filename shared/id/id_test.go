@@ -9,7 +9,7 @@ import (
 	"herald/shared/id"
 )
 
-func TestIDsSortByTheirMaking(t *testing.T) {
+func TestIDsSortByTime(t *testing.T) {
 	t.Parallel()
 	made := make([]string, 10_000)
 	for i := range made {

@@ -1,5 +1,5 @@
-// Package permission is the one table that says what each role may do, and the rule
-// that nobody gives away what they do not hold.
+// Package permission holds the table of roles with their permissions, and the rule that nobody
+// may grant a permission that they do not have.
 package permission
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Scope is where a role counts.
+// Scope is the kind of object on which a role can be held.
 type Scope int
 
 // The scopes, from the widest.
@@ -17,26 +17,25 @@ const (
 	Project
 )
 
-// Role is a named set of permissions that counts in one scope.
+// Role is a named set of permissions that can be held in one scope.
 type Role struct {
 	Name        string
 	Scope       Scope
 	Permissions []string // sorted
 }
 
-// Membership is the roles that a user has in one place. Both ids are empty for the
-// instance; a project's membership names its organization too.
+// Membership is the roles that a user has on the instance, an organization or a project. Both
+// ids are empty for the instance. A project's membership has the id of its organization too.
 type Membership struct {
 	OrganizationID string
 	ProjectID      string
 	Roles          []string
 }
 
-// Known reports whether any role holds the permission: a contract that asks for
-// another one is mistaken.
+// Known reports whether the permission exists.
 func Known(permission string) bool { return slices.Contains(all, permission) }
 
-// Roles lists the roles of a scope in the order of the documentation.
+// Roles returns the roles of a scope in the order of the documentation.
 func Roles(scope Scope) []Role {
 	var found []Role
 	for _, r := range table {
@@ -47,11 +46,11 @@ func Roles(scope Scope) []Role {
 	return found
 }
 
-// AboveProjects lists the roles of a wider scope that hold all that any role on a
-// project does.
+// AboveProjects returns the roles of a wider scope that have every permission of every role on a
+// project.
 func AboveProjects(s Scope) []string { return aboveProjects[s] }
 
-// aboveProjects is asked for with every token: it is worked out once.
+// aboveProjects is computed once, because it is needed with every token.
 var aboveProjects = map[Scope][]string{Instance: above(Instance), Organization: above(Organization)}
 
 func above(s Scope) (names []string) {
@@ -63,8 +62,8 @@ func above(s Scope) (names []string) {
 	return names
 }
 
-// CoversProjects reports whether roles of a wider scope hold, on every project of an
-// organization, all that any role on it does.
+// CoversProjects reports whether the memberships have one of the roles AboveProjects for every
+// project of an organization.
 func CoversProjects(memberships []Membership, organizationID string) bool {
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
 		scope := m.scope()
@@ -73,14 +72,14 @@ func CoversProjects(memberships []Membership, organizationID string) bool {
 	})
 }
 
-// IsRole reports whether a role of that name counts in the scope.
+// IsRole reports whether the scope has a role of that name.
 func IsRole(scope Scope, name string) bool {
 	r, ok := find(name)
 	return ok && r.Scope == scope
 }
 
-// Holds reports whether the memberships give a permission in an organization, or on
-// one of its projects where projectID is not empty.
+// Holds reports whether the memberships give a permission in an organization or, with a
+// projectID, on that project of it.
 func Holds(memberships []Membership, permission, organizationID, projectID string) bool {
 	for _, m := range memberships {
 		switch {
@@ -96,10 +95,10 @@ func Holds(memberships []Membership, permission, organizationID, projectID strin
 	return false
 }
 
-// Missing looks for a permission of theirs that mine do not give in the same place or a
-// wider one: whoever lacks one may neither give the memberships theirs nor act on somebody
-// who has them. It returns the permission, the membership that carries it, and whether
-// there is one.
+// Missing compares the permissions of two users, mine being the caller's. Callers may grant
+// memberships, or act on a user who has them, only if they have the same permissions on the same
+// object or a wider one. Missing returns the first permission that the caller lacks, the
+// membership that gives it to the other user, and whether there is one.
 func Missing(mine, theirs []Membership) (permission string, of Membership, missing bool) {
 	for _, m := range theirs {
 		for _, name := range m.Roles {
@@ -125,8 +124,8 @@ func (m Membership) scope() Scope {
 	}
 }
 
-// grants ignores roles that do not count in the membership's scope: an IAM role
-// that found its way into an organization's row gives nothing.
+// grants reports whether one of the roles gives the permission. It ignores roles of another
+// scope, such as an IAM role in the membership of an organization.
 func (m Membership) grants(permission string) bool {
 	for _, name := range m.Roles {
 		if r, ok := find(name); ok && r.Scope == m.scope() {
@@ -146,6 +145,6 @@ func find(name string) (Role, bool) {
 	return table[i], true
 }
 
-// IsRead reports whether a permission only lets its holder look: those end in .read, which
-// a test holds.
+// IsRead reports whether a permission allows reading only. The names of these end in .read, as a
+// test checks.
 func IsRead(permission string) bool { return strings.HasSuffix(permission, ".read") }

@@ -14,8 +14,7 @@ const (
 	otherProject  = "other p"
 )
 
-// roles says in words, as the documentation does, what each role holds; * stands for
-// the rest of a name.
+// roles repeats the documentation's table of roles; * stands for the rest of a name.
 var roles = map[string]struct {
 	scope  permission.Scope
 	holds  []string
@@ -35,7 +34,7 @@ var roles = map[string]struct {
 	"PROJECT_OWNER_VIEWER": {permission.Project, []string{"project.*.read", "project.read"}, nil},
 }
 
-// permissions are those that the calls of the system ask for.
+// permissions are those that the methods of the contracts require.
 var permissions = strings.Fields(`
 	org.read org.write org.delete org.create org.member.read org.member.write
 	iam.read iam.write iam.member.read iam.member.write
@@ -55,7 +54,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// Every role, every permission, every place: 10 × 38 × 6 × 5.
+// Every role with every permission, held and needed on every object: 10 × 38 × 6 × 5 cases.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	places := []permission.Membership{
@@ -126,8 +125,6 @@ func TestTableIsPublishedWhole(t *testing.T) {
 	}
 }
 
-// The read permissions are those whose names say so, and they alter nothing: each
-// thing that can be written, deleted or created can be read by its viewer.
 func TestAboveProjects(t *testing.T) {
 	t.Parallel()
 	instance, organization := permission.AboveProjects(permission.Instance),
@@ -159,6 +156,8 @@ func TestCoversProjects(t *testing.T) {
 	}
 }
 
+// Names end in a known verb, and whatever can be written, deleted or created has a permission
+// that ends in .read.
 func TestReadConvention(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"read", "write", "delete", "create", "import"}
@@ -179,8 +178,8 @@ func at(organization, project string, roles ...string) []permission.Membership {
 	return []permission.Membership{{OrganizationID: organization, ProjectID: project, Roles: roles}}
 }
 
-// covers reports whether nothing of theirs is missing, and that what is missing is theirs
-// and not mine.
+// covers reports whether Missing finds nothing. It checks that a found permission is one of
+// theirs and not of mine.
 func covers(t *testing.T, mine, theirs []permission.Membership) bool {
 	t.Helper()
 	p, of, missing := permission.Missing(mine, theirs)
@@ -234,7 +233,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// Holding a role is holding what it covers: the two questions agree for all pairs.
+// Missing agrees with Holds for all pairs of memberships.
 func TestCoversAgreesWithHolds(t *testing.T) {
 	t.Parallel()
 	places := map[permission.Scope][2]string{

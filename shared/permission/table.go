@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// all lists every permission there is, sorted.
+// all lists every permission, sorted.
 var all = []string{
 	"iam.member.read", "iam.member.write", "iam.read", "iam.write",
 	"org.create", "org.delete", "org.idp.read", "org.idp.write",
@@ -22,7 +22,7 @@ var all = []string{
 	"user.import", "user.read", "user.write",
 }
 
-// table is what the roles/_search calls publish.
+// table lists every role. The methods roles/_search return it.
 var table = []Role{
 	{"IAM_OWNER", Instance, all},
 	{"IAM_OWNER_VIEWER", Instance, where(IsRead)},

@@ -1,9 +1,8 @@
 // Package placeholder fills in the {{.FirstName}} of a message text.
 //
-// It is a replacement and not a template language: a closed list of names, no functions, no
-// methods, no conditions. Check refuses a text when it is saved; Expand fills it in when it is
-// sent. Both read the text once, from left to right, and what was filled in is never read again,
-// so a user who is called {{.Code}} gets a mail that says just that.
+// It is not a template language: there is a closed list of names, and no functions, methods or
+// conditions. Check refuses a text when it is saved; Expand fills it in when it is sent. Values
+// are not expanded again, so a user whose name is {{.Code}} gets a mail with that name.
 package placeholder
 
 import (
@@ -62,9 +61,8 @@ func Expand(text string, value func(name string) string) string {
 	return out.String()
 }
 
-// match returns the name and the length in bytes of the placeholder that text begins with, or a
-// length of 0. Between the braces it skips spaces only, which hold no second beginning: that keeps
-// a scan over any text linear.
+// match returns the name and the length in bytes of the placeholder at the start of text, or a
+// length of 0. It reads no further than the next brace, so that Check and Expand take linear time.
 func match(text string) (name string, size int) {
 	inner, found := strings.CutPrefix(text, "{{")
 	if !found {
@@ -101,7 +99,7 @@ func known(name string) bool {
 	return false
 }
 
-// excerpt cuts text after its first closing braces, or where it gets too long to show.
+// excerpt returns text up to its first closing braces, or its first 60 runes.
 func excerpt(text string) string {
 	runes := 0
 	for i := range text {

@@ -79,7 +79,7 @@ func TestErrorIsShort(t *testing.T) {
 	}
 }
 
-// A quadratic scan of a million braces takes minutes; a linear one milliseconds.
+// A quadratic scan of a million braces takes minutes, a linear one milliseconds.
 func TestMillionBraces(t *testing.T) {
 	t.Parallel()
 	const million = 1_000_000
@@ -98,8 +98,8 @@ func TestMillionBraces(t *testing.T) {
 	}
 }
 
-// naive is the same grammar in other words: what stands between {{ and the next }}, without its
-// outer spaces, is a dot and a name.
+// naive implements the grammar in another way: between {{ and the next }} there are a dot and a
+// name, perhaps within spaces.
 func naive(text string) string {
 	names := strings.Fields(`.FirstName .LastName .NickName .DisplayName .UserName .LoginName .LoginNames
 		.PreferredLoginName .LastEmail .VerifiedEmail .LastPhone .VerifiedPhone .UserID .OrgID .OrgName

@@ -8,15 +8,15 @@ import (
 	"herald/shared/fault"
 )
 
-// ErrExpiryPast is returned for a credential that would have expired before it begins.
+// ErrExpiryPast is returned for an expiration date that is not in the future.
 var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_PAST", "expirationDate: must be in the future").
 	On("expirationDate", "must be in the future")
 
-// NoExpiry stands for the expiry of what does not expire (specification 4.2).
+// NoExpiry is the expiry of a credential that does not expire (specification 4.2).
 var NoExpiry = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Expiry reads until when a credential is to work, to the microsecond, as it is stored:
-// NoExpiry where no time is named.
+// Expiry returns the expiry of a new credential, to the microsecond, as it is stored: NoExpiry
+// if t is nil.
 func Expiry(t *timestamppb.Timestamp, now time.Time) (time.Time, error) {
 	if t == nil {
 		return NoExpiry, nil

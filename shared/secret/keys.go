@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// ErrSeal says that a sealed secret was not sealed with these keys for this place.
+// ErrSeal is returned for a secret that was sealed with other keys or for another place.
 var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
-// Keys derives every key of the system from master keys of 32 bytes. The first
-// seals; the others open what was sealed before a rotation.
+// Keys derives every key of the system from master keys of 32 bytes. Seal uses the first. Open
+// tries the others too, for secrets that were sealed before a rotation.
 type Keys struct{ masters []Text }
 
-// ParseKeys reads master keys of 64 hexadecimal digits, one a line, the newest first.
+// ParseKeys parses master keys of 64 hexadecimal digits, one a line, the newest first.
 func ParseKeys(text string) (Keys, error) {
 	var k Keys
 	for line := range strings.Lines(text) {
@@ -58,8 +58,8 @@ func derive(master Text, purpose string) []byte {
 	return key
 }
 
-// MAC is HMAC-SHA256 over parts, each preceded by its length so that no two lists
-// of parts look alike.
+// MAC returns the HMAC-SHA256 of parts, each preceded by its length, so that two different lists
+// of parts are never the same input.
 func MAC(key []byte, parts ...string) []byte {
 	h := hmac.New(sha256.New, key)
 	var size [20]byte
@@ -72,8 +72,8 @@ func MAC(key []byte, parts ...string) []byte {
 
 const keyIDSize = 8
 
-// Seal encrypts a secret for one place, written table|column|row: AES-256-GCM with
-// the key's id and a random nonce in front.
+// Seal encrypts a secret for the place where it is stored, written table|column|row. The result
+// is the key's id, a random nonce and the AES-256-GCM ciphertext.
 func (k Keys) Seal(plain []byte, place string) []byte {
 	id, aead := box(k.masters[0])
 	nonce := make([]byte, aead.NonceSize())
@@ -81,7 +81,7 @@ func (k Keys) Seal(plain []byte, place string) []byte {
 	return aead.Seal(append(id, nonce...), nonce, plain, []byte(place))
 }
 
-// Open is the inverse of Seal; ErrSeal where the place or the keys are others.
+// Open decrypts what Seal returned for the same place.
 func (k Keys) Open(sealed []byte, place string) ([]byte, error) {
 	for _, master := range k.masters {
 		id, aead := box(master)

@@ -14,11 +14,11 @@ import (
 	"herald/shared/queue"
 )
 
-// ErrPublicKey is returned for a public key that nobody could authenticate with.
+// ErrPublicKey is returned for a public key that cannot be used to authenticate.
 var ErrPublicKey = fault.New(fault.Invalid, "PUBLIC_KEY_INVALID", "The public key is not valid")
 
-// The sizes of RSA keys. Signatures are RS256 (RFC 7518, 3.3, asks for 2048 bits at
-// least); a longer key would let a stranger choose the price of checking one.
+// The sizes of RSA keys. RS256 requires at least 2048 bits (RFC 7518, 3.3). The upper bound
+// limits the time that checking a signature takes.
 const (
 	pairBits      = 2048
 	maxPublicBits = 4096
@@ -33,15 +33,15 @@ type Pair struct {
 	Private Text
 }
 
-// Pairs makes key pairs, a bounded number at a time: each takes a core for a while. It
-// is safe for concurrent use.
+// Pairs makes key pairs, a bounded number at a time, because each takes much CPU time. It is safe
+// for concurrent use.
 type Pairs struct{ queue *queue.Queue }
 
-// NewPairs makes a Pairs that works on so many pairs at once, at least 1, and lets so
-// many calls wait.
+// NewPairs returns a Pairs that makes atOnce pairs at a time, at least 1, and lets waiting more
+// calls wait.
 func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{queue.New(atOnce, waiting)} }
 
-// Make makes a pair of 2048 bits. fault.ErrOverloaded where too many wait already, or
+// Make returns a new pair of 2048 bits, or fault.ErrOverloaded when too many calls wait already or
 // ctx ends first.
 func (p *Pairs) Make(ctx context.Context) (pair Pair, err error) {
 	if refused := p.queue.Do(ctx, func() { pair, err = newPair() }); refused != nil {
@@ -63,9 +63,9 @@ func newPair() (Pair, error) {
 	return Pair{Public: public, Private: NewText(string(private))}, nil
 }
 
-// ParsePublicKey reads a caller's own public key from PEM, PUBLIC KEY (RFC 7468, 13) or
-// RSA PUBLIC KEY, and returns its SubjectPublicKeyInfo in DER. ErrPublicKey says
-// what is wrong with it, never what it holds.
+// ParsePublicKey parses a caller's own public key in PEM, PUBLIC KEY (RFC 7468, 13) or RSA PUBLIC
+// KEY, and returns its SubjectPublicKeyInfo in DER. It returns ErrPublicKey with the reason,
+// which never quotes the key.
 func ParsePublicKey(text []byte) ([]byte, error) {
 	if len(text) > maxPublicPEM {
 		return nil, badPublicKey("is too long")

@@ -49,7 +49,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Who finds all places taken is told so at once; the others get their pairs.
+// Too many calls at once get ErrOverloaded; the others get their pairs.
 func TestPairsAreBounded(t *testing.T) {
 	t.Parallel()
 	pairs := secret.NewPairs(1, 1)
@@ -78,7 +78,7 @@ func TestPairsAreBounded(t *testing.T) {
 	}
 }
 
-// publicPEM writes a public key in both forms.
+// publicPEM returns a public key in both forms.
 func publicPEM(t testing.TB, key *rsa.PublicKey) (pkix, pkcs1 []byte) {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(key)
@@ -89,7 +89,7 @@ func publicPEM(t testing.TB, key *rsa.PublicKey) (pkix, pkcs1 []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(key)})
 }
 
-// modulus is a number of so many bits, as far as a parser sees a modulus.
+// modulus returns an odd number of so many bits, which a parser takes for a modulus.
 func modulus(bits uint) *big.Int {
 	n := new(big.Int).Lsh(big.NewInt(1), bits-1)
 	return n.SetBit(n, 0, 1)

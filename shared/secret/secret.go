@@ -1,6 +1,6 @@
-// Package secret holds what must not be read: texts that print as ***, keys derived
-// from the master key, seals for secrets at rest, tokens whose hash is all that is
-// stored, and key pairs of which the public half is.
+// Package secret handles secrets: texts that print as ***, keys derived from the master key,
+// encryption of stored secrets, tokens of which only the hash is stored, and key pairs of which
+// only the public key is stored.
 package secret
 
 import (
@@ -13,10 +13,11 @@ import (
 
 const mask = "***"
 
-// Text is a secret that only Reveal shows. Every way of printing, logging or
-// marshalling it writes ***. Two texts are compared by Equal of what they reveal.
+// Text is a secret that only Reveal returns. Printing, logging and marshalling write ***.
+// Compare two texts by Equal of what Reveal returns.
 type Text struct {
-	// A pointer: within an unexported field fmt asks no method but prints what it sees.
+	// In an unexported field fmt calls no method of Text but prints its fields: for a pointer that is
+	// an address.
 	value *string
 }
 
@@ -43,16 +44,16 @@ func (Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 // LogValue returns ***.
 func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
 
-// MarshalText returns ***; JSON is written with it.
+// MarshalText returns ***. encoding/json uses it too.
 func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
-// UnmarshalText takes the secret, for reading settings.
+// UnmarshalText sets the secret. It is used to read settings.
 func (t *Text) UnmarshalText(b []byte) error {
 	*t = NewText(string(b))
 	return nil
 }
 
-// Equal compares in constant time, without telling the lengths.
+// Equal compares in constant time, also for different lengths.
 func Equal(a, b []byte) bool {
 	x, y := sha256.Sum256(a), sha256.Sum256(b)
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -16,7 +16,7 @@ import (
 
 const planted = "c4n4ry"
 
-// holders are the ways in which a text gets into what is printed.
+// holders are values that contain a secret in all the ways in which it could be printed.
 func holders() map[string]any {
 	text := secret.NewText(planted)
 	keys, err := secret.ParseKeys(strings.Repeat("63346e347279"+"00", 5)[:64])
@@ -35,8 +35,7 @@ func holders() map[string]any {
 	}
 }
 
-// shows reports whether a print gives the secret away, in any of the ways that fmt
-// writes text.
+// shows reports whether printed contains the secret, in any form in which fmt writes text.
 func shows(printed string) bool {
 	printed = strings.ToLower(printed)
 	for _, way := range []string{planted, fmt.Sprintf("%x", planted), strings.Trim(fmt.Sprint([]byte(planted)), "[]"),
@@ -78,7 +77,7 @@ func TestTextDoesNotPrint(t *testing.T) {
 	}
 }
 
-// Without the checks above finding a plain text they would prove nothing.
+// The check above must find a plain text, otherwise it proves nothing.
 func TestShowsFindsPlainText(t *testing.T) {
 	t.Parallel()
 	for _, printed := range []string{planted, "C4N4RY", fmt.Sprintf("%x", planted), fmt.Sprintf("%d", []byte(planted)),

@@ -15,15 +15,15 @@ const (
 	tokenLength   = len(tokenPrefix) + tokenRandom + tokenChecksum
 )
 
-// RandomString returns n characters a-zA-Z0-9 from the operating system's
-// generator, each equally likely.
+// RandomString returns n random characters a-zA-Z0-9, each equally likely.
 func RandomString(n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, n+n/4)
 	for len(out) < n {
 		rand.Read(buf)
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte: beyond it lies bias.
+			// 248 is the largest multiple of 62 in a byte. Larger bytes are dropped, because with
+			// them some characters would be more likely.
 			if b < 248 && len(out) < n {
 				out = append(out, alphanumeric[int(b)%len(alphanumeric)])
 			}
@@ -32,14 +32,14 @@ func RandomString(n int) string {
 	return string(out)
 }
 
-// NewToken makes a personal access token: prefix, 256 random bits and a checksum by
-// which a mistyped or invented one is told without asking anybody.
+// NewToken returns a new personal access token: a prefix, 256 random bits, and a checksum that
+// detects a mistyped token without a request to users.
 func NewToken() Text {
 	body := tokenPrefix + RandomString(tokenRandom)
 	return NewText(body + checksum(body))
 }
 
-// LooksLikeToken tells a personal access token from every other Bearer value.
+// LooksLikeToken reports whether a Bearer value has the prefix of a personal access token.
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenPrefix) }
 
 // WellFormedToken reports whether length and checksum are right.
@@ -48,7 +48,7 @@ func WellFormedToken(s string) bool {
 		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))
 }
 
-// Hash is what is stored of a token: SHA-256, enough for a secret of 256 random bits.
+// Hash returns what is stored of a token. SHA-256 is enough for 256 random bits.
 func Hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]

@@ -24,7 +24,7 @@ func TestTokenForm(t *testing.T) {
 	}
 }
 
-// Whatever is not exactly as it was handed out is refused without asking anybody.
+// A token with any change is not well-formed.
 func TestTokenIsNotMalleable(t *testing.T) {
 	t.Parallel()
 	for range 20 {
