@@ -7,20 +7,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Args are the arguments of a statement by their names: @id in its SQL stands for the
-// argument id. Every name must have an argument, and every argument must be used.
+// Args are the arguments of a statement by their names: @id in its SQL stands for the argument
+// id. Every name must have an argument, and every argument must be used.
 //
-// SQL is written out and so comes in few versions: a connection keeps the translation of
-// each one that it has seen.
+// A program has few different statements, so each connection caches their translations.
 type Args map[string]any
 
-// translation is SQL as Postgres reads it, with the names behind $1, $2 and so on.
+// translation is SQL with $1, $2 and so on, and the names that they stand for.
 type translation struct {
 	sql   string
 	names []string
 }
 
-// translations is where a connection's custom data holds them, by the SQL with names.
+// translations is the key of the cache in a connection's custom data. The cache maps SQL with
+// names to its translation.
 const translations = "herald/shared/postgres.translations"
 
 // RewriteQuery implements pgx.QueryRewriter.
@@ -54,8 +54,8 @@ func (a Args) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, unna
 	return t.sql, values, nil
 }
 
-// translate lets pgx replace the names, which knows what is a part of a text, a comment
-// or an operator. With names for values it returns them in the order of their numbers.
+// translate lets pgx replace the names, because pgx knows texts, comments and operators. The
+// arguments that it passes are the names themselves, so that pgx returns them in order.
 func (a Args) translate(ctx context.Context, conn *pgx.Conn, sql string) (translation, error) {
 	names := pgx.StrictNamedArgs{}
 	for name := range a {
@@ -72,7 +72,7 @@ func (a Args) translate(ctx context.Context, conn *pgx.Conn, sql string) (transl
 	return t, nil
 }
 
-// mismatch returns pgx's words for arguments that are not those of the SQL.
+// mismatch returns pgx's error for arguments that are missing from the SQL or from the call.
 func (a Args) mismatch(ctx context.Context, conn *pgx.Conn, sql string) error {
 	_, _, err := pgx.StrictNamedArgs(a).RewriteQuery(ctx, conn, sql, nil)
 	return err

@@ -39,7 +39,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// Statements of a batch have their own arguments, and one that is wrong lets none run.
+// Each statement of a batch has its own arguments. With one wrong argument none runs.
 func TestArgsInBatch(t *testing.T) {
 	t.Parallel()
 	_, pool := database(t)
@@ -66,7 +66,7 @@ func TestArgsInBatch(t *testing.T) {
 	}
 }
 
-// What names cost beside numbers, for the longest statement there is: 25 arguments.
+// Compares names with numbers for a statement of 25 arguments, as many as the longest one has.
 func BenchmarkArgs(b *testing.B) {
 	_, pool := database(b)
 	conn, err := pool.Acquire(b.Context())

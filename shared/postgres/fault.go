@@ -15,10 +15,9 @@ import (
 	"herald/shared/fault"
 )
 
-// Fault gives a database error the fault that it stands for: a server that is away
-// is *unavailable*, as is one that ended a deadlock, and a text that Postgres does
-// not store, with NUL or bytes that are not UTF-8, is *invalid*. Everything else
-// stays what it is.
+// Fault turns a database error into a fault: *unavailable* when the server cannot be reached or
+// has ended a deadlock, *invalid* for text that Postgres does not store (NUL, invalid UTF-8). It
+// returns other errors unchanged.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
 		return err
@@ -43,9 +42,9 @@ func Fault(err error) error {
 	return err
 }
 
-// passing are the classes of errors after which nothing was written and a later try
-// may succeed: 08 connection, 40 rollback, 53 resources, 57P operator intervention
-// (Postgres, appendix A).
+// passing are the classes of errors after which nothing was written and another attempt may
+// succeed: 08 connection, 40 rollback, 53 resources, 57P operator intervention (Postgres,
+// appendix A).
 var passing = []string{"08", "40", "53", "57P"}
 
 func isFault(err error) bool {
@@ -55,8 +54,8 @@ func isFault(err error) bool {
 
 func away(err error) error { return fault.ErrUnavailable.After(time.Second).Because(err) }
 
-// Named returns the fault that a table gives the constraint behind err: taken
-// names, missing parents. Other errors pass through Fault.
+// Named returns the fault of the violated constraint, such as a taken name or a missing parent.
+// For other errors it returns Fault(err).
 func Named(err error, constraints map[string]*fault.Fault) error {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if f, ok := constraints[refused.ConstraintName]; ok {
@@ -66,8 +65,7 @@ func Named(err error, constraints map[string]*fault.Fault) error {
 	return Fault(err)
 }
 
-// Missing returns notFound where a query found no row. Other errors pass
-// through Fault.
+// Missing returns notFound when a query found no row. For other errors it returns Fault(err).
 func Missing(err error, notFound *fault.Fault) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return notFound

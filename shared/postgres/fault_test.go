@@ -24,7 +24,7 @@ var (
 	errGone   = fault.New(fault.NotFound, "TEST_GONE", "")
 )
 
-// database is a pool on a server of the test's own.
+// database returns a pool on a server that no other test uses.
 func database(t testing.TB) (stopServer func(), pool *pgxpool.Pool) {
 	t.Helper()
 	server := start(t)
@@ -36,7 +36,6 @@ func run(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) error
 	return err
 }
 
-// What the server answers becomes what the caller can do about it.
 func TestFaultOfAnswers(t *testing.T) {
 	t.Parallel()
 	_, pool := database(t)
@@ -165,7 +164,7 @@ func TestFaultWithoutServer(t *testing.T) {
 	unavailable("One", postgres.Missing(err, errGone))
 }
 
-// Whichever way a connection breaks, the server is away.
+// Every way in which a connection can break is unavailable.
 func TestFaultOfConnections(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: syscall.ECONNRESET}} {
@@ -186,7 +185,7 @@ func TestFaultOfConnections(t *testing.T) {
 	}
 }
 
-// Time that ran out is not the server's absence: the outcome is unknown.
+// A timeout is not unavailable, because the outcome is unknown.
 func TestFaultOfTime(t *testing.T) {
 	t.Parallel()
 	_, pool := database(t)

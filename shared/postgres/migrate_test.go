@@ -18,7 +18,7 @@ func files(sql ...string) fstest.MapFS {
 	return found
 }
 
-// Four replicas that start at once run each migration once, of both histories.
+// Four replicas that start at once run each migration of both histories once.
 func TestMigrateTogether(t *testing.T) {
 	t.Parallel()
 	server := start(t)
@@ -61,8 +61,7 @@ func TestMigrateTogether(t *testing.T) {
 	}
 }
 
-// A migration that fails changes nothing, says which it was, and runs again once it
-// is repaired.
+// A failed migration changes nothing, its error names it, and it runs again after its repair.
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	_, pool := database(t)
@@ -92,7 +91,7 @@ func TestMigrateFails(t *testing.T) {
 	}
 }
 
-// A session has its time limits and speaks of time in UTC; a pool is bounded.
+// A session has time limits and UTC as its time zone; a pool has a bound.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	server := start(t)

@@ -1,5 +1,5 @@
-// Package postgres is how services reach their databases: pools, the roles and
-// databases of a fresh server, migrations, and what database errors mean.
+// Package postgres connects services to their databases: pools, the roles and databases of a new
+// server, migrations, and the faults for database errors.
 package postgres
 
 import (
@@ -23,12 +23,12 @@ import (
 
 const (
 	poolSize = 8
-	// statementLimit ends whatever a client has stopped waiting for.
+	// statementLimit ends statements for which no client waits any more.
 	statementLimit = "30s"
 )
 
-// session is what every connection asks the server for. The keep-alives, over TCP,
-// take a vanished machine's locks from it within half a minute instead of hours.
+// session is the settings of every connection. With the TCP keep-alives the server releases the
+// locks of a machine that vanished within half a minute instead of hours.
 var session = map[string]string{
 	"statement_timeout":                   statementLimit,
 	"idle_in_transaction_session_timeout": statementLimit,
@@ -38,7 +38,7 @@ var session = map[string]string{
 	"tcp_keepalives_count":                "3",
 }
 
-// Open makes a pool of 8 connections. It does not connect yet.
+// Open returns a pool of 8 connections. It does not connect yet.
 func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
@@ -48,7 +48,7 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	config.MaxConnIdleTime = 10 * time.Minute
 	config.ConnConfig.ConnectTimeout = 5 * time.Second
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
-	if _, off := traces.(noop.TracerProvider); !off { // even spans that go nowhere take time
+	if _, off := traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
 		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -58,18 +58,18 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	return pool, nil
 }
 
-// Migrate brings a schema up to date. Replicas that start at once take turns.
-// History is the name of the table that keeps the version; a service's own tables
-// and those of its events are versioned apart. The files lie in the folder migrations.
+// Migrate runs the migrations that a database does not have yet, from the folder migrations.
+// Replicas that start at once wait for each other. history is the name of the table with the
+// version; a service's tables and those of its events have a version each.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations fs.FS) error {
 	return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		// Neither a long step nor the wait for another replica's is cut short.
+		// A migration, or the wait for another replica's, may take longer than statementLimit.
 		if _, err := c.Exec(ctx, "set statement_timeout = 0"); err != nil {
 			return fmt.Errorf("migrate %s: %w", history, Fault(err))
 		}
 		defer func() {
 			if _, err := c.Exec(ctx, "reset statement_timeout"); err != nil {
-				c.Conn().Close(ctx) // the pool makes another
+				c.Conn().Close(ctx) // the pool opens another
 			}
 		}()
 		m, err := migrate.NewMigrator(ctx, c.Conn(), history)
@@ -90,7 +90,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations
 	})
 }
 
-// hint says what to do about a server that lacks an extension.
+// hint adds to an error what to do when the server lacks an extension.
 func hint(err error) string {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && (pg.Code == "0A000" || pg.Code == "58P01") { // is not available; its file is not there
@@ -99,7 +99,7 @@ func hint(err error) string {
 	return ""
 }
 
-// One reads exactly one row by column names. It returns pgx.ErrNoRows for none.
+// One reads one row into a struct by column names. It returns pgx.ErrNoRows when there is none.
 func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T, error) {
 	rows, err := db.Query(ctx, sql, args)
 	if err != nil {
@@ -109,7 +109,7 @@ func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
-// All reads rows by column names.
+// All reads rows into structs by column names.
 func All[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) ([]T, error) {
 	rows, err := db.Query(ctx, sql, args)
 	if err != nil {

@@ -17,11 +17,10 @@ import (
 // provisionLimit bounds the wait for a server and for replicas that start at once.
 const provisionLimit = time.Minute
 
-// Provision gives a service its own database and role on a server, both called
-// herald_<service>, and returns the URL to use. The role's password comes from
-// the master key; what is there already is kept. Replicas that start at once take
-// turns. The admin role needs CREATEDB and CREATEROLE; the error of one that lacks
-// them says what to type.
+// Provision makes a service's own database and role on a server, both named herald_<service>,
+// unless they exist, and returns the URL to use. The role's password is derived from the master
+// key. Replicas that start at once wait for each other. The admin role needs CREATEDB and
+// CREATEROLE; if it lacks them, the error says what to type.
 func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service string) (secret.Text, error) {
 	ctx, cancel := context.WithTimeout(ctx, provisionLimit)
 	defer cancel()
@@ -34,7 +33,7 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("connect to the database server: %w", Fault(err))
 	}
-	defer conn.Close(ctx) // and with it the lock
+	defer conn.Close(ctx) // releases the lock too
 	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext($1))`, name); err != nil {
 		return secret.Text{}, fmt.Errorf("wait for database %s: %w", name, err)
 	}
@@ -52,8 +51,9 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	return own, nil
 }
 
-// preparation is the statements that a role and a database need, which exist or not.
-// All but the creations are repeated, as the last start may have ended between them.
+// preparation returns the statements that set up a role and a database; role and database say
+// whether these exist already. Only the creation is left out then, because an earlier start may
+// have ended before the statements after it.
 func preparation(name string, password secret.Text, role, database bool) []string {
 	quoted, verb := pgx.Identifier{name}.Sanitize(), "create"
 	if role {
@@ -71,16 +71,16 @@ func preparation(name string, password secret.Text, role, database bool) []strin
 	return append(statements, fmt.Sprintf(`revoke connect, temporary on database %s from public`, quoted))
 }
 
-// Name is a service's database and role.
+// Name returns the name of a service's database and role.
 func Name(service string) string { return "herald_" + service }
 
-// Password is the password of a service's role.
+// Password returns the password of a service's role.
 func Password(keys secret.Keys, service string) secret.Text {
 	return secret.NewText(hex.EncodeToString(keys.Derive("postgres/" + service)[:16]))
 }
 
-// Own is the URL of a service's own database: as it is given, or, where it names no
-// user, with the role, password and database that Provision would give it.
+// Own returns the URL of a service's own database. If the given URL names no user, it is completed
+// with the role, password and database of Provision.
 func Own(given secret.Text, keys secret.Keys, service string) (secret.Text, error) {
 	if u, err := url.Parse(given.Reveal()); err == nil && u.User != nil {
 		return given, nil
@@ -88,7 +88,7 @@ func Own(given secret.Text, keys secret.Keys, service string) (secret.Text, erro
 	return WithDatabase(given, Name(service), Name(service), Password(keys, service))
 }
 
-// WithDatabase is a server's URL with another database and role.
+// WithDatabase returns a server's URL with another database and role.
 func WithDatabase(server secret.Text, database, role string, password secret.Text) (secret.Text, error) {
 	u, err := url.Parse(server.Reveal())
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {

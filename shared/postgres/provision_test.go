@@ -21,7 +21,7 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
-// Four replicas of three services prepare a fresh server at once, and then again.
+// Four replicas of three services provision a new server at once, and then again.
 func TestProvisionConcurrently(t *testing.T) {
 	t.Parallel()
 	server, k := start(t), keys(t, "1")
@@ -39,8 +39,8 @@ func TestProvisionConcurrently(t *testing.T) {
 	}
 }
 
-// An administrator without superuser rights is enough, and its services' roles get
-// into their own databases only.
+// An administrator needs no superuser rights, and the role of a service can connect to its own
+// database only.
 func TestProvisionIsolatesRoles(t *testing.T) {
 	t.Parallel()
 	server, k := start(t), keys(t, "1")
@@ -91,8 +91,8 @@ func TestProvisionIsolatesRoles(t *testing.T) {
 	}
 }
 
-// A start that ended half-way is finished by the next, and a rotated master key
-// gives the role a new password; what the tables hold stays.
+// The next start completes one that was interrupted. A rotated master key gives the role a new
+// password. Tables keep their rows.
 func TestProvisionAgain(t *testing.T) {
 	t.Parallel()
 	server, old, rotated := start(t), keys(t, "1"), keys(t, "2")

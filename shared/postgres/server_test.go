@@ -18,7 +18,7 @@ import (
 	"herald/shared/secret"
 )
 
-// start starts a server of the test's own, with no database of a service.
+// start starts a server for one test, without databases of services.
 func start(t testing.TB) *local.Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "postgres-test-") // t.TempDir is closed to the server's user
@@ -79,7 +79,7 @@ func exec(t testing.TB, url string, sql ...string) {
 	}
 }
 
-// refusal is the code with which a server refuses a connection, or nothing.
+// refusal returns the code with which a server refuses a connection, or "".
 func refusal(t testing.TB, url secret.Text) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url.Reveal())

@@ -7,7 +7,7 @@ import (
 	"herald/shared/secret"
 )
 
-// A migration may take its time; what comes after it on the same connection may not.
+// Only migrations have no time limit: later statements on the same connection have one.
 func TestMigrationsHaveNoTimeLimit(t *testing.T) {
 	t.Parallel()
 	server := start(t)
@@ -26,7 +26,7 @@ func TestMigrationsHaveNoTimeLimit(t *testing.T) {
 	}
 }
 
-// A machine that vanishes keeps its locks for half a minute at most.
+// The keep-alives find a vanished machine within half a minute.
 func TestKeepAlives(t *testing.T) {
 	t.Parallel()
 	server := start(t)

@@ -16,14 +16,14 @@ import (
 	"herald/shared/secret"
 )
 
-// row is an event as a service wrote it.
+// row is an event in a service's database.
 type row struct {
 	ID, Aggregate, AggregateID, HistoryID, Name string
 	Data                                        []byte
 }
 
-// checkEvents fails for events of a database that are not what the service's contract
-// says, also those that SQL wrote; and for ids that stand twice.
+// checkEvents fails the test for events in a service's database that its contract does not allow,
+// also those that SQL wrote, and for ids that occur twice.
 func checkEvents(t testing.TB, service string, database secret.Text) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
@@ -61,7 +61,7 @@ func checkEvents(t testing.TB, service string, database secret.Text) {
 	}
 }
 
-// contracts returns the messages of a service's events by aggregate and name.
+// contracts returns the messages of a service's events by "aggregate.name".
 func contracts(service string) map[string]protoreflect.MessageType {
 	all := map[string]protoreflect.MessageType{}
 	protoregistry.GlobalTypes.RangeMessages(func(m protoreflect.MessageType) bool {

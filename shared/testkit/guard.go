@@ -2,7 +2,8 @@ package testkit
 
 import "context"
 
-// Unguarded lets doubles of a service serve methods that act on users: everybody may.
+// Unguarded is for test doubles of services with methods that act on users: it lets everybody act
+// on everybody.
 type Unguarded struct{}
 
 // MayActOn implements rpc.Guard.

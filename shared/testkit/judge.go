@@ -14,7 +14,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Refused fails the test unless err is the fault of that id, whose message says all parts.
+// Refused fails the test unless err is the fault with that id and its message contains all parts.
 func Refused(t testing.TB, err error, id string, parts ...string) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Fault](err)
@@ -29,8 +29,8 @@ func Refused(t testing.TB, err error, id string, parts ...string) {
 	}
 }
 
-// Race runs attempts at once and returns how many succeeded; all others must be refused
-// with one of the ids.
+// Race runs n attempts at once and returns how many succeeded. The others must fail with a fault
+// of one of the ids.
 func Race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succeeded int) {
 	t.Helper()
 	errs := make([]error, n)
@@ -49,7 +49,7 @@ func Race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succee
 	return succeeded
 }
 
-// Rows counts the rows of a table, with a condition after its name.
+// Rows counts the rows of a table. sql is its name, perhaps followed by a condition.
 func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 	t.Helper()
 	if err := db.QueryRow(t.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
@@ -58,8 +58,8 @@ func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 	return n
 }
 
-// Listed fails the test unless every method of a store is in one of two lists: those that
-// are asked for what another organization has, and those that have no owner, by their reason.
+// Listed fails the test unless every method of a store is in one of two lists: methods that the
+// test calls for another organization's objects, and methods without an owner, with the reason.
 func Listed[T any](t testing.TB, asked []string, elsewhere map[string]string) {
 	t.Helper()
 	methods := reflect.TypeFor[T]()

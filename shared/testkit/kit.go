@@ -1,10 +1,9 @@
-// Package testkit is the real world for tests, a piece for each level. Kit is that of stores:
-// a Postgres server per test binary, and a database per test cloned from a migrated template.
-// Ground, Serve and their like are that of services: a NATS server per test with the users
-// and permissions of production, on which services answer and stories are told. Package h2
-// says to a gateway what no client would; browser and smtpd are what people use. The whole
-// system is started by deploy/herald/test/whole. What is missing on the machine fails the
-// test; nothing is skipped.
+// Package testkit starts the real servers that tests need. For tests of stores, Kit starts a
+// Postgres server per test binary and clones a database per test from a migrated template. For
+// tests of services, Ground starts a NATS server per test with the users and permissions of
+// production. The packages browser, h2 and smtpd are a browser, an HTTP/2 client and a mail
+// server. Package deploy/herald/test/whole starts the whole system. A test fails when a program
+// that it needs is not installed; it is never skipped.
 package testkit
 
 import (
@@ -28,7 +27,7 @@ import (
 	"herald/shared/secret"
 )
 
-// Kit is the servers that the tests of one package share.
+// Kit is the Postgres server that the tests of one package share.
 type Kit struct {
 	service    string
 	migrations fs.FS
@@ -38,7 +37,7 @@ type Kit struct {
 	dir        string
 }
 
-// New prepares a package's tests. Servers start with the first test that needs them.
+// New returns the kit of a package's tests. The server starts with the first test that needs it.
 func New(service string, migrations fs.FS) *Kit {
 	k := &Kit{service: service, migrations: migrations}
 	k.server = sync.OnceValues(k.start)
@@ -46,7 +45,7 @@ func New(service string, migrations fs.FS) *Kit {
 	return k
 }
 
-// Main runs a package's tests and removes what they left:
+// Main runs a package's tests and removes their server and files:
 //
 //	func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 func (k *Kit) Main(m *testing.M) int {
@@ -76,7 +75,7 @@ func (k *Kit) start() (*local.Server, error) {
 	return local.Start(ctx, local.Options{Dir: dir + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
 }
 
-// keys are for tests only; no running system accepts a key from this file.
+// keys returns master keys for tests only.
 func keys() secret.Keys {
 	k, err := secret.ParseKeys("7465737420206b657920666f722074657374732c206e6f7468696e6720656c73\n")
 	if err != nil {
@@ -107,8 +106,8 @@ func (k *Kit) migrate() error {
 	return postgres.Migrate(ctx, pool, "schema_version", k.migrations)
 }
 
-// Database clones a fresh database, owned by the service's own role, and answers
-// with its URL.
+// Database makes an empty, migrated database, owned by the service's own role, and returns its
+// URL.
 func (k *Kit) Database(t testing.TB) secret.Text {
 	t.Helper()
 	if err := k.template(); err != nil {
@@ -134,7 +133,7 @@ func (k *Kit) Database(t testing.TB) secret.Text {
 	return url
 }
 
-// Pool opens a fresh database as the service does.
+// Pool opens a new database in the same way as the service.
 func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), k.Database(t), noop.NewTracerProvider())
@@ -145,8 +144,8 @@ func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	return db
 }
 
-// Open opens the package's service on a fresh database. When the test ends, its events are
-// held against their contracts.
+// Open opens the package's service on a new database. When the test ends, Open checks the events
+// in it against their contracts.
 func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {
 	t.Helper()
 	database := k.Database(t)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Lines is a log that several goroutines write and a test reads.
+// Lines is a buffer for logs that several goroutines may write and read.
 type Lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -18,7 +18,7 @@ func (l *Lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// String is all that was written so far.
+// String returns everything that was written so far.
 func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

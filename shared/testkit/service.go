@@ -20,7 +20,7 @@ import (
 	"herald/shared/rpc"
 )
 
-// Ground starts a NATS server for one test and returns what services stand on.
+// Ground starts a NATS server for one test and returns what services need to start.
 func Ground(t testing.TB) boot.Ground {
 	t.Helper()
 	server, err := bus.Embedded{Dir: t.TempDir(), Keys: keys()}.Start()
@@ -47,8 +47,8 @@ func Run(t testing.TB, s *boot.Service) {
 	t.Cleanup(func() { stop(); running.Wait() })
 }
 
-// As returns a context for calls that a caller makes through the gateway; pass
-// it with the connection of Calls.
+// As returns a context for calls in the name of c, as the gateway makes them. Use it with the
+// connection of Calls.
 func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
 	return rpc.WithSigned(ctx, caller.NewSigner(g.Keys, g.Now).Sign(c))
 }
@@ -61,7 +61,7 @@ func Member(ctx context.Context, g boot.Ground, userID, orgID string, roles ...s
 	})
 }
 
-// Connect connects as a NATS user, a service or the gateway, until the test ends.
+// Connect connects as a NATS user, such as a service or the gateway, until the test ends.
 func Connect(t testing.TB, g boot.Ground, user string) *nats.Conn {
 	t.Helper()
 	address := g.Bus
@@ -74,21 +74,21 @@ func Connect(t testing.TB, g boot.Ground, user string) *nats.Conn {
 	return nc
 }
 
-// Calls connects as a NATS user and returns its calling end.
+// Calls connects as a NATS user and returns a connection for generated clients.
 func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
 	t.Helper()
 	return rpc.NewConn(Connect(t, g, user), caller.NewSigner(g.Keys, g.Now), user)
 }
 
-// Server answers in the place of a service.
+// Server stands in for a service.
 type Server struct {
 	*nats.Conn
-	// Stop lets the requests under way end, and leaves the bus.
+	// Stop lets running requests finish and leaves the bus.
 	Stop func()
 }
 
-// Serve answers on the real bus in the place of another service, until the test ends or
-// the server is stopped.
+// Serve answers another service's requests on the bus, until the test ends or the server is
+// stopped.
 func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDesc, implementation any) Server {
 	t.Helper()
 	nc := Connect(t, g, service)
@@ -104,7 +104,7 @@ func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDe
 	return Server{nc, stop}
 }
 
-// Logged returns a ground whose services log to w, with telemetry of their own.
+// Logged returns a ground whose services log to w.
 func Logged(t testing.TB, g boot.Ground, level slog.Level, w io.Writer) boot.Ground {
 	t.Helper()
 	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: level}, "test", w)

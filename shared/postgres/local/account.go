@@ -60,8 +60,8 @@ func newAccount(u *user.User) (account, error) {
 	return account{u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// own makes a file the account's, with mode. It takes an open file, not a path: the
-// account may have put a link in that place.
+// own gives a file to the account, with mode. It takes an open file, not a path, because the
+// account may have replaced the file by a link.
 func (a account) own(f *os.File, mode fs.FileMode) error {
 	if a.credential != nil {
 		if err := f.Chown(int(a.credential.Uid), int(a.credential.Gid)); err != nil {
@@ -71,23 +71,23 @@ func (a account) own(f *os.File, mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// command prepares a program to run as the account in dir; the end of the context
-// kills it. The environment is bare: ours may carry secrets, and PG* variables would
-// change what it does.
+// command returns a command that runs as the account in dir and is killed when the context ends.
+// It does not pass on our environment, which may hold secrets and PG* variables that change what
+// Postgres does.
 func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: a.credential,
-		// Ctrl-C at the terminal is for the parent, who then stops us in its order.
+		// Ctrl-C at the terminal must reach the parent only, which then stops the server.
 		Setpgid: true,
 	}
 	return cmd
 }
 
-// enter fails when the account cannot enter dir, and names the directory that is in
-// the way. It tries, because modes do not tell what access lists and mounts allow.
+// enter returns an error that names the directory that the account cannot enter on its way to
+// dir. It tries, because modes do not tell what access lists and mounts allow.
 func (a account) enter(ctx context.Context, b binaries, dir string) error {
 	denied := func(dir string) bool {
 		return errors.Is(a.command(ctx, dir, b.postgres(), "--version").Run(), fs.ErrPermission)

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// oldest is the first major version that has all that we use.
+// oldest is the first major version that has everything we use.
 const oldest = 15
 
 // binaries is the directory of an installation.
@@ -27,9 +27,9 @@ type binaries struct {
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 
-// findBinaries returns the installation in dir or, where dir is empty, in PATH,
-// else with the newest of the usual places. Files of one major version cannot be
-// read by another: major is the version needed, 0 for any.
+// findBinaries returns the installation in dir. If dir is empty it returns the one in PATH, else
+// the newest in the usual places. major is the version that the files need, 0 for any, as no
+// other version can read them.
 func (a account) findBinaries(ctx context.Context, dir string, major int) (binaries, error) {
 	var refused []error
 	for _, dir := range installations(dir) {
@@ -48,7 +48,7 @@ func (a account) findBinaries(ctx context.Context, dir string, major int) (binar
 	return binaries{}, missing(major, refused)
 }
 
-// installations lists the directories to try, the preferred first.
+// installations returns the directories to try, the preferred first.
 func installations(bin string) []string {
 	if bin != "" {
 		return []string{bin}
@@ -80,7 +80,7 @@ func firstNumber(text string) int {
 	return n
 }
 
-// complete tells a server's installation from a client's.
+// complete reports whether the directory has the server's programs, not only a client's.
 func complete(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
@@ -90,7 +90,7 @@ func complete(dir string) bool {
 	return true
 }
 
-// inspect runs postgres as the account, which may not be allowed to.
+// inspect asks an installation for its version, as the account, which may lack the permission.
 func (a account) inspect(ctx context.Context, dir string) (binaries, error) {
 	b := binaries{dir: dir}
 	if !complete(dir) {
@@ -107,7 +107,7 @@ func (a account) inspect(ctx context.Context, dir string) (binaries, error) {
 	return b, nil
 }
 
-// writtenBy is the major version that wrote the database files; 0 without files.
+// writtenBy returns the major version that wrote the database files, or 0 without files.
 func writtenBy(data string) int {
 	text, _ := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	major, _ := strconv.Atoi(strings.TrimSpace(string(text)))

@@ -27,8 +27,8 @@ func mention(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// child starts the test program as the parent of a server in dir and returns
-// the server's URL when it is up.
+// child runs the test program as a process that starts a server in dir. It returns the server's
+// URL when the server is up.
 func child(t *testing.T, dir string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -70,8 +70,8 @@ func TestKilledParentLosesNothing(t *testing.T) {
 	}
 }
 
-// Outside Linux a server outlives its killed parent until the next start. It is here
-// had by giving up the locks as the end of a process does: the server keeps its own.
+// Outside Linux a server runs on after its parent was killed, until the next start. The test
+// gives up the parent's locks, as the end of a process does; the server keeps its own.
 func TestOrphanIsEnded(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
@@ -87,7 +87,7 @@ func TestOrphanIsEnded(t *testing.T) {
 	query(t, second.URL(), "select 'reached'")
 }
 
-func TestHalfMadeFilesAreMadeAgain(t *testing.T) {
+func TestIncompleteFilesAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	half := filepath.Join(dir, "data.new", "base")
@@ -105,7 +105,7 @@ func TestClosedDirectoryIsNamed(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Dir(place(t))
 	dir := filepath.Join(closed, "inner", "pg")
-	if err := os.Chmod(closed, 0o600); err != nil { // closed to its owner, too, unless root
+	if err := os.Chmod(closed, 0o600); err != nil { // closed to everybody but root
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), Options{Dir: dir, Bin: os.Getenv("PG_BIN")})
@@ -148,7 +148,7 @@ func TestFilesOfAnotherVersion(t *testing.T) {
 	mention(t, err, "the data is of version 99", "99`")
 }
 
-func TestServersOwnWordsAreInTheError(t *testing.T) {
+func TestErrorQuotesTheServersLog(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Dir: place(t), Volatile: true})
 	stop(t, s)
@@ -167,7 +167,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 		cancel()
 		return freePort()
 	})
-	// A server that is ready before it notices is as good.
+	// The server may also be ready before the context's end is noticed.
 	if err == nil {
 		stop(t, s)
 	} else if !errors.Is(err, context.Canceled) {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// settle makes the directory and gives it to the account that the server runs as.
-func (s *Server) settle() error {
+// makeDir makes the directory and gives it to the account that the server runs as.
+func (s *Server) makeDir() error {
 	var err error
 	if s.account, err = chooseAccount(s.dir); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (s *Server) settle() error {
 	return nil
 }
 
-// open opens a file in the directory that only the account may read. The directory
-// is the account's, so that root must not follow what it may have put there.
+// open opens a file in the directory that only the account may read. It does not follow links,
+// because the account owns the directory and we may be root.
 func (s *Server) open(name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, name), flag|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *Server) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// claim takes the directory for this process and waits for the server of an earlier
-// one that was killed. The file lock is inherited by every process that touches the
-// database files, so that it is free only when the last of them has gone.
+// claim locks the directory for this process. If an earlier process was killed, it waits for the
+// end of that one's server. Every process that uses the database files inherits the file lock, so
+// that it is free only when the last of them has ended.
 func (s *Server) claim(ctx context.Context) error {
 	var err error
 	if s.parentLock, err = s.lock("parent.lock"); errors.Is(err, syscall.EWOULDBLOCK) {
@@ -67,7 +67,7 @@ func (s *Server) claim(ctx context.Context) error {
 		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
-		// Where the kernel does not tell the server that its parent has gone, we do.
+		// Where the kernel does not end the server with its parent, we end it.
 		if pid, _ := readPID(s.data()); pid > 1 && !told {
 			_ = syscall.Kill(pid, syscall.SIGINT)
 		}
@@ -79,8 +79,8 @@ func (s *Server) claim(ctx context.Context) error {
 	}
 }
 
-// lock fails with EWOULDBLOCK where another process has the lock. The kernel takes a
-// lock from a process that ends, however it ends.
+// lock fails with EWOULDBLOCK when another process has the lock. The kernel releases a lock when
+// its process ends, also when it is killed.
 func (s *Server) lock(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDWR)
 	if err != nil {
@@ -93,7 +93,8 @@ func (s *Server) lock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// initialize makes the database files, whole or not at all, and reads the password.
+// initialize makes the database files if there are none, and reads the password. It makes them
+// under another name, so that no incomplete files remain.
 func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) error {
 	if writtenBy(s.data()) != 0 {
 		text, err := os.ReadFile(filepath.Join(s.dir, "password"))
@@ -104,12 +105,12 @@ func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) erro
 	if err := s.writePassword(); err != nil {
 		return err
 	}
-	half := s.data() + ".new"
-	if err := os.RemoveAll(half); err != nil {
+	unfinished := s.data() + ".new"
+	if err := os.RemoveAll(unfinished); err != nil {
 		return err
 	}
 	args := []string{
-		"--pgdata=" + half, "--username=" + superuser, "--pwfile=" + filepath.Join(s.dir, "password"),
+		"--pgdata=" + unfinished, "--username=" + superuser, "--pwfile=" + filepath.Join(s.dir, "password"),
 		"--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-instructions", "--no-sync",
 	}
 	p, err := s.spawn(b.initdb(), args)
@@ -120,11 +121,11 @@ func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) erro
 		return s.explain("initdb", err)
 	}
 	if !volatile {
-		// Instead of initdb's thousand: under load one is twice as fast. Linux waits for
-		// it, other systems only begin it.
+		// One sync takes half the time of initdb's thousand under load. On Linux it returns when all
+		// is on the disk, on other systems before.
 		syscall.Sync()
 	}
-	if err := os.Rename(half, s.data()); err != nil {
+	if err := os.Rename(unfinished, s.data()); err != nil {
 		return err
 	}
 	return syncDir(s.dir)
@@ -148,9 +149,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// placeSockets chooses the socket's directory: ours, or a temporary one when the
-// path would not fit into an address (104 bytes on BSD and macOS, 108 on Linux) or
-// would be read as a list.
+// placeSockets chooses the socket's directory: the server's, or a temporary one when the path is
+// too long for an address (104 bytes on BSD and macOS, 108 on Linux) or would be read as a list.
 func (s *Server) placeSockets() error {
 	if len(s.dir)+len("/.s.PGSQL.65535") < 104 && !strings.ContainsAny(s.dir, `,"`) {
 		s.sockets = s.dir
@@ -168,8 +168,8 @@ func (s *Server) placeSockets() error {
 	return s.account.own(d, 0o700)
 }
 
-// readPID reads what the server says of itself: its process id, and whether it
-// accepts connections (its lock file's first and eighth line).
+// readPID returns the server's process id and whether it accepts connections, from the first and
+// eighth lines of its lock file.
 func readPID(data string) (pid int, ready bool) {
 	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	lines := strings.Split(string(text), "\n")

@@ -1,8 +1,7 @@
-// Package local runs a Postgres server from the binaries installed on this machine,
-// for `herald run` and for tests. It promises that no configuration is needed, that
-// other users of the machine get no way in, that no server outlives its parent on
-// Linux even when the parent is killed, and that what a durable server has
-// acknowledged survives that. It runs on Unix systems only.
+// Package local runs a Postgres server from the binaries installed on this machine, for
+// `herald run` and for tests. It needs no configuration and lets no other user of the machine in.
+// On Linux the server ends with its parent, even when the parent is killed; what a durable server
+// has acknowledged is not lost by that. The package runs on Unix systems only.
 package local
 
 import (
@@ -20,10 +19,9 @@ import (
 
 const (
 	superuser = "postgres"
-	// limit of a start, which may include the recovery of a server that was killed,
-	// and of a stop.
+	// limit of a start, which may include the recovery after a kill, and of a stop.
 	limit = time.Minute
-	// attempts to start on a port that was free a moment ago.
+	// attempts to start, as another process may take the port that was found free.
 	attempts = 3
 )
 
@@ -54,9 +52,9 @@ type Server struct {
 	parentLock, fileLock *os.File
 }
 
-// Start makes the database files when there are none, starts the server and answers
-// when it accepts connections. The context bounds the start, not the server. An
-// error says what to type where a person can help.
+// Start makes the database files if there are none, starts the server and returns when it accepts
+// connections. The context bounds the start, not the server. An error says what to type when a
+// person can help.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -73,7 +71,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, o Options, port func() (int, error)) error {
-	if err := s.settle(); err != nil {
+	if err := s.makeDir(); err != nil {
 		return err
 	}
 	bin, err := s.account.findBinaries(ctx, o.Bin, writtenBy(s.data()))
@@ -103,14 +101,14 @@ func (s *Server) start(ctx context.Context, o Options, port func() (int, error))
 	return err
 }
 
-// URL is a postgres:// address of the superuser over the unix socket, the fastest
-// way in. It contains the password.
+// URL returns a postgres:// address of the superuser over the unix socket, the fastest
+// connection. It contains the password.
 func (s *Server) URL() string {
 	place := url.Values{"host": {s.sockets}, "port": {strconv.Itoa(s.port)}}
 	return s.url("", place)
 }
 
-// TCP is the same over the loopback port, for programs without unix sockets.
+// TCP returns the same over the loopback port, for programs without unix sockets.
 func (s *Server) TCP() string {
 	host := net.JoinHostPort(loopback, strconv.Itoa(s.port))
 	return s.url(host, url.Values{"sslmode": {"disable"}})
@@ -126,8 +124,8 @@ func (s *Server) url(host string, query url.Values) string {
 	return u.String()
 }
 
-// Stop disconnects the clients, ends the server in order and waits for it. When the
-// context ends first the server is ended at once, and recovers at its next start.
+// Stop disconnects the clients, shuts the server down and waits for its end. When the context
+// ends first the server is killed, and recovers at its next start.
 func (s *Server) Stop(ctx context.Context) error {
 	defer s.release()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -160,7 +158,7 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 const loopback = "127.0.0.1"
 
-// freePort returns a port that nobody listened on a moment ago.
+// freePort returns a port on which no process listens now.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {

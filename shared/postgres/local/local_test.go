@@ -94,7 +94,7 @@ func TestDirectoryIsForOne(t *testing.T) {
 	query(t, s.URL(), "select 'unharmed'")
 }
 
-func TestPortTakenInBetween(t *testing.T) {
+func TestPortTakenBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,14 +136,14 @@ func TestAwkwardPaths(t *testing.T) {
 	}
 }
 
-func TestStopInAHurry(t *testing.T) {
+func TestStopWithAPassedDeadline(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	s := start(t, Options{Dir: dir})
 	execute(t, s.URL(), "create table kept as select 'a row' as value")
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	// Whether the end or the deadline is noticed first, nothing may run or be lost.
+	// Whichever Stop notices first, the end or the deadline: no server runs on, and no data is lost.
 	if err := s.Stop(late); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place makes a directory that the server's user can enter: t.TempDir is closed to
-// everybody else.
+// place makes a directory that the server's user can enter, which cannot enter t.TempDir.
 func place(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "local-test-")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// process is a child that ends with us.
+// process is a child process that ends with its parent.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended, and err is set
@@ -35,7 +35,7 @@ func (s *Server) spawn(program string, args []string) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// Linux takes the end of the thread that forked for the end of the parent.
+		// Linux ends the child when the thread that started it ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -52,10 +52,10 @@ func (s *Server) spawn(program string, args []string) (*process, error) {
 }
 
 func (p *process) signal(sig syscall.Signal) {
-	_ = p.cmd.Process.Signal(sig) // fails only when it has ended
+	_ = p.cmd.Process.Signal(sig) // fails only when the process has ended
 }
 
-// wait answers when the process has ended by itself, or was ended with the context.
+// wait returns when the process has ended by itself or was killed because the context ended.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -90,13 +90,14 @@ func (s *Server) launch(ctx context.Context, b binaries, volatile bool) error {
 	}
 }
 
-// arguments has all settings, so that a newer Herald changes them for old files too.
+// arguments returns all settings. They are not in a file, so that a newer Herald changes them for
+// existing databases too.
 func (s *Server) arguments(volatile bool) []string {
 	settings := []string{
 		"listen_addresses=" + loopback, "port=" + strconv.Itoa(s.port),
 		"unix_socket_directories=" + s.sockets, "unix_socket_permissions=0700",
 		"max_connections=120", "shared_buffers=64MB", "jit=off",
-		// Failed statements may quote personal data; our own log has their errors.
+		// Logged statements may contain personal data. Our own log has their errors.
 		"log_min_messages=log", "log_checkpoints=off",
 	}
 	if volatile {

@@ -4,6 +4,6 @@ package local
 
 import "syscall"
 
-// dieWithParent does nothing where the kernel has no such signal: the next start
-// ends a server that was left.
+// dieWithParent does nothing, because the kernel has no such signal. The next start ends a server
+// that still runs.
 func dieWithParent(*syscall.SysProcAttr) {}

@@ -1,6 +1,5 @@
-// Package browser starts a real browser for tests of pages: Chromium without a window,
-// with a profile of its own that ends with the test, and with everything off by which a
-// browser calls its maker.
+// Package browser starts Chromium for tests of pages, without a window, with an empty profile for
+// each test, and without requests to its maker.
 package browser
 
 import (
@@ -12,18 +11,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit is how long one test may use its browser.
 const limit = 2 * time.Minute
 
-// Open starts a browser and returns the context that chromedp's actions take. It
-// fails the test where no browser is installed, saying what to type.
+// Open starts a browser and returns the context for chromedp's actions. Without an installed
+// browser it fails the test and says what to type.
 func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	flags := append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(find(t)),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.NoSandbox, // root has none, and the pages are our own
+		chromedp.NoSandbox, // does not work for root, and the pages are our own
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-dev-shm-usage", true),

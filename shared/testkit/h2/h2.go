@@ -1,4 +1,4 @@
-// Package h2 speaks HTTP/2 frame by frame, so that a test can ask for what no client would.
+// Package h2 sends and reads single HTTP/2 frames, for requests that no client library makes.
 package h2
 
 import (
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Conn is a connection on which a test says what it wants.
+// Conn is a connection on which a test writes frames.
 type Conn struct {
 	*http2.Framer
 	net.Conn
@@ -41,21 +41,20 @@ func Dial(t testing.TB, address string) *Conn {
 	return &Conn{f, c, t, 1}
 }
 
-// Stream returns the id of a new stream.
 func (c *Conn) Stream() uint32 {
 	id := c.next
 	c.next += 2
 	return id
 }
 
-// Answer is how a stream ended: its statuses as they stand in its headers, or none where the
-// server reset it or left.
+// Answer is the statuses in a stream's headers. They are empty when the server reset the stream
+// or closed the connection.
 type Answer struct {
 	Status, GRPCStatus string
 	Reset              bool
 }
 
-// Call makes a gRPC call with an empty message at a path, and reads its answer.
+// Call makes a gRPC call with an empty message and reads the answer.
 func (c *Conn) Call(path, token string) Answer {
 	c.t.Helper()
 	var block bytes.Buffer
@@ -77,7 +76,7 @@ func (c *Conn) Call(path, token string) Answer {
 	return c.answer(id)
 }
 
-// answer reads on to the end of a stream.
+// answer reads frames to the end of a stream.
 func (c *Conn) answer(id uint32) (a Answer) {
 	c.t.Helper()
 	for {

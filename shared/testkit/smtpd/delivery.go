@@ -14,22 +14,22 @@ import (
 
 // Delivery is a mail that the server accepted.
 type Delivery struct {
-	// From and To are the envelope's.
+	// From and To are those of the envelope (MAIL and RCPT).
 	From string
 	To   []string
-	// Data is the mail as it came, without the dots of RFC 5321, section 4.5.2.
+	// Data is the mail as received, without the dots of RFC 5321, section 4.5.2.
 	Data []byte
-	// MessageID is the header's, with its angle brackets.
+	// MessageID is the header Message-ID, with its angle brackets.
 	MessageID string
 	// Repeat is how many mails with the same MessageID were accepted before.
 	Repeat int
-	// TLS and User are the session's, UTF8 is whether MAIL asked for SMTPUTF8.
+	// TLS and User are those of the session. UTF8 is set if MAIL asked for SMTPUTF8.
 	TLS  bool
 	User string
 	UTF8 bool
 }
 
-// Message is a mail taken apart.
+// Message is a parsed mail.
 type Message struct {
 	Header mail.Header
 	// Subject is decoded, Text and HTML are the parts of multipart/alternative.
@@ -50,7 +50,7 @@ func (s *Server) accept(d *Delivery) {
 	})
 }
 
-// Parse reads a mail of a text part and an HTML part in quoted-printable.
+// Parse parses a mail of a text part and an HTML part in quoted-printable.
 func (d Delivery) Parse() (Message, error) {
 	read, err := mail.ReadMessage(bytes.NewReader(d.Data))
 	if err != nil {

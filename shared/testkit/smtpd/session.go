@@ -83,7 +83,8 @@ func (c *session) command(verb Verb, argument string) bool {
 	return c.say("500 5.5.2 unknown command")
 }
 
-// answer gives the scripted reply or the usual one; then runs after one that means the same.
+// answer sends the scripted reply or the usual one. It runs then if the reply has the usual one's
+// class.
 func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 	fault, scripted := c.server.reach(at)
 	if scripted {
@@ -100,10 +101,10 @@ func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 // says reports whether a scripted reply is of the same class as the usual one.
 func (f Fault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == usual[0] }
 
-// misbehave carries out a fault; a fault without any effect is a silence of the server.
+// misbehave carries out a fault. For a fault without any field set the server sends no reply.
 func (c *session) misbehave(fault Fault) bool {
 	if fault.Hang {
-		_, _ = io.Copy(io.Discard, c.conn) // until the client leaves; its error is of no interest
+		_, _ = io.Copy(io.Discard, c.conn) // until the client disconnects
 		return false
 	}
 	if fault.Reply != "" && !c.say(fault.Reply) {
@@ -144,7 +145,7 @@ func (c Config) mechanisms() string {
 	return "PLAIN LOGIN"
 }
 
-// encrypt starts the session over (RFC 3207, section 4.2); a failed handshake shows at the next read.
+// encrypt starts the session again (RFC 3207, section 4.2). If the handshake failed, the next read fails.
 func (c *session) encrypt() {
 	c.conn = tls.Server(c.conn, c.server.tls)
 	c.in = bufio.NewReader(c.conn)
@@ -178,7 +179,7 @@ func (c *session) login(argument string) bool {
 	return c.say("235 2.7.0 welcome")
 }
 
-// ask sends a challenge of AUTH; the response to one that gets none is empty.
+// ask sends a challenge of AUTH and returns the response, or "" when the client sends none.
 func (c *session) ask(challenge string) string {
 	c.say("334 " + base64.StdEncoding.EncodeToString([]byte(challenge)))
 	line, _ := c.in.ReadString('\n')
@@ -193,7 +194,7 @@ func decode(text string) string {
 	return string(plain)
 }
 
-// sender answers MAIL, which wants everything before it to have gone as configured.
+// sender answers MAIL, and refuses it before the TLS and login that the configuration demands.
 func (c *session) sender(argument string) bool {
 	config := c.server.config
 	switch {
@@ -215,8 +216,8 @@ func (c *session) sender(argument string) bool {
 	})
 }
 
-// data reads a mail and decides at the final dot whether it is accepted: before the reply, so that
-// who has read the reply finds the delivery.
+// data reads a mail and keeps it if it is accepted. It does so before the reply, so that a client
+// that has read the reply finds the delivery.
 func (c *session) data() bool {
 	if c.mail == nil || len(c.mail.To) == 0 {
 		return c.say("503 5.5.1 RCPT first")
@@ -247,7 +248,7 @@ func (c *session) data() bool {
 	return c.say("250 2.0.0 accepted")
 }
 
-// path takes the address out of FROM:<a@b> SIZE=1 or TO:<a@b>.
+// path returns the address in FROM:<a@b> SIZE=1 or TO:<a@b>.
 func path(argument string) string {
 	_, rest, _ := strings.Cut(argument, "<")
 	address, _, _ := strings.Cut(rest, ">")

@@ -1,10 +1,9 @@
 // Package smtpd is a mail server for tests that misbehaves on request.
 //
-// It answers any reply at any moment of a session, hangs, or drops the connection, the first few
-// times or always, and otherwise speaks enough of RFC 5321 for a real client: EHLO, STARTTLS, AUTH
-// PLAIN and LOGIN, one mail after another. What it accepts it keeps, with the number of times it
-// has had the same Message-ID, so that a test can tell a mail sent twice. Waiting is done on
-// signals, never on the clock. It ends with the test.
+// At any moment of a session it can send any reply, hang, or close the connection, a number of
+// times or always. Otherwise it implements enough of RFC 5321 for a real client: EHLO, STARTTLS,
+// AUTH PLAIN and LOGIN, one mail after another. It keeps accepted mails and counts those with the
+// same Message-ID, so that a test can find a mail that was sent twice. It ends with the test.
 package smtpd
 
 import (
@@ -18,7 +17,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what does not happen.
+// patience is how long a test waits before it fails.
 const patience = 30 * time.Second
 
 // Verb is a moment of a session at which the server answers.
@@ -37,38 +36,38 @@ const (
 	Dot      Verb = "final dot"
 	RSET     Verb = "RSET"
 	QUIT     Verb = "QUIT"
-	// Closed is the end of a connection, for Reached and Count.
+	// Closed is the end of a connection. It is used with Reached and Count only.
 	Closed Verb = "closed"
 )
 
 // Fault replaces the server's usual answer.
 type Fault struct {
 	At Verb
-	// Times is for how many times, 0 for always.
+	// Times is how often the fault happens, 0 for always.
 	Times int
-	// Reply is the whole reply without its line end, such as "451 4.3.0 try again later". One of
-	// the usual reply's class, such as 251 for 250, is a yes.
+	// Reply is the whole reply without its line end, such as "451 4.3.0 try again later". After a
+	// reply of the usual one's class, such as 251 for 250, the session goes on.
 	Reply string
-	// Hang says nothing, without Reply, until the client leaves.
+	// Hang sends nothing, not even Reply, until the client disconnects.
 	Hang bool
 	// Drop closes the connection, after Reply if there is one.
 	Drop bool
-	// Accept at the final dot takes the mail nevertheless.
+	// Accept keeps the mail in spite of a fault at the final dot.
 	Accept bool
 }
 
 // TLS is how the server offers encryption.
 type TLS int
 
-// NoTLS offers none, StartTLS in the session, ImplicitTLS from the first byte.
+// NoTLS offers no TLS, StartTLS offers it in the session, ImplicitTLS begins with it.
 const (
 	NoTLS TLS = iota
 	StartTLS
 	ImplicitTLS
 )
 
-// Config is the server's behaviour apart from its faults. Its zero value is a plain server that
-// takes every mail.
+// Config is the server's behaviour without its faults. The zero value accepts every mail, without
+// TLS and login.
 type Config struct {
 	TLS TLS
 	// DemandTLS refuses MAIL with 530 before STARTTLS.
@@ -148,8 +147,8 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// Script replaces the faults that are still to come. Of several at one moment the first that has
-// not been used up counts.
+// Script replaces the faults that have not happened yet. Of several at one moment the first that
+// is not used up happens.
 func (s *Server) Script(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
