@@ -59,8 +59,8 @@ func TestEventsEndBelief(t *testing.T) {
 	}
 }
 
-// ends holds that a message about a user's change ends the belief in that user, and in
-// others where it says of no user.
+// ends checks that after a message about a user's change the gateway asks for that user again.
+// other says that the message names no user, so that it must ask for all others too.
 func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool) {
 	t.Helper()
 	one := w.owner()
@@ -82,7 +82,7 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 	published := time.Now()
 	for get(one) != 401 { // each answer is a hop later
 		if time.Since(published) > time.Second {
-			t.Fatalf("%s on %s: still believed", kind, subject)
+			t.Fatalf("%s on %s: the ended token was accepted for a second after the message", kind, subject)
 		}
 	}
 	if got := get(two) == 401; got != other {

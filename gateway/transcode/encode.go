@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Encode appends m to b as JSON without white space: default values of scalars, enums,
-// lists and maps written, unset messages, optional fields and members of oneofs left
-// out, as protojson does. It expects what proto.Unmarshal has read, which bounds how deep
-// m is nested and refuses m without its required fields. On an error it answers nil.
+// Encode appends m to b as JSON without white space. As protojson does, it writes default values
+// of scalars, enums, lists and maps, and leaves out unset messages, optional fields and members
+// of oneofs. m must come from proto.Unmarshal, which bounds its depth and refuses missing
+// required fields. On an error Encode returns nil.
 func Encode(b []byte, m proto.Message) ([]byte, error) {
 	w := writer{out: b}
 	w.message(planOf(m.ProtoReflect().Descriptor()), m.ProtoReflect())
@@ -23,8 +23,7 @@ func Encode(b []byte, m proto.Message) ([]byte, error) {
 	return w.out, nil
 }
 
-// writer appends to out. What it wrote counts only if err stayed nil, which is the
-// first error.
+// writer appends to out. err is the first error; after it out is not valid.
 type writer struct {
 	out []byte
 	err error
@@ -57,8 +56,7 @@ func (w *writer) message(p *plan, m protoreflect.Message) {
 	w.enclose(start, "{}")
 }
 
-// enclose puts brackets around what was written since start, which is nothing or
-// begins with a comma too many.
+// enclose puts brackets around the bytes since start. The opening one replaces a leading comma.
 func (w *writer) enclose(start int, brackets string) {
 	if len(w.out) == start {
 		w.out = append(w.out, ',')
@@ -87,7 +85,7 @@ func (w *writer) list(f *field, items protoreflect.List) {
 	w.enclose(start, "[]")
 }
 
-// entries writes a map by its keys' order as texts, so that equal maps are equal texts.
+// entries writes a map sorted by the texts of its keys, so that equal maps give equal JSON.
 func (w *writer) entries(f *field, entries protoreflect.Map) {
 	keys := make([]protoreflect.MapKey, 0, entries.Len())
 	entries.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {

@@ -37,8 +37,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// written is every message that the contracts have, and those that a contract could
-// come to use.
+// written returns every message of the contracts, and others that a contract could use later.
 func written() []proto.Message {
 	all := append(kinds(), &structpb.Struct{}, &structpb.Value{}, &structpb.ListValue{}, &anypb.Any{}, &emptypb.Empty{},
 		&fieldmaskpb.FieldMask{}, &timestamppb.Timestamp{}, &durationpb.Duration{},
@@ -56,7 +55,7 @@ func written() []proto.Message {
 	return all
 }
 
-// unusual is a file with what no contract has today.
+// unusual is a proto file with kinds of fields that no contract has today.
 var unusual = sync.OnceValue(func() protoreflect.FileDescriptor {
 	var file descriptorpb.FileDescriptorProto
 	err := prototext.Unmarshal([]byte(`
@@ -111,8 +110,8 @@ func TestEncodeExtensions(t *testing.T) {
 	}
 }
 
-// agree compares Encode with protojson, the standard: both refuse, or both mean the
-// same. No name stands twice: then one text would be longer.
+// agree compares Encode with protojson: both refuse, or both texts mean the same. It compares the
+// lengths too, because a name that is written twice does not change the meaning.
 func agree(t testing.TB, m proto.Message) error {
 	t.Helper()
 	got, err := Encode([]byte("before"), m)
@@ -143,14 +142,14 @@ func compacted(t testing.TB, text []byte) []byte {
 func meaning(t testing.TB, text []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // or large ones would lose digits
+	d.UseNumber() // float64 would lose digits of large numbers
 	if err := d.Decode(&v); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return v
 }
 
-// filler sets every field that it can.
+// filler sets the fields of messages to random values.
 type filler struct{ *rand.Rand }
 
 func pick[T any](r filler, from ...T) T { return from[r.IntN(len(from))] }
@@ -276,8 +275,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// members sets every member of the message's oneofs, and every field that tells unset
-// from default, alone.
+// members tests messages in which only one field is set: each member of a oneof, and each field
+// for which unset and default differ.
 func members(t *testing.T, m protoreflect.Message, r filler) {
 	t.Helper()
 	for i := range m.Descriptor().Fields().Len() {
@@ -293,7 +292,7 @@ func members(t *testing.T, m protoreflect.Message, r filler) {
 	}
 }
 
-// What protojson is expected to mean, so that the standard is not only itself.
+// Compares with expected texts, not only with protojson.
 func TestEncodeWrites(t *testing.T) {
 	t.Parallel()
 	at := &timestamppb.Timestamp{Seconds: -62135596800, Nanos: 120_000_000}
@@ -354,7 +353,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Buffers are used again, answers are not.
+// The buffers of Encode are reused; the returned bytes are not.
 func TestEncodeAnswersAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	first, err := Encode(nil, page(3))
@@ -384,14 +383,14 @@ func TestEncodeSortsMaps(t *testing.T) {
 	}
 }
 
-// Whatever arrives as a message, both write the same of it or refuse it.
+// For any bytes that parse as a message, Encode and protojson agree.
 func FuzzEncode(f *testing.F) {
 	all := append(written()[:len(kinds())+9], &projectsv1.SearchProjectsResponse{}, &projectsv1.App{}, &usersv1.User{},
 		&heraldv1.SearchChangesResponse{})
 	r := filler{rand.New(rand.NewPCG(1, 2))}
 	for _, m := range all {
 		full := m.ProtoReflect().New()
-		r.fill(full, 1) // or it would spend its time on making seeds smaller
+		r.fill(full, 1) // a deeper seed would take long to minimize
 		seed, err := proto.Marshal(full.Interface())
 		if err != nil {
 			f.Fatal(err)

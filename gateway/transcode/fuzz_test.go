@@ -23,8 +23,8 @@ func kinds() []proto.Message {
 	}
 }
 
-// Whatever comes in, the answer is a message that can be sent on and written again,
-// or a fault that repeats nothing of it.
+// For any body Decode returns a message that can be marshalled and encoded again, or a fault that
+// quotes nothing of the body.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"query":{"limit":"1"},"queries":[{"userNameQuery":{"userName":"a","method":1}}]}`,

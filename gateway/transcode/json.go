@@ -1,7 +1,6 @@
-// Package transcode reads requests from JSON and from queries into protobuf
-// messages, and writes answers as JSON. It is stricter than protojson: what a sender
-// cannot have meant is refused, by the name of the field where there is one, instead
-// of becoming a default. Its texts repeat nothing of what was sent.
+// Package transcode parses JSON bodies and URL queries into protobuf messages, and writes answers
+// as JSON. It is stricter than protojson: a value of another type is refused, with the name of the
+// field, and not replaced by a default. Its errors quote nothing of the request.
 package transcode
 
 import (
@@ -17,13 +16,14 @@ import (
 // MaxDepth is how deep objects and lists may be nested.
 const MaxDepth = 32
 
-// ErrJSON answers for a body that is not JSON, or not of the shape asked for.
+// ErrJSON is returned for a body that is not JSON, or is no JSON object of the message.
 var ErrJSON = fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not the JSON that this method reads")
 
-var lenient = protojson.UnmarshalOptions{DiscardUnknown: true} // after the walk
+// lenient ignores unknown names; walk has checked the known ones.
+var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}
 
-// Decode reads a whole body into m; an empty one stands for {}. Names may be written
-// in camelCase or snake_case, unknown ones are ignored. Every error is a fault.
+// Decode parses a body into m; an empty body counts as {}. Names may be written in camelCase or
+// snake_case, unknown ones are ignored. Every error is a fault.
 func Decode(body []byte, m proto.Message) error {
 	if len(body) == 0 {
 		return nil
@@ -35,14 +35,14 @@ func Decode(body []byte, m proto.Message) error {
 	if flaw := w.message(m.ProtoReflect().Descriptor()); flaw != nil {
 		return flaw.fault()
 	}
-	if lenient.Unmarshal(body, m) != nil { // invalid UTF-8 too; its texts quote the body
+	if lenient.Unmarshal(body, m) != nil { // also invalid UTF-8; the error would quote the body
 		return ErrJSON
 	}
 	return nil
 }
 
-// flaw is what is wrong with a value, and where. Whoever reads an outer value puts
-// its part in front of the path.
+// flaw says what is wrong with a value. path leads to the value; each enclosing object and list
+// adds its own part at the front with under.
 type flaw struct{ path, reason string }
 
 func (f *flaw) under(part string) *flaw {

@@ -19,7 +19,7 @@ func nest(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n)
 
 const malformed = "-"
 
-// decoding is a body, and the field in it that is faulty: malformed for the document, empty for none.
+// decoding is a body with the path of its wrong field: malformed if the whole body is wrong, empty if none is.
 type decoding struct {
 	m          proto.Message
 	body, flaw string

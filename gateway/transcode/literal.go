@@ -50,8 +50,7 @@ func (w *writer) escape(c byte) {
 	w.out = append(w.out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
-// float leaves the form of numbers, for which the contracts have little use, to
-// encoding/json.
+// float writes a number with encoding/json. Contracts use few of them, so it need not be fast.
 func (w *writer) float(v protoreflect.Value) {
 	switch f := v.Float(); {
 	case math.IsNaN(f):
@@ -61,14 +60,14 @@ func (w *writer) float(v protoreflect.Value) {
 	case math.IsInf(f, -1):
 		w.text("-Infinity")
 	default:
-		number, err := json.Marshal(v.Interface()) // a float32 by its own precision
+		number, err := json.Marshal(v.Interface()) // a float32 has fewer digits than a float64
 		w.fail(err)
 		w.out = append(w.out, number...)
 	}
 }
 
-// special writes the two messages that are in most answers, and has protojson write
-// the others.
+// special writes timestamps and durations, which most answers have, itself and other messages
+// with protojson.
 func (w *writer) special(m proto.Message) {
 	switch m := m.(type) {
 	case *timestamppb.Timestamp:
@@ -82,7 +81,7 @@ func (w *writer) special(m proto.Message) {
 	}
 }
 
-// compact drops the white space that protojson varies from build to build.
+// compact removes white space, which protojson varies from build to build.
 func (w *writer) compact(text []byte) {
 	out := bytes.NewBuffer(w.out)
 	w.fail(json.Compact(out, text))
@@ -95,7 +94,7 @@ func (w *writer) timestamp(t *timestamppb.Timestamp) {
 		return
 	}
 	w.out = time.Unix(t.Seconds, 0).UTC().AppendFormat(append(w.out, '"'), time.RFC3339)
-	w.out = w.out[:len(w.out)-1] // Z, which stands behind the fraction
+	w.out = w.out[:len(w.out)-1] // the Z, which comes after the fraction
 	w.fraction(t.Nanos)
 	w.out = append(w.out, `Z"`...)
 }

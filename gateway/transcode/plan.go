@@ -6,29 +6,29 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// plan is how the messages of one type are written, told by its description.
+// plan says how messages of one type are written. It is made from the type's descriptor.
 type plan struct {
 	fields []field
-	// special messages are not written field by field: those of protobuf itself, which
-	// have forms of their own, and those that may hold more fields than they declare.
+	// special messages are not written field by field: those of protobuf itself have JSON forms
+	// of their own, others may have extensions.
 	special bool
 }
 
-// field is a field of a plan. kind, names and message are those of one value, also of
-// a list's items and a map's values.
+// field is a field of a plan. In a list or map, kind, names and message are those of one item or
+// value.
 type field struct {
 	protoreflect.FieldDescriptor
 	label         string // `,"name":`
 	isList, isMap bool
-	// optional fields tell unset from default; nullable ones do so by their value,
-	// which is cheaper than to ask first.
+	// optional fields are left out when unset. nullable is set if an unset one has a nil value,
+	// which is faster to check than Has.
 	optional, nullable bool
 	kind               protoreflect.Kind
 	names              map[protoreflect.EnumNumber]string // quoted; nil for NullValue
 	message            func() *plan
 }
 
-// plans holds one for each type of the contracts.
+// plans caches plans by the type's descriptor.
 var plans sync.Map
 
 func planOf(d protoreflect.MessageDescriptor) *plan {
@@ -54,7 +54,7 @@ func newField(d protoreflect.FieldDescriptor) field {
 		optional: d.HasPresence() && !nullable, nullable: nullable,
 		kind: value.Kind(), names: quoted(value.Enum()),
 	}
-	if value.Message() != nil { // not yet: types contain themselves
+	if value.Message() != nil { // looked up when it is written: a type may contain itself
 		f.message = sync.OnceValue(func() *plan { return planOf(value.Message()) })
 	}
 	return f
@@ -73,7 +73,7 @@ func quoted(d protoreflect.EnumDescriptor) map[protoreflect.EnumNumber]string {
 	names := map[protoreflect.EnumNumber]string{}
 	for i := range d.Values().Len() {
 		n := d.Values().Get(i).Number()
-		names[n] = `"` + string(d.Values().ByNumber(n).Name()) + `"` // the first of aliases
+		names[n] = `"` + string(d.Values().ByNumber(n).Name()) + `"` // of aliases, the first
 	}
 	return names
 }

@@ -14,12 +14,12 @@ import (
 	"herald/shared/fault"
 )
 
-// ErrQuery answers for a query that is not application/x-www-form-urlencoded.
+// ErrQuery is returned for a query that is not application/x-www-form-urlencoded.
 var ErrQuery = fault.New(fault.Invalid, "MALFORMED_QUERY", "The query of the URL is malformed")
 
-// Query reads the parameters of a URL into the scalar fields of m, also those of its
-// singular messages: query.limit=5. Names may be written in camelCase or snake_case,
-// unknown ones are ignored. Every error is a fault.
+// Query parses the parameters of a URL into the scalar fields of m and of its singular messages:
+// query.limit=5. Names may be written in camelCase or snake_case, unknown ones are ignored. Every
+// error is a fault.
 func Query(raw string, m proto.Message) error {
 	if raw == "" {
 		return nil
@@ -46,7 +46,7 @@ func Query(raw string, m proto.Message) error {
 	return nil
 }
 
-// parameter reads one value by the rules of JSON.
+// parameter sets one field to a value, which must be right in JSON too.
 func parameter(path []protoreflect.FieldDescriptor, value string, m proto.Message) error {
 	if !utf8.ValidString(value) {
 		return (&flaw{jsonName(path), "is not valid UTF-8"}).fault()
@@ -70,7 +70,8 @@ func parameter(path []protoreflect.FieldDescriptor, value string, m proto.Messag
 	return nil
 }
 
-// find returns the scalar field of a dotted name; nil for none.
+// find returns the fields that a dotted name leads through, the last one scalar; nil if there are
+// none.
 func find(d protoreflect.MessageDescriptor, name string) []protoreflect.FieldDescriptor {
 	var path []protoreflect.FieldDescriptor
 	for part := range strings.SplitSeq(name, ".") {

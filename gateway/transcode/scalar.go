@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// fits compares one value with the type of a field that is a scalar, an enum or one
-// of protobuf's own messages.
+// fits checks one value against the type of a field: a scalar, an enum or one of protobuf's own
+// messages.
 func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 	quoted := value[0] == '"'
 	switch f.Kind() {
@@ -30,12 +30,12 @@ func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 	case protoreflect.BytesKind:
 		return parses(f, value, "must be base64")
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		if f.Message().FullName() == "google.protobuf.Value" { // is any JSON
+		if f.Message().FullName() == "google.protobuf.Value" { // may be any JSON
 			return nil
 		}
 		return parses(f, value, "is not a "+string(f.Message().Name()))
 	}
-	if bytes.ContainsAny(value, ".eE") { // protojson reads 1e1 as 10
+	if bytes.ContainsAny(value, ".eE") { // protojson would read 1e1 as 10
 		return &flaw{reason: "must be an integer"}
 	}
 	return parses(f, value, "must be an integer of its type")
@@ -54,11 +54,11 @@ func names(d protoreflect.EnumDescriptor, value []byte) *flaw {
 	return nil
 }
 
-// parses asks protojson to read the value alone.
+// parses reports a flaw if protojson cannot parse the value alone.
 func parses(f protoreflect.FieldDescriptor, value []byte, reason string) *flaw {
 	parent := f.ContainingMessage()
 	if parent.IsMapEntry() {
-		return nil // has no type of its own; it is read with the whole body
+		return nil // it has no Go type; it is parsed with the whole body
 	}
 	t, err := protoregistry.GlobalTypes.FindMessageByName(parent.FullName())
 	if err != nil {

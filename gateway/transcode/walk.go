@@ -8,14 +8,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// walk goes once over a text that is valid JSON and compares it with a message's
-// description.
+// walk checks valid JSON against a message's descriptor, in one pass.
 type walk struct {
 	rest  []byte
 	depth int
 }
 
-// message reads a value of a message type.
 func (w *walk) message(d protoreflect.MessageDescriptor) *flaw {
 	if w.next() != '{' {
 		return &flaw{reason: "must be an object"}
@@ -35,8 +33,8 @@ func named(d protoreflect.MessageDescriptor, name string) protoreflect.FieldDesc
 	return d.Fields().ByTextName(name)
 }
 
-// object reads an object. what tells a key's one name and the field that it stands
-// for; nil accepts any value.
+// object checks an object. what returns for a key its canonical name, by which keys that occur
+// twice are found, and its field; a nil field accepts any value.
 func (w *walk) object(what func(key string) (string, protoreflect.FieldDescriptor)) *flaw {
 	seen := map[string]bool{}
 	return w.nested(func() *flaw {
@@ -58,7 +56,7 @@ func (w *walk) object(what func(key string) (string, protoreflect.FieldDescripto
 	})
 }
 
-// nested reads what is between brackets, item by item.
+// nested calls item for each item between the brackets.
 func (w *walk) nested(item func() *flaw) *flaw {
 	if w.depth++; w.depth > MaxDepth {
 		return &flaw{reason: "is nested too deeply"}
@@ -77,7 +75,7 @@ func (w *walk) nested(item func() *flaw) *flaw {
 	return nil
 }
 
-// field reads a field's whole value; null leaves it unset.
+// field checks a field's whole value; null leaves the field unset.
 func (w *walk) field(f protoreflect.FieldDescriptor) *flaw {
 	switch c := w.next(); {
 	case f == nil:
@@ -114,7 +112,7 @@ func (w *walk) single(f protoreflect.FieldDescriptor) *flaw {
 	return fits(f, start[:len(start)-len(w.rest)])
 }
 
-// anything reads a value that no description is known of.
+// anything reads a value of any type.
 func (w *walk) anything() *flaw {
 	switch w.next() {
 	case '{':
@@ -132,14 +130,14 @@ func (w *walk) next() byte {
 	return w.rest[0]
 }
 
-// separator drops a colon or comma and the white space on both of its sides.
+// separator skips a colon or comma and the white space around it.
 func (w *walk) separator() {
 	w.next()
 	w.rest = w.rest[1:]
 	w.next()
 }
 
-// token takes a string, number or word.
+// token returns the next string, number or word.
 func (w *walk) token() []byte {
 	i := 1
 	if w.rest[0] == '"' {
@@ -157,12 +155,12 @@ func (w *walk) token() []byte {
 	return token
 }
 
-// text is the string that a token stands for.
+// text returns the string that a JSON string token stands for.
 func text(token []byte) string {
 	if bytes.IndexByte(token, '\\') < 0 {
 		return string(token[1 : len(token)-1])
 	}
 	var s string
-	_ = json.Unmarshal(token, &s) // valid: the whole body is
+	_ = json.Unmarshal(token, &s) // cannot fail: the whole body is valid JSON
 	return s
 }

@@ -1,6 +1,5 @@
-// Package auth is the service that browsers talk to: the pages behind the links in mails
-// and, behind them, everything that logs people in. The gateway hands it the requests
-// unread.
+// Package auth is the service for browsers: the pages to which the links in mails lead, and
+// everything with which people log in. The gateway forwards requests to it without parsing them.
 package auth
 
 import (
@@ -25,7 +24,7 @@ type Config struct{}
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// New registers the service. It waits for no other: text and users may come later.
+// New registers the service. It does not wait for text and users, which may start later.
 func New(_ context.Context, s *boot.Service, _ Config) error {
 	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// pageCase is a request for a page and what answers it.
+// pageCase is a request for a page and the expected answer.
 type pageCase struct {
 	name   string
 	uri    string
@@ -25,7 +25,7 @@ type pageCase struct {
 	fault  string // the text beside the field
 }
 
-// cases are those of every journey.
+// cases returns the cases that every kind of mail has.
 func (j journey) cases() []pageCase {
 	long := strings.Repeat("x", 201)
 	return []pageCase{
@@ -67,7 +67,7 @@ func (j journey) cases() []pageCase {
 	}
 }
 
-// passwordCases are those of a form that asks for a password.
+// passwordCases returns the cases of a form that asks for a password.
 func (j journey) passwordCases() []pageCase {
 	return []pageCase{
 		{"no password", j.path, j.filled("password", ""), 400, j.form, "Choose a password."},
@@ -131,8 +131,8 @@ func checkPage(t *testing.T, h http.Handler, c pageCase) {
 	checkHeaders(t, w)
 }
 
-// checkForms holds what assistive technology and password managers need, and that no
-// password comes back.
+// checkForms checks what assistive technology and password managers need, and that no form
+// contains a password that was typed.
 func checkForms(t *testing.T, body string) {
 	t.Helper()
 	root := parse(t, body)
@@ -219,7 +219,7 @@ func TestDoneNamesTheLogin(t *testing.T) {
 	}
 }
 
-// A form asks for a password where its kind needs one, or where users says that one is missing.
+// A form asks for a password if its kind of mail needs one or users says that one is missing.
 func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 	t.Parallel()
 	h, _, _ := world(t)
@@ -247,7 +247,7 @@ func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 			t.Errorf("%s %v asks for a password: %t", test.uri, test.form, got)
 		}
 	}
-	// What the link said stays so in the next form, until users says otherwise.
+	// The next form has the values of the link, until users returns others.
 	for form, want := range map[string]bool{"WRONG222": true, "NEEDSPW2": false} {
 		root := parse(t, call(t, h, initialize.path, linked("passwordset", "true", "code", form)).Body.String())
 		if got := element(root, "input", "name", "passwordset") != nil; got != want {
@@ -256,10 +256,10 @@ func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 	}
 }
 
-// Retrying leads back to where the reader came from, with all that the mail said.
+// The link to try again has all the values of the link in the mail.
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	h := open(t, testkit.Ground(t), public) // nobody answers for users
+	h := open(t, testkit.Ground(t), public) // the service users is not running
 	for _, j := range journeys {
 		for uri, form := range map[string]url.Values{
 			j.link("passwordset", "true"): nil, j.path: linked("passwordset", "true", "password", "x", "confirmation",

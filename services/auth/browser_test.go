@@ -20,7 +20,7 @@ import (
 	"herald/shared/testkit/browser"
 )
 
-// site serves the pages on loopback under a host's name and returns their origin.
+// site serves the pages on loopback under a host name and returns their origin.
 func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origin string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -88,7 +88,7 @@ func heading(t *testing.T, ctx context.Context) string {
 	return get(t, ctx, chromedp.Text(chromedp.CSS("h1")))
 }
 
-// The link of a mail, its form, done: in a browser, with scripts and without.
+// People open the link of a mail and fill in its form in a browser, with JavaScript and without.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -108,7 +108,7 @@ func TestJourneys(t *testing.T) {
 				emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
 				t.Fatal(err)
 			}
-			// As if the window were in front: without focus, no element matches :focus.
+			// Without a focused window no element matches :focus.
 			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled,
 				emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
@@ -136,8 +136,8 @@ func TestJourneys(t *testing.T) {
 	}
 }
 
-// wrongThenRight posts a form with a mistake, sees the cursor wait at the field, and
-// returns what is right to fill in.
+// wrongThenRight posts a form with a mistake, checks that the wrong field has the focus, and
+// returns the right values.
 func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []string, password string) {
 	t.Helper()
 	if !j.password {
@@ -155,8 +155,8 @@ func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []stri
 	return []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "Tr0ub4dor3"
 }
 
-// Over plain HTTP and not on loopback a browser sends no Sec-Fetch-Site: the origin of
-// the page is then all that speaks for a form.
+// Over plain HTTP, outside loopback, a browser sends no Sec-Fetch-Site. The header Origin alone
+// then shows that a form is ours.
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
 	u, posted := &users{}, make(chan http.Header, 1)
@@ -175,7 +175,7 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// state leads a browser to a page.
+// state is a page with the steps that lead to it.
 type state struct {
 	name string
 	link string
@@ -183,7 +183,7 @@ type state struct {
 	page string   // whose title is the heading
 }
 
-// states are all pages; what looks the same for every kind of mail is there once.
+// states returns all pages. Pages that are the same for every kind of mail are in it once.
 func states() (all []state) {
 	password := []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}
 	for _, j := range journeys {
@@ -209,8 +209,8 @@ func states() (all []state) {
 		state{"malformed", initialize.link("userID", ""), nil, "malformed"})
 }
 
-// Every page in every light and width: styled, and nothing wider than the screen. The
-// pictures are among the test's artifacts: go test -artifacts -outputdir DIR.
+// Every page, light and dark and in several widths, has its style and is no wider than the screen.
+// To keep the screenshots: go test -artifacts -outputdir DIR.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com"}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// payloads break out of each place in a page, then do each kind of harm: 84 attacks.
+// payloads returns 84 attacks: each way to break out of a place in a page, with each kind of harm.
 func payloads() (all []string) {
 	for _, exit := range []string{
 		"", `"`, `'`, `">`, `'>`, `</title>`, `</style>`, `</script>`, `-->`, `"/><!--`, "\r\n\r\n", `{{.}}`,
@@ -29,7 +29,7 @@ func payloads() (all []string) {
 	return all
 }
 
-// shape lists a page's elements and attributes, without the values that are typed again.
+// shape returns a page's elements and attributes, without the values of inputs.
 func shape(root *html.Node) (elements []string) {
 	for n := range root.Descendants() {
 		if n.Type == html.TextNode || n.Type == html.DocumentNode {
@@ -49,13 +49,13 @@ func shape(root *html.Node) (elements []string) {
 	return elements
 }
 
-// place is where a payload goes.
+// place is a part of a request into which a payload is put.
 type place struct {
 	name string
 	page func(payload string) *httptest.ResponseRecorder
 }
 
-// places are those of one journey.
+// places returns those of one kind of mail.
 func places(t *testing.T, h http.Handler, j journey) (all []place) {
 	add := func(name string, page func(payload string) *httptest.ResponseRecorder) {
 		all = append(all, place{j.kind + " " + name, page})
@@ -164,7 +164,7 @@ func TestFormsOfOtherSites(t *testing.T) {
 		{"same-site", "https://other.example.com", true},
 		{"garbage", "", true},
 		{"", public, false},
-		{"", "", false}, // no browser: it has no cookies or addresses of a victim
+		{"", "", false}, // no browser sends this, so no victim's cookies are used
 		{"", "null", true},
 		{"", "https://evil.example", true},
 		{"", "http://login.example.com", true},
@@ -194,7 +194,7 @@ func TestFormsOfOtherSites(t *testing.T) {
 	}
 }
 
-// What a request claims about the host is on no page.
+// No page contains the host that a request claims.
 func TestHostHeaders(t *testing.T) {
 	t.Parallel()
 	h, _, _ := world(t)

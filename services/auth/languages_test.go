@@ -21,7 +21,7 @@ func TestLanguages(t *testing.T) {
 		"*": "en", "fr;q=0, de;q=0.1": "de",
 		"pt-BR,pt;q=0.9,en;q=0.8": "pt", "zh-CN": "zh", "zh-Hant-TW": "zh", "in": "id", "uk,ru;q=0.5": "uk",
 		"en-GB-oxendict": "en", "de_AT": "de",
-		// never a relative that was not asked for
+		// never a related language that was not asked for
 		"be": "en", "az, kk;q=0.9": "en", "af, nl;q=0.1": "nl", "sr, mk;q=0.9": "mk",
 		"not a language": "en", ";;;,,,": "en", strings.Repeat("a-", 7000): "en", strings.Repeat("de,", 5000): "de",
 	} {
@@ -45,7 +45,7 @@ func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 	}
 }
 
-// Readers who list their languages in several headers are read as if it were one.
+// Several headers Accept-Language count as one list.
 func TestLanguagesInTwoHeaders(t *testing.T) {
 	t.Parallel()
 	h, _, _ := world(t)
@@ -58,7 +58,7 @@ func TestLanguagesInTwoHeaders(t *testing.T) {
 	}
 }
 
-// Pages follow what text says, on each replica, and work while it is away.
+// Pages use the languages that text allows, on each replica, and work while text is away.
 func TestLanguagesAreWhatTextSays(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
@@ -68,7 +68,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
 	h := open(t, g, public)
 
-	checkLanguage(t, h, "ja", "ja") // before text was ever there
+	checkLanguage(t, h, "ja", "ja") // before text answered for the first time
 	checkLanguage(t, h, "th", "en")
 
 	x := &text{standard: "de", allowed: []string{"de", "fr"}}
@@ -82,7 +82,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	later(2 * time.Second)
 	checkLanguage(t, h, "ru", "uk")
 
-	x.choose("tlh", "tlh", "cs") // languages that only a newer text has
+	x.choose("tlh", "tlh", "cs") // a language that only a newer version of text has
 	later(2 * time.Second)
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "tlh", "en")

@@ -31,12 +31,12 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 const public = "https://login.example.com"
 
-// journey is a kind of mail and what its link leads to.
+// journey is a kind of mail with the path and forms of its pages.
 type journey struct {
 	kind, path string
-	// form names the texts of the first page.
+	// form is the name of the first page's texts.
 	form string
-	// password says that the form asks for one.
+	// password reports that the form asks for a password.
 	password bool
 }
 
@@ -49,10 +49,11 @@ var (
 	}
 )
 
-// link is the address in the mail, with changes to its query.
+// link returns the address in the mail, with other values in its query.
 func (j journey) link(values ...string) string { return j.path + "?" + linked(values...).Encode() }
 
-// filled is the form with a good password, where there is one, and changes to it.
+// filled returns the values of the form with a good password, if it asks for one, and with other
+// values.
 func (j journey) filled(values ...string) url.Values {
 	if j.password {
 		values = append([]string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, values...)
@@ -80,7 +81,7 @@ func pageTexts(t *testing.T, language string) (texts map[string]string) {
 	return texts
 }
 
-// users stands in for the service of that name. Codes and passwords decide what it says.
+// users stands in for the service users. Its answers depend on the code and the password.
 type users struct {
 	usersv1.UnimplementedUsersServer
 	testkit.Unguarded
@@ -89,7 +90,7 @@ type users struct {
 	calls     []proto.Message
 }
 
-// faults that the code or the password brings about, as the real service declares them.
+// faults are those of the real service, by the code or password that causes them here.
 var faults = map[string]*fault.Fault{
 	"WRONG222":   fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong"),
 	"OVERDUE2":   fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired"),
@@ -113,7 +114,7 @@ func (u *users) called(m proto.Message) {
 	u.calls = append(u.calls, m)
 }
 
-// name changes whom the completed form names.
+// name sets the login name that CompleteCode returns.
 func (u *users) name(loginName string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -156,7 +157,7 @@ func (u *users) RequestCode(_ context.Context, r *usersv1.RequestCodeRequest) (*
 	return &usersv1.RequestCodeResponse{}, nil
 }
 
-// text stands in for the service of that name.
+// text stands in for the service text.
 type text struct {
 	textv1.UnimplementedTextServer
 	mu       sync.Mutex
@@ -168,7 +169,7 @@ var supported = strings.Fields("bg cs de en es fr hu id it ja ko mk nl pl pt ro 
 
 func newText() *text { return &text{standard: "en", allowed: supported} }
 
-// choose changes the languages.
+// choose sets the default and allowed languages.
 func (x *text) choose(standard string, allowed ...string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -183,7 +184,7 @@ func (x *text) ResolveLanguages(
 	return &textv1.ResolveLanguagesResponse{DefaultLanguage: x.standard, AllowedLanguages: x.allowed}, nil
 }
 
-// open runs the service alone and returns its pages as a browser reaches them.
+// open runs the service without others and returns its pages as a browser gets them.
 func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	t.Helper()
 	address, err := boot.ParsePublicURL(publicURL)
@@ -199,7 +200,7 @@ func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	return edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}
 }
 
-// world is the service beside the services users and text.
+// world runs the service with stand-ins for users and text.
 func world(t *testing.T) (http.Handler, *users, *text) {
 	t.Helper()
 	g, u, x := testkit.Ground(t), &users{}, newText()
@@ -209,7 +210,7 @@ func world(t *testing.T) (http.Handler, *users, *text) {
 	return pages, u, x
 }
 
-// edge does what the gateway does for pages.
+// edge forwards requests for pages as the gateway does.
 type edge struct{ auth authv1.AuthClient }
 
 func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -236,7 +237,7 @@ func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Response.Body)
 }
 
-// call answers for a GET, or for a POST where there is a form.
+// call makes a GET request, or a POST request if there is a form.
 func call(t *testing.T, h http.Handler, uri string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest("GET", uri, nil)
@@ -271,7 +272,8 @@ func attribute(n *html.Node, name string) (string, bool) {
 	return "", false
 }
 
-// element finds the first element of a name that has an attribute; the attribute may be empty.
+// element returns the first element of that name with that attribute and value. With an empty key
+// any element of the name will do.
 func element(root *html.Node, name, key, value string) *html.Node {
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Data == name {

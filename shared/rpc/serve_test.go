@@ -156,7 +156,7 @@ func TestTimeTravels(t *testing.T) {
 	if long.Header.Get("Fault") != "" || left() > rpc.MaxDuration {
 		t.Errorf("with 100 h: %v left", left())
 	}
-	// Whoever notices the end first, the server's answer is the same.
+	// The answer is the same whether the method or the server notices the end first.
 	short := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))},
 		"Herald-Timeout": {"50ms"}}, []byte("\x0a\x04wait"))
 	wants(t, faultOf(t, short), "DEADLINE_EXCEEDED")
@@ -165,7 +165,7 @@ func TestTimeTravels(t *testing.T) {
 	wants(t, faultOf(t, ended), "DEADLINE_EXCEEDED")
 }
 
-// What the log, the traces and other services need crosses every hop.
+// The caller, the request's id and its trace are passed on from service to service.
 func TestContextCrosses(t *testing.T) {
 	t.Parallel()
 	type seen struct {
@@ -297,8 +297,8 @@ func (g *gate) pass(ctx context.Context, _ *usersv1.GetUserRequest) (*usersv1.Ge
 	}
 }
 
-// Slow requests run beside each other; beyond the bound callers are told so within
-// moments, and served again once there is room.
+// Slow requests run in parallel. Requests beyond the bound are refused at once; when the slow
+// ones have finished, new requests are served.
 func TestManyAtOnceAndOverload(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)

@@ -41,6 +41,7 @@ func Dial(t testing.TB, address string) *Conn {
 	return &Conn{f, c, t, 1}
 }
 
+// Stream returns the id of a new stream.
 func (c *Conn) Stream() uint32 {
 	id := c.next
 	c.next += 2

@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// Guard puts the headers of every page before a handler, and refuses forms that another
-// site posts. public is where browsers reach the pages; its origin is the only one
-// that counts where a browser does not say itself that a request comes from its own site.
+// Guard sets the headers of every page and refuses forms that another site posts. public is the
+// address of the pages for browsers. A browser that does not send Sec-Fetch-Site must send its
+// origin.
 func (l *Look) Guard(next http.Handler, public *url.URL) (http.Handler, error) {
 	own := http.NewCrossOriginProtection()
 	if err := own.AddTrustedOrigin(public.String()); err != nil {
@@ -24,8 +24,8 @@ func (l *Look) headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", l.policy)
-		// With no-referrer a browser would post our own forms with "Origin: null", which
-		// cannot be told from another site's (Fetch standard, "append a request Origin header").
+		// With no-referrer a browser would post our own forms with "Origin: null", as it does forms of
+		// other sites (Fetch standard, "append a request Origin header").
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")

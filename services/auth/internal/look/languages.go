@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// believed is how long an answer of text counts, from when it was asked for: strangers
-	// open pages as often as they like, and text is asked once a second.
-	believed = time.Second
-	// patience is how long a page waits for text. Both together bound how late a replica
-	// may follow a change.
+	// cacheTime is how long an answer of text is used, from when it was asked for. So text is
+	// asked once a second, however many pages are opened.
+	cacheTime = time.Second
+	// patience is how long a page waits for text. A change of the languages is on every page after
+	// cacheTime and patience.
 	patience = 500 * time.Millisecond
-	// lastResort is what pages are written in where text names no default that has texts.
+	// lastResort is the language of pages if text names no default that has texts.
 	lastResort = "en"
 )
 
-// choice is the languages that pages are written in.
+// choice is the languages in which pages may be written.
 type choice struct {
 	allowed  map[string]bool
 	standard string
 }
 
-// languages knows the choice of text. While text is away it is the one that text made
-// last, and before the first all languages with English as the default.
+// languages caches the choice that text returns. If text does not answer, the last choice stays in
+// use; before the first answer it is all languages, with English as the default.
 type languages struct {
 	text textv1.TextClient
 	now  func() time.Time
@@ -40,7 +40,7 @@ type languages struct {
 
 	all map[string]bool // never changes
 
-	mu     sync.Mutex // held while text is asked: whoever else wants to know waits for the answer
+	mu     sync.Mutex // held while text is asked, so that other pages wait for the same answer
 	choice choice
 	until  time.Time
 	away   bool
@@ -56,7 +56,7 @@ func newLanguages(
 	return &languages{text: text, now: now, log: log, all: all, choice: choice{allowed: all, standard: lastResort}}
 }
 
-// reader is the language of the answer to a request.
+// reader returns the language of the page for a request.
 func (l *languages) reader(r *http.Request) string {
 	c := l.current(r.Context())
 	wanted, _, err := language.ParseAcceptLanguage(strings.Join(r.Header.Values("Accept-Language"), ","))
@@ -66,9 +66,9 @@ func (l *languages) reader(r *http.Request) string {
 	return c.lookup(wanted)
 }
 
-// lookup takes the first language that is allowed. As RFC 4647 section 3.4 does, it drops
-// subtag after subtag: a relative of the language, which x/text would offer, may be the
-// last that a reader wants, and the mail that led here chooses in the same way.
+// lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops
+// subtag after subtag. The mail is written in the language found in the same way. The matcher of
+// x/text would offer related languages, which a reader may not want.
 func (c choice) lookup(wanted []language.Tag) string {
 	for _, w := range wanted {
 		for tag := w.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
@@ -87,7 +87,7 @@ func (l *languages) current(ctx context.Context) choice {
 	if asked.Before(l.until) {
 		return l.choice
 	}
-	// One reader's answer is everybody's: it does not end with the reader's own patience.
+	// All pages wait for this answer, so it does not end with the request of one of them.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	r, err := l.text.ResolveLanguages(ctx, &textv1.ResolveLanguagesRequest{})
@@ -96,15 +96,16 @@ func (l *languages) current(ctx context.Context) choice {
 			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts",
 				"err", err)
 		}
-		// From now on, not from when it was asked: else each page would wait for a text that hangs.
-		l.until, l.away = l.now().Add(believed), true
+		// Counted from now, not from when it was asked: otherwise every page would wait while text
+		// does not answer.
+		l.until, l.away = l.now().Add(cacheTime), true
 		return l.choice
 	}
-	l.choice, l.until, l.away = l.written(r), asked.Add(believed), false
+	l.choice, l.until, l.away = l.written(r), asked.Add(cacheTime), false
 	return l.choice
 }
 
-// written is the part of the answer in which there are texts of pages.
+// written returns the choice without languages that have no texts of pages.
 func (l *languages) written(r *textv1.ResolveLanguagesResponse) choice {
 	c := choice{allowed: map[string]bool{}, standard: r.DefaultLanguage}
 	if !l.all[c.standard] {

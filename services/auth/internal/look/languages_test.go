@@ -16,7 +16,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-// source is text as a function.
+// source stands in for the service text.
 type source struct {
 	textv1.TextClient
 	resolve func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error)
@@ -28,7 +28,7 @@ func (s source) ResolveLanguages(
 	return s.resolve(ctx)
 }
 
-// clock only moves when it is told to.
+// clock returns a time that only pass moves.
 type clock struct{ at atomic.Int64 }
 
 func (c *clock) now() time.Time        { return time.Unix(0, c.at.Load()) }
@@ -39,7 +39,7 @@ func asking(t *testing.T, c *clock, s source) *languages {
 	return newLanguages(catalogs(t), s, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
 }
 
-// All pages of a second ask once, also those that come while the question is open.
+// Pages of the same second ask text once, also those that come before the answer.
 func TestTextIsAskedOnceASecond(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -61,11 +61,11 @@ func TestTextIsAskedOnceASecond(t *testing.T) {
 		if got := asked.Load(); got != second {
 			t.Fatalf("asked %d times in %d seconds", got, second)
 		}
-		c.pass(believed)
+		c.pass(cacheTime)
 	}
 }
 
-// A reader who has gone, or whose time is over, does not leave others with a failure.
+// A page whose request has ended does not make the answer fail for other pages.
 func TestReadersTimeIsNotTheQuestions(t *testing.T) {
 	t.Parallel()
 	var c clock
@@ -79,8 +79,8 @@ func TestReadersTimeIsNotTheQuestions(t *testing.T) {
 	}
 }
 
-// Where text hangs, one page a second waits, not longer than patience, and the operator
-// is told once.
+// While text does not answer, one page a second waits for it, at most for patience, and one line
+// is logged.
 func TestTextHangs(t *testing.T) {
 	t.Parallel()
 	var c clock
@@ -105,10 +105,10 @@ func TestTextHangs(t *testing.T) {
 	}
 	read(1)
 	hangs = true
-	c.pass(believed)
+	c.pass(cacheTime)
 	read(2)
-	read(2) // at once: what was said last counts
-	c.pass(believed - 1)
+	read(2) // at once, with the last answer
+	c.pass(cacheTime - 1)
 	read(2)
 	c.pass(1)
 	read(3)
@@ -116,10 +116,10 @@ func TestTextHangs(t *testing.T) {
 		t.Errorf("told %d times:\n%s", got, told.String())
 	}
 	hangs = false
-	c.pass(believed)
+	c.pass(cacheTime)
 	read(4)
 	hangs = true
-	c.pass(believed)
+	c.pass(cacheTime)
 	read(5)
 	if got := strings.Count(told.String(), "level=WARN"); got != 2 {
 		t.Errorf("told %d times:\n%s", got, told.String())

@@ -1,6 +1,6 @@
-// Package look is how every page looks and what protects it: one frame and style, the
-// reader's language, light and dark, and headers that let a page run no script, load
-// nothing and be framed by nobody. Pages work without JavaScript; there is none.
+// Package look writes pages: one frame and style, in the reader's language, light or dark. Its
+// headers forbid a page to run scripts, to load anything and to be framed by another. The pages
+// have no JavaScript.
 package look
 
 import (
@@ -30,20 +30,21 @@ var (
 	notice = Body(files, "notice.html")
 )
 
-// Body is the frame around the template "body" of some files. It panics for broken ones.
+// Body returns the frame with the template "body" of some files in it. It panics if they are
+// broken.
 func Body(files fs.FS, names ...string) *template.Template {
 	return template.Must(template.Must(frame.Clone()).ParseFS(files, names...))
 }
 
-// Look writes pages in the languages that their texts exist in and that text allows.
+// Look writes pages in the languages that have texts and that the service text allows.
 type Look struct {
 	languages *languages
 	catalogs  map[string]texts
 	policy    string
 }
 
-// New reads the texts of pages. The service text is asked for the languages while pages
-// are written, so it may come later, and go.
+// New reads the texts of pages. The service text is asked for the languages when pages are
+// written, so it may start later or be away.
 func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look, error) {
 	catalogs, err := readTexts()
 	if err != nil {
@@ -58,26 +59,26 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 	}, nil
 }
 
-// Page is one answer.
+// Page is the content of a page.
 type Page struct {
 	Status int
 	// Name chooses the texts name.title and name.text, which head the page.
 	Name string
-	// Body is what follows them: a template made by Body. It reads Data, and texts with
-	// {{.Text "key"}}.
+	// Body is the part after them: a template made by the function Body. It uses Data, and texts
+	// as {{.Text "key"}}.
 	Body *template.Template
 	Data any
-	// Faulty says so in the page's title, which is read out first.
+	// Faulty marks an error in the page's title, which screen readers read first.
 	Faulty bool
 }
 
-// Write returns a page in the language that the browser asks for.
+// Write writes a page in the language that the browser asks for.
 func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	tag := l.languages.reader(r)
 	v := view{Page: p, texts: l.catalogs[tag], Language: tag, Style: template.CSS(style)}
 	var out bytes.Buffer
 	if err := p.Body.Execute(&out, v); err != nil {
-		panic(err) // a template that asks for a text that is not there; it ends as an internal fault
+		panic(err) // a template uses a text that does not exist; becomes an internal fault
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Language", v.Language)
@@ -85,8 +86,8 @@ func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	_, _ = w.Write(out.Bytes())
 }
 
-// Notice returns a page that only says something: the texts name.title and
-// name.text and, where retry is not empty, a link to try again.
+// Notice writes a page that has only the texts name.title and name.text and, if retry is not
+// empty, a link to try again.
 func (l *Look) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {
 	l.Write(w, r, Page{Status: status, Name: name, Body: notice, Data: retry})
 }
@@ -107,7 +108,7 @@ func (v view) Text(key string) (string, error) {
 	return "", errors.New("no text " + key)
 }
 
-// TextOr is Text with an answer of last resort.
+// TextOr returns a text, or otherwise if there is none with that key.
 func (v view) TextOr(key, otherwise string) string {
 	if text, ok := v.texts[key]; ok {
 		return text

@@ -76,12 +76,12 @@ func sources(t *testing.T) string {
 	return all.String()
 }
 
-// users' own reasons against a password reach a page by the fault's id.
+// ofUsers are ids of the faults with which users refuses a password. Pages show a text for each.
 var ofUsers = []string{
 	"CODE_INVALID", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT",
 }
 
-// pagesOfMails are the names of the pages that the kinds of mails lead to.
+// pagesOfMails returns the names of the pages to which the kinds of mails lead.
 func pagesOfMails() (names []string) {
 	for _, kind := range mailkind.All() {
 		pages := []string{"resent", "done"}
@@ -98,7 +98,7 @@ func pagesOfMails() (names []string) {
 	return names
 }
 
-// A kind of mail is not in the list without the texts of its pages.
+// Every kind of mail in the list has the texts of its pages.
 func TestPagesOfMailsHaveTexts(t *testing.T) {
 	t.Parallel()
 	for _, page := range pagesOfMails() {
@@ -132,7 +132,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 	}
 }
 
-// Contrast as WCAG 2.2 asks for on level AA: 4.5 for text (1.4.3), 3 for what is drawn (1.4.11).
+// The contrast that WCAG 2.2 requires on level AA: 4.5 for text (1.4.3), 3 for borders (1.4.11).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	light, dark, ok := strings.Cut(style, "@media (prefers-color-scheme: dark)")
@@ -165,7 +165,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// luminance is WCAG's relative luminance.
+// luminance returns WCAG's relative luminance.
 func luminance(t *testing.T, colour string) (sum float64) {
 	t.Helper()
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {

@@ -20,29 +20,29 @@ const (
 	passwordPrefix   = "PASSWORD_"
 )
 
-// wrong is a field that has to be filled in anew.
+// wrong is a field with a value that must be corrected.
 type wrong struct {
 	Field string
-	// Key is the text that says why, Otherwise what is said where there is none.
+	// Key is the key of the text that says why. Otherwise is used if there is no such text.
 	Key, Otherwise string
 }
 
 type form struct {
 	link
 	Path, ResendPath string
-	// Password says that the form asks for one.
+	// Password reports that the form asks for a password.
 	Password bool
 	Wrong    wrong
-	// Focus is the field to begin with.
+	// Focus is the field that has the focus.
 	Focus string
-	// Stale offers a new mail besides.
+	// Stale adds an offer to send a new mail.
 	Stale bool
 }
 
-// form keeps what was typed, but for passwords.
+// form writes the form with the values that were typed, without passwords.
 func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
 	if faulty.Field == "password" {
-		r.PasswordSet = false // whatever the link says, one is missing
+		r.PasswordSet = false // users says that a password is missing
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
@@ -64,7 +64,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	})
 }
 
-// offerMail says why the code is of no use any more.
+// offerMail writes a page that says why the code cannot be used and offers a new mail.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
 	p.Look.Write(w, r.Request, look.Page{
 		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},

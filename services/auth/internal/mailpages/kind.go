@@ -2,7 +2,7 @@ package mailpages
 
 import "herald/shared/mailkind"
 
-// kind is the kind of the mail that led to a page. The keys of a page's texts begin with it.
+// kind is the kind of mail whose link leads to a page. The keys of the page's texts begin with it.
 type kind mailkind.Kind
 
 func (k kind) page() mailkind.Page { return mailkind.Kind(k).Page() }

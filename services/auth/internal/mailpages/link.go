@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	maxID   = 200 // runes; no longer id exists
-	maxCode = 64  // bytes; a longer one is wrong, however it is cut
+	maxID   = 200 // in runes; longer ids do not exist
+	maxCode = 64  // in bytes; longer codes do not exist
 )
 
-// link is what the link in the mail says. It comes from strangers.
+// link is the values in the query of a link. Anybody can make such a link.
 type link struct {
 	UserID, OrgID, Code string
-	// PasswordSet says that the user has a password and needs no new one. Changing it in the
-	// address only changes the form: users decides whether a password is missing.
+	// PasswordSet says that the user has a password. It only decides what the form asks for: users
+	// checks whether a password is missing.
 	PasswordSet bool
 }
 
-// readLink returns false where no user can be meant.
+// readLink reads the query of a link. It returns false if the user id is not possible.
 func readLink(v url.Values) (link, bool) {
 	l := link{UserID: v.Get("userID"), OrgID: v.Get("orgID"), Code: tidy(v.Get("code"))}
 	l.PasswordSet, _ = strconv.ParseBool(v.Get("passwordset"))
@@ -38,8 +38,8 @@ func possible(id string) bool {
 		!strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// tidy forgives how a code was typed: case, spaces, hyphens, and the wide letters of
-// a Japanese keyboard do not count.
+// tidy returns the letters and digits of a code in upper case, with the wide letters of a Japanese
+// keyboard replaced by ASCII.
 func tidy(code string) string {
 	code = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -53,7 +53,7 @@ func tidy(code string) string {
 	return code
 }
 
-// address is the link's own under a path, without a host.
+// address returns the link with another path, without a host.
 func (l link) address(path string) string {
 	v := url.Values{"userID": {l.UserID}, "code": {l.Code}, "orgID": {l.OrgID}}
 	if l.PasswordSet {

@@ -1,8 +1,7 @@
-// Package mailpages serves the pages behind the links in mails that carry a code: the one that
-// activates an account, the one that confirms an e-mail address, the one that sets a new
-// password. Opening a link changes nothing, as mail scanners do it too; posting its form
-// does. The pages tell nobody whether a user exists: only a code that was right opens
-// more than the form.
+// Package mailpages serves the pages to which links with a code in mails lead: to activate an
+// account, to confirm an e-mail address, to set a new password. Opening a link changes nothing,
+// because mail scanners open it too; only posting the form does. The pages do not tell whether a
+// user exists: without a right code they show nothing but the form.
 package mailpages
 
 import (
@@ -20,7 +19,7 @@ import (
 	"herald/shared/mailkind"
 )
 
-// patience bounds the calls to users, where hashing a password may have to wait in a queue.
+// patience bounds a call to users, which may wait in the queue for hashing passwords.
 const patience = 10 * time.Second
 
 var (
@@ -49,7 +48,7 @@ func (p Pages) Mount(mux *http.ServeMux) {
 	}
 }
 
-// request is what a page answers: the link, and on a post the form.
+// request is a request for a page: the values of the link or, on a post, of the form.
 type request struct {
 	*http.Request
 	kind
@@ -75,8 +74,8 @@ func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.Ha
 	}
 }
 
-// parse reads the query of a link and the body of a form, never both: a password has no
-// place in an address.
+// parse returns the values of a link's query or of a form's body, never of both: a password must
+// not be in an address.
 func parse(r *http.Request) (url.Values, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, err
@@ -87,8 +86,8 @@ func parse(r *http.Request) (url.Values, error) {
 	return r.Form, nil
 }
 
-// open shows the form. It asks users about the code first, as one that has expired is
-// better said before somebody thinks of a password.
+// open writes the form. It checks the code first, so that a person learns that it has expired
+// before choosing a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
 		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
@@ -109,7 +108,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		return
 	}
 	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
-	if r.asksPassword(r.link) { // one that no form of ours asked for goes nowhere
+	if r.asksPassword(r.link) { // a password that our form did not ask for is ignored
 		asked.Password = r.password
 	}
 	done, err := p.Users.CompleteCode(r.Context(), asked)
@@ -122,7 +121,8 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	})
 }
 
-// mistake returns what is wrong with the form itself. Finding it costs no try of the code.
+// mistake returns the wrong field of a form. It needs no request to users, so it does not use up
+// one of the tries of a code.
 func (r request) mistake() wrong {
 	switch {
 	case r.Code == "":

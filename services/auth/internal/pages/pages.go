@@ -1,6 +1,6 @@
-// Package pages lets an http.Handler answer the requests that the gateway hands on over
-// NATS, unread. The handler meets an ordinary http.Request, whose Host says nothing:
-// what a browser or a proxy claims about the host never reaches a page.
+// Package pages turns the requests that the gateway forwards over NATS into requests of an
+// http.Handler. Their Host is always the same, so that no page can contain a host that a browser
+// or proxy claims.
 package pages
 
 import (
@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxBody is far more than any form of ours has, in bytes.
+	// maxBody is in bytes, far more than any of our forms has.
 	maxBody = 64 << 10
-	// host is a name that no site can have (RFC 6761 section 6.4). It must not be empty:
-	// "Origin: null" would then pass for the same origin.
+	// host is a name that no site can have (RFC 6761 section 6.4). If it were empty, "Origin: null"
+	// would count as the same origin.
 	host = "host.invalid"
 )
 
@@ -29,10 +29,10 @@ type server struct {
 	handler                 http.Handler
 }
 
-// New returns the service's methods, answered by h.
+// New returns the service's methods, which pass requests to h.
 func New(h http.Handler) authv1.AuthServer { return server{handler: h} }
 
-// ServePage fails for what is no HTTP request; everything else is for the handler.
+// ServePage passes a request to the handler. It fails if it is not an HTTP request.
 func (s server) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	in, err := request(ctx, r.GetRequest())
 	if err != nil {
@@ -61,7 +61,7 @@ func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error
 	return r.WithContext(ctx), nil
 }
 
-// answer is an http.ResponseWriter that keeps everything.
+// answer is an http.ResponseWriter that keeps the response in memory.
 type answer struct {
 	header http.Header
 	status int
