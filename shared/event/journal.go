@@ -59,6 +59,15 @@ type Statement struct {
 	Args postgres.Args
 }
 
+// Removal returns the statement that deletes the row with that id from a table of objects.
+func Removal(table, id, organizationID string) Statement {
+	return Statement{
+		AggregateID: id, OrganizationID: organizationID,
+		SQL:  `removed as (delete from ` + table + ` using event where id = @id)`,
+		Args: postgres.Args{"id": id},
+	}
+}
+
 // Also appends a common table expression and its arguments. The expression may use the
 // arguments that are there already. Also panics if two arguments have the same name.
 func (s *Statement) Also(sql string, args postgres.Args) {
@@ -213,8 +222,8 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 	return `with event as (
 	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 	select @event_id, @event_aggregate, @event_aggregate_id, @event_history_id, @event_name,
-		` + cmp.Or(s.OrganizationOf, "@event_organization") + `,
-		@event_actor, @event_data::jsonb, @event_time::timestamptz
+		` + cmp.Or(s.OrganizationOf, "@event_organization") + `, @event_actor, @event_data::jsonb,
+		@event_time::timestamptz
 	where ` + cmp.Or(s.If, "true") + ` returning position, time
 ), outboxed as (
 	insert into outbox select position from event

@@ -127,8 +127,8 @@ func (a Projects) RemoveProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
 	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId,
-		func(g domain.ProjectGrant) proto.Message {
-			return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}
+		func(g *domain.ProjectGrant) (proto.Message, error) {
+			return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, nil
 		})
 	if err != nil {
 		return nil, err

@@ -103,9 +103,10 @@ func (a Projects) UpdateUserGrant(
 func (a Projects) RemoveUserGrant(
 	ctx context.Context, r *projectsv1.RemoveUserGrantRequest,
 ) (*projectsv1.UserGrantResponse, error) {
-	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId, func(g domain.UserGrant) proto.Message {
-		return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}
-	})
+	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId,
+		func(g *domain.UserGrant) (proto.Message, error) {
+			return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}, nil
+		})
 	if err != nil {
 		return nil, err
 	}

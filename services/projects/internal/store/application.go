@@ -92,14 +92,12 @@ func (s Store) RemoveApplication(
 		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID, id),
 		NotFound: domain.ErrAppNotFound,
 		Write: func(a domain.Application) event.Statement {
-			return event.Statement{
-				AggregateID: a.ID, OrganizationID: a.OrgID,
-				Along: `select 'application', 'key_removed', @id::text, @event_organization::text,
-						jsonb_build_object('projectId', @project_id::text, 'keyId', k.id)
-					from application_keys k where k.application_id = @id`,
-				SQL:  `gone as (delete from applications a using event where a.id = @id)`,
-				Args: postgres.Args{"id": a.ID, "project_id": a.ProjectID},
-			}
+			removal := event.Removal("applications", a.ID, a.OrgID)
+			removal.Along = `select 'application', 'key_removed', @id::text, @event_organization::text,
+					jsonb_build_object('projectId', @project_id::text, 'keyId', k.id)
+				from application_keys k where k.application_id = @id`
+			removal.Args["project_id"] = a.ProjectID
+			return removal
 		},
 	}, func(*domain.Application) (proto.Message, error) { return removed, nil })
 }

@@ -116,21 +116,18 @@ func (s Store) ChangeProjectGrant(
 
 // RemoveProjectGrant removes a grant with the roles that were given by it.
 func (s Store) RemoveProjectGrant(
-	ctx context.Context, orgID, projectID, id string, removed func(domain.ProjectGrant) proto.Message,
+	ctx context.Context, orgID, projectID, id string, remove func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
 		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
-			return event.Statement{
-				AggregateID: g.ID, OrganizationID: g.OrgID,
-				Along: `select 'user_grant', 'removed', u.id, u.org_id,
-						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
-					from user_grants u where u.project_grant_id = @id`,
-				SQL:  `gone as (delete from project_grants g using event where g.id = @id)`,
-				Args: postgres.Args{"id": g.ID},
-			}
+			removal := event.Removal("project_grants", g.ID, g.OrgID)
+			removal.Along = `select 'user_grant', 'removed', u.id, u.org_id,
+					jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
+				from user_grants u where u.project_grant_id = @id`
+			return removal
 		},
-	}, func(g *domain.ProjectGrant) (proto.Message, error) { return removed(*g), nil })
+	}, remove)
 }
 
 // ProjectGrants begins a search among the grants of a project.

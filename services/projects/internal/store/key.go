@@ -68,11 +68,9 @@ func (s Store) RemoveAppKey(
 		Lock: readAppKey + ` for no key update of a for update of k`, Args: appKeyKey(orgID, projectID, appID, id),
 		NotFound: domain.ErrAppKeyNotFound,
 		Write: func(k domain.AppKey) event.Statement {
-			return event.Statement{
-				AggregateID: k.ApplicationID, OrganizationID: k.OrgID,
-				SQL:  `gone as (delete from application_keys k using event where k.id = @id)`,
-				Args: postgres.Args{"id": k.ID},
-			}
+			removal := event.Removal("application_keys", k.ID, k.OrgID)
+			removal.AggregateID = k.ApplicationID
+			return removal
 		},
 	}, func(*domain.AppKey) (proto.Message, error) { return removed, nil })
 }

@@ -131,11 +131,11 @@ var everything = []asked{
 		}},
 	{method("RemoveUserGrant"), domain.ErrUserGrantNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveUserGrant(ctx, i.org, i.user, i.userGrant, took))
+			return one(s.RemoveUserGrant(ctx, i.org, i.user, i.userGrant, touch))
 		}},
 	{method("RemoveProjectGrant"), domain.ErrGrantNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveProjectGrant(ctx, i.org, i.project, i.grant, took))
+			return one(s.RemoveProjectGrant(ctx, i.org, i.project, i.grant, touch))
 		}},
 	{method("RemoveRole"), domain.ErrRoleNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
 		return one(s.RemoveRole(ctx, i.org, i.project, i.role, happened))

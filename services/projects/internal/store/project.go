@@ -109,10 +109,9 @@ func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed prot
 		// Applications and their keys come and go without the project's lock.
 		LockParts: `select from applications where org_id = @org_id and project_id = @id order by id for update`,
 		Write: func(p domain.Project) event.Statement {
-			return event.Statement{
-				AggregateID: p.ID, OrganizationID: p.OrgID, Along: inProject,
-				SQL: `gone as (delete from projects p using event where p.id = @id)`, Args: postgres.Args{"id": p.ID},
-			}
+			removal := event.Removal("projects", p.ID, p.OrgID)
+			removal.Along = inProject
+			return removal
 		},
 	}, func(*domain.Project) (proto.Message, error) { return removed, nil })
 }

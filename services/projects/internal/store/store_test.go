@@ -107,9 +107,6 @@ func (i ids) more(suffix string) ids {
 // touch is a change that alters nothing and is written all the same.
 func touch[T any](*T) (proto.Message, error) { return happened, nil }
 
-// took is the news of a removal that names what it took.
-func took[T any](T) proto.Message { return happened }
-
 // hold locks a row until the function is called: all who want to change it wait.
 func (w world) hold(table, id string) (release func()) {
 	w.Helper()

@@ -103,18 +103,12 @@ func (s Store) ChangeUserGrant(
 
 // RemoveUserGrant takes the roles of a user's grant.
 func (s Store) RemoveUserGrant(
-	ctx context.Context, orgID, userID, id string, removed func(domain.UserGrant) proto.Message,
+	ctx context.Context, orgID, userID, id string, remove func(*domain.UserGrant) (proto.Message, error),
 ) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
-		Write: func(g domain.UserGrant) event.Statement {
-			return event.Statement{
-				AggregateID: g.ID, OrganizationID: g.OrgID,
-				SQL:  `gone as (delete from user_grants u using event where u.id = @id)`,
-				Args: postgres.Args{"id": g.ID},
-			}
-		},
-	}, func(g *domain.UserGrant) (proto.Message, error) { return removed(*g), nil })
+		Write: func(g domain.UserGrant) event.Statement { return event.Removal("user_grants", g.ID, g.OrgID) },
+	}, remove)
 }
 
 // UserGrants begins a search among the grants that an organization gave to users.

@@ -53,11 +53,7 @@ func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed 
 		Lock: readPAT + ` for update of p`, Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id},
 		NotFound: domain.ErrTokenNotFound,
 		Write: func(t domain.PAT) event.Statement {
-			return event.Statement{
-				AggregateID: t.ID, OrganizationID: t.OrgID,
-				SQL:  `gone as (delete from personal_access_tokens p using event where p.id = @id)`,
-				Args: postgres.Args{"id": t.ID},
-			}
+			return event.Removal("personal_access_tokens", t.ID, t.OrgID)
 		},
 	}, func(*domain.PAT) (proto.Message, error) { return removed, nil })
 }
