@@ -41,18 +41,18 @@ type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
 	known   *cache
-	news    news
+	events  eventsByType
 	flights singleflight.Group
 }
 
 // New returns an Authenticator that listens to the events that change callers, until the
 // connection closes.
 func New(c Config) (*Authenticator, error) {
-	news, err := readNews()
+	events, err := readEvents()
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), news: news}
+	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), events: events}
 	return a, a.listen()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"herald/shared/bus"
 	"herald/shared/caller"
+	"herald/shared/contract"
 	_ "herald/shared/gen/herald/projects/v1" // whose events change nobody
 	"herald/shared/testkit"
 )
@@ -56,19 +57,19 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	}
 }
 
-// listener hears events, of which the test sends its own.
+// listener returns an Authenticator without a connection; tests pass events to hear.
 func listener(t *testing.T) *Authenticator {
 	t.Helper()
-	news, err := readNews()
+	events, err := readEvents()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Authenticator{known: newCache(), news: news}
+	return &Authenticator{known: newCache(), events: events}
 }
 
-// News of one event comes twice, in either order: the first drops what is known from
-// before it, the second leaves what was asked for in between.
-func TestNewsCountsOnce(t *testing.T) {
+// Each event comes twice, in either order. The first drops callers that were cached before it;
+// the second keeps callers that were cached between the two.
+func TestEventCountsOnce(t *testing.T) {
 	t.Parallel()
 	a := listener(t)
 	known := func(userID string) bool {
@@ -78,21 +79,22 @@ func TestNewsCountsOnce(t *testing.T) {
 	keep := func(userID string, epoch uint64) {
 		a.known.keep(Pass{key: key{organization: userID}, caller: caller.Caller{UserID: userID}}, epoch)
 	}
-	news := func(eventID, kind, data string) {
+	hear := func(eventID, kind, data string) {
 		a.hear(&nats.Msg{
-			Header: nats.Header{"ce-id": {eventID}, "ce-type": {"herald.users." + kind + ".v1"}}, Data: []byte(data),
+			Header: nats.Header{contract.HeaderID: {eventID}, contract.HeaderType: {"herald.users." + kind + ".v1"}},
+			Data:   []byte(data),
 		})
 	}
 	const u1, u2 = `{"userId":"u1"}`, `{"userId":"u2"}`
 	keep("u1", a.known.epoch())
 	asked := a.known.epoch()
-	news("e1", "member.removed", u1)
+	hear("e1", "member.removed", u1)
 	if known("u1") {
-		t.Fatal("the first news dropped nothing")
+		t.Fatal("the first message dropped nothing")
 	}
 	keep("u1", asked)
 	if known("u1") {
-		t.Fatal("kept an answer to a question from before the news")
+		t.Fatal("cached an answer that was asked for before the event")
 	}
 	for _, c := range []struct {
 		name, eventID, kind, data string
@@ -111,20 +113,20 @@ func TestNewsCountsOnce(t *testing.T) {
 	} {
 		keep("u1", a.known.epoch())
 		keep("u2", a.known.epoch())
-		news(c.eventID, c.kind, c.data)
+		hear(c.eventID, c.kind, c.data)
 		if known("u1") != c.one || known("u2") != c.two {
 			t.Errorf("%s: u1 %v, u2 %v", c.name, known("u1"), known("u2"))
 		}
 	}
 	for i := range maxDone {
 		keep("u1", a.known.epoch())
-		news(fmt.Sprint("later ", i), "member.removed", u1)
+		hear(fmt.Sprint("later ", i), "member.removed", u1)
 		if known("u1") {
 			t.Fatalf("the %d. of many was not heard", i)
 		}
 	}
 	keep("u1", a.known.epoch())
-	if news("e1", "member.removed", u1); known("u1") {
+	if hear("e1", "member.removed", u1); known("u1") {
 		t.Error("a drop is remembered for ever")
 	}
 }
@@ -168,7 +170,10 @@ func TestWhomEventsEnd(t *testing.T) {
 			a.known.keep(p, a.known.epoch())
 		}
 		before := a.known.epoch()
-		a.hear(&nats.Msg{Header: nats.Header{"ce-type": {c.kind}, "ce-subject": {c.subject}}, Data: []byte(c.data)})
+		a.hear(&nats.Msg{
+			Header: nats.Header{contract.HeaderType: {c.kind}, contract.HeaderSubject: {c.subject}},
+			Data:   []byte(c.data),
+		})
 		_, one := a.known.passes[key{organization: "u1"}]
 		_, two := a.known.passes[key{organization: "u2"}]
 		if drops := a.known.epoch() - before; drops != c.drops || one != c.one || two != c.two {

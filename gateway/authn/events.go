@@ -6,18 +6,17 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/shared/contract"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// news are the known events by their CloudEvents type.
-type news map[string]contract.Event
+// eventsByType are the known events by their CloudEvents type.
+type eventsByType map[string]contract.Event
 
-func readNews() (news, error) {
-	events, err := contract.Events(protoregistry.GlobalFiles)
-	all := news{}
+func readEvents() (eventsByType, error) {
+	events, err := contract.LinkedEvents()
+	all := eventsByType{}
 	for _, e := range events {
 		all[e.Type()] = e
 	}
@@ -28,7 +27,7 @@ func readNews() (news, error) {
 // twice: as a wake-up right after the commit, which may be lost, and through the stream.
 func (a *Authenticator) listen() error {
 	services := map[string]bool{}
-	for _, e := range a.news {
+	for _, e := range a.events {
 		if e.EndsCallers() {
 			services[e.Service] = true
 		}
@@ -46,15 +45,15 @@ func (a *Authenticator) listen() error {
 // hear drops the cached callers that an event ends. It drops everybody if the event does not
 // name a user, or if a newer service sent it and its contract is unknown here.
 func (a *Authenticator) hear(m *nats.Msg) {
-	kind := m.Header.Get("ce-type")
-	e, known := a.news[kind]
+	kind := m.Header.Get(contract.HeaderType)
+	e, known := a.events[kind]
 	if kind == "" || known && !e.EndsCallers() {
 		return
 	}
-	d := drop{eventID: m.Header.Get("ce-id")}
+	d := drop{eventID: m.Header.Get(contract.HeaderID)}
 	switch ends := e.Option.GetEnds().(type) {
 	case *heraldv1.Event_EndsSubject:
-		d.userID = m.Header.Get("ce-subject")
+		d.userID = m.Header.Get(contract.HeaderSubject)
 	case *heraldv1.Event_EndsUser:
 		var data map[string]any
 		_ = json.Unmarshal(m.Data, &data)

@@ -4,8 +4,6 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"google.golang.org/protobuf/reflect/protoregistry"
-
 	"herald/shared/contract"
 	"herald/shared/secret"
 )
@@ -84,7 +82,7 @@ func read() (services []string, calls map[string][]string, err error) {
 // endings returns the subjects that announce events after which the gateway must drop cached
 // callers.
 func endings() (subjects []string, err error) {
-	events, err := contract.Events(protoregistry.GlobalFiles)
+	events, err := contract.LinkedEvents()
 	for _, e := range events {
 		if e.EndsCallers() {
 			subjects = append(subjects, "outbox."+e.Service)

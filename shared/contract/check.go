@@ -60,7 +60,7 @@ func (m Method) checkActsOn() error {
 		a.GetPermission() != "" && !permission.IsRead(a.GetPermission()):
 		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+
 			"add acts_on: \"user_id\" to herald.v1.access, which refuses callers who lack a permission of that user; "+
-			"where the method reaches nothing by which the user logs in, add acts_on_nobody with the reason instead",
+			"if the method changes nothing with which the user logs in, add acts_on_nobody with the reason instead",
 			a.GetPermission())
 	}
 	return nil

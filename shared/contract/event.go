@@ -23,6 +23,19 @@ type Event struct {
 	Service string
 }
 
+// Headers of an event's message, by the NATS binding of CloudEvents 1.0 in binary mode.
+// Organization and actor are extensions.
+const (
+	HeaderID           = "ce-id"
+	HeaderType         = "ce-type"
+	HeaderSource       = "ce-source"
+	HeaderSubject      = "ce-subject"
+	HeaderSequence     = "ce-sequence"
+	HeaderTime         = "ce-time"
+	HeaderOrganization = "ce-organization"
+	HeaderActor        = "ce-actor"
+)
+
 // EventOf reads the option of a message. It reports false if the message is no event.
 func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
 	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
@@ -92,6 +105,12 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 	return all, errors.Join(flaws...)
 }
 
+// LinkedEvents returns Events of the contracts that are linked into the program. It reads them
+// once; the slice must not be changed.
+func LinkedEvents() ([]Event, error) { return linkedEvents() }
+
+var linkedEvents = sync.OnceValues(func() ([]Event, error) { return Events(protoregistry.GlobalFiles) })
+
 // check checks an event's option; listed says that a method lists the event's history.
 func (e Event) check(listed bool) error {
 	o := e.Option
@@ -142,21 +161,28 @@ func HistoryID(m proto.Message, aggregateID string) string {
 }
 
 // Aggregates returns the aggregates whose events a history shows.
-func Aggregates(history string) []string { return linked().aggregates[history] }
+func Aggregates(history string) ([]string, error) {
+	found := histories().aggregates[history]
+	if found == nil {
+		return nil, fmt.Errorf("no event has the history %q: name one of herald.v1.event in the contracts", history)
+	}
+	return found, nil
+}
 
 // HistoryFields returns, by aggregate, the field of its events that history_of names, as it
 // is called in JSON.
-func HistoryFields() map[string]string { return linked().fields }
+func HistoryFields() map[string]string { return histories().fields }
 
-type histories struct {
+// shown is what the linked contracts say about histories: the aggregates of each, and the
+// JSON names of the fields that history_of names, by aggregate.
+type shown struct {
 	aggregates map[string][]string
 	fields     map[string]string
 }
 
-// linked reads the contracts that are linked into the program, once.
-var linked = sync.OnceValue(func() histories {
-	all := histories{map[string][]string{}, map[string]string{}}
-	events, _ := Events(protoregistry.GlobalFiles) // faults keep services from starting
+var histories = sync.OnceValue(func() shown {
+	all := shown{map[string][]string{}, map[string]string{}}
+	events, _ := LinkedEvents() // an error keeps services from starting
 	for _, e := range events {
 		aggregate, h := e.Option.Aggregate, e.Option.History
 		if h != "" && !slices.Contains(all.aggregates[h], aggregate) {

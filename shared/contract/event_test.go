@@ -24,7 +24,7 @@ import (
 // Every event there is says whom it ends and which history shows it.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	events, err := contract.Events(protoregistry.GlobalFiles)
+	events, err := contract.LinkedEvents()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +37,16 @@ func TestEvents(t *testing.T) {
 	}
 	for history, want := range map[string]string{
 		"user": "human machine member pat", "org": "org",
-		"project": "application grant project user_grant", "other": "",
+		"project": "application grant project user_grant",
 	} {
-		if got := strings.Join(slices.Sorted(slices.Values(contract.Aggregates(history))), " "); got != want {
-			t.Errorf("history %s shows %q: if a new aggregate belongs there, add it to this table", history, got)
+		aggregates, err := contract.Aggregates(history)
+		if got := strings.Join(slices.Sorted(slices.Values(aggregates)), " "); got != want || err != nil {
+			t.Errorf("history %s shows %q (%v): if a new aggregate belongs there, add it to this table", history, got,
+				err)
 		}
+	}
+	if found, err := contract.Aggregates("uesr"); err == nil || !strings.Contains(err.Error(), `"uesr"`) {
+		t.Errorf("a mistyped history shows %q (%v)", found, err)
 	}
 	if got, want := contract.HistoryFields(), map[string]string{
 		"pat": "userId", "application": "projectId", "grant": "projectId", "user_grant": "projectId",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"herald/shared/contract"
 	"herald/shared/fault"
 )
 
@@ -97,7 +98,7 @@ func (c Consumer) consume(ctx context.Context) error {
 			return fmt.Errorf("consumer %s: %w", c.Service, err)
 		}
 		c.held.Store(m, nil)
-		queues[maphash.String(c.seed, m.Headers().Get(headerSubject))%lanes] <- m
+		queues[maphash.String(c.seed, m.Headers().Get(contract.HeaderSubject))%lanes] <- m
 	}
 }
 
@@ -143,7 +144,7 @@ func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	tries := deliveries(m)
 	if tries < maxTries {
 		c.Log.WarnContext(ctx, "event not handled; it comes again", "subject", m.Subject(),
-			"id", m.Headers().Get(headerID), "err", err)
+			"id", m.Headers().Get(contract.HeaderID), "err", err)
 		_ = m.NakWithDelay(time.Duration(tries) * c.pause)
 		return
 	}

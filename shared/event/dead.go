@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/contract"
 )
 
 const (
@@ -39,7 +41,7 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 		return fmt.Errorf("put aside: %w", err)
 	}
 	c.Log.ErrorContext(ctx, "event put aside after too many faults", "subject", m.Subject(),
-		"id", m.Headers().Get(headerID), "err", reason)
+		"id", m.Headers().Get(contract.HeaderID), "err", reason)
 	return m.Ack()
 }
 
@@ -48,7 +50,7 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 func attributes(h nats.Header) nats.Header {
 	found := nats.Header{}
 	for name, values := range h {
-		if strings.HasPrefix(name, "ce-") || name == headerType {
+		if strings.HasPrefix(name, "ce-") || name == "content-type" {
 			found[name] = values
 		}
 	}
@@ -83,7 +85,7 @@ type Letter struct {
 func letter(m *jetstream.RawStreamMsg) Letter {
 	return Letter{
 		Sequence: m.Sequence, Time: m.Time.UTC(), Service: printable(m.Header.Get(headerService)),
-		Subject: printable(original(m.Subject)), EventID: printable(m.Header.Get(headerID)),
+		Subject: printable(original(m.Subject)), EventID: printable(m.Header.Get(contract.HeaderID)),
 		Reason: printable(m.Header.Get(headerReason)),
 	}
 }

@@ -93,18 +93,6 @@ func (k kind) subject(organizationID string) string {
 	return "events." + k.service + "." + k.aggregate + "." + k.name + "." + organizationID
 }
 
-// Headers of the CloudEvents 1.0 NATS binding in binary mode; organization and
-// actor are extensions.
-const (
-	headerID           = "ce-id"
-	headerSubject      = "ce-subject"
-	headerSequence     = "ce-sequence"
-	headerOrganization = "ce-organization"
-	headerActor        = "ce-actor"
-	headerTime         = "ce-time"
-	headerType         = "content-type"
-)
-
 // message returns the event as it is published. The subject's last token is the
 // organization's id, with the characters replaced that NATS gives a meaning.
 func (e Event) message(service string) *nats.Msg {
@@ -113,17 +101,17 @@ func (e Event) message(service string) *nats.Msg {
 		Subject: k.subject(token(e.OrganizationID)),
 		Data:    e.Data,
 		Header: nats.Header{
-			nats.MsgIdHdr:      {e.ID},
-			headerType:         {"application/json"},
-			"ce-specversion":   {"1.0"},
-			headerID:           {e.ID},
-			"ce-source":        {"/herald/" + service},
-			"ce-type":          {"herald." + service + "." + e.Aggregate + "." + e.Name + ".v1"},
-			headerSubject:      {e.AggregateID},
-			headerTime:         {e.Time.UTC().Format(time.RFC3339Nano)},
-			headerSequence:     {strconv.FormatInt(e.Position, 10)},
-			headerOrganization: {e.OrganizationID},
-			headerActor:        {e.Actor},
+			nats.MsgIdHdr:               {e.ID},
+			"content-type":              {"application/json"},
+			"ce-specversion":            {"1.0"},
+			contract.HeaderID:           {e.ID},
+			contract.HeaderSource:       {"/herald/" + service},
+			contract.HeaderType:         {"herald." + service + "." + e.Aggregate + "." + e.Name + ".v1"},
+			contract.HeaderSubject:      {e.AggregateID},
+			contract.HeaderTime:         {e.Time.UTC().Format(time.RFC3339Nano)},
+			contract.HeaderSequence:     {strconv.FormatInt(e.Position, 10)},
+			contract.HeaderOrganization: {e.OrganizationID},
+			contract.HeaderActor:        {e.Actor},
 		},
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"herald/shared/contract"
 )
 
 // Delivery is an event as a consumer receives it. It may come again, also after newer events
@@ -49,15 +51,16 @@ func On[E any, P interface {
 
 func delivery(h nats.Header) (Delivery, error) {
 	d := Delivery{
-		ID: h.Get(headerID), AggregateID: h.Get(headerSubject), OrganizationID: h.Get(headerOrganization),
-		Actor: h.Get(headerActor), Redriven: h.Get(headerRedriven) != "",
+		ID: h.Get(contract.HeaderID), AggregateID: h.Get(contract.HeaderSubject),
+		OrganizationID: h.Get(contract.HeaderOrganization),
+		Actor:          h.Get(contract.HeaderActor), Redriven: h.Get(headerRedriven) != "",
 	}
 	var err error
-	if d.Sequence, err = strconv.ParseInt(h.Get(headerSequence), 10, 64); err != nil {
-		return d, fmt.Errorf("%s: %w", headerSequence, err)
+	if d.Sequence, err = strconv.ParseInt(h.Get(contract.HeaderSequence), 10, 64); err != nil {
+		return d, fmt.Errorf("%s: %w", contract.HeaderSequence, err)
 	}
-	if d.Time, err = time.Parse(time.RFC3339Nano, h.Get(headerTime)); err != nil {
-		return d, fmt.Errorf("%s: %w", headerTime, err)
+	if d.Time, err = time.Parse(time.RFC3339Nano, h.Get(contract.HeaderTime)); err != nil {
+		return d, fmt.Errorf("%s: %w", contract.HeaderTime, err)
 	}
 	return d, nil
 }

@@ -27,8 +27,12 @@ type Object struct {
 func Search(
 	ctx context.Context, j event.Journal, o Object, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {
+	aggregates, err := contract.Aggregates(o.History)
+	if err != nil {
+		return nil, err
+	}
 	list, err := j.Changes(ctx,
-		event.History{OrganizationID: o.OrganizationID, Aggregates: contract.Aggregates(o.History), ID: o.ID}, p)
+		event.History{OrganizationID: o.OrganizationID, Aggregates: aggregates, ID: o.ID}, p)
 	if err != nil {
 		return nil, err
 	}

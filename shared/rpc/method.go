@@ -36,8 +36,7 @@ type method struct {
 func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any) (*method, error) {
 	guard, guards := implementation.(Guard)
 	if m.Access.ActsOn != "" && !guards {
-		return nil, fmt.Errorf("it has acts_on and nobody to ask: give %T a method MayActOn (rpc.Guard)",
-			implementation)
+		return nil, fmt.Errorf("it has acts_on, which needs rpc.Guard: give %T the method MayActOn", implementation)
 	}
 	field := func(name string) protoreflect.FieldDescriptor {
 		return m.Input().Fields().ByName(protoreflect.Name(name))

@@ -87,7 +87,7 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := contract.Events(protoregistry.GlobalFiles); err != nil {
+	if _, err := contract.LinkedEvents(); err != nil {
 		return err
 	}
 	handlers := map[string]grpc.MethodDesc{}

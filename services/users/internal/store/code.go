@@ -141,18 +141,18 @@ type Mail struct {
 	OrgName   string
 }
 
-// PrepareMail reads the mail that a notification is about; its code's lifetime
-// begins with the first time. ErrMailObsolete where its code was used or replaced.
+// PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.
+// It returns ErrMailObsolete if the code was used or replaced.
 func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, now time.Time) (Mail, error) {
 	kinds := domain.Kinds()
 	expiries := make([]time.Time, len(kinds))
 	for i, k := range kinds {
 		expiries[i] = now.Add(k.Lifetime())
 	}
-	m, err := postgres.One[Mail](ctx, s.journal.DB, `update codes c set expires_at = coalesce(c.expires_at,
-		k.expires_at)
-		from users u join organizations o on o.id = u.org_id, unnest(@kinds::text[],
-			@expiries::timestamptz[]) k (purpose, expires_at)
+	m, err := postgres.One[Mail](ctx, s.journal.DB, `
+		update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
+		from users u join organizations o on o.id = u.org_id,
+			unnest(@kinds::text[], @expiries::timestamptz[]) k (purpose, expires_at)
 		where c.notification_id = @notification_id and c.user_id = @user_id and u.id = c.user_id
 			and k.purpose = c.purpose
 		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,

@@ -16,8 +16,8 @@ import (
 
 const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
 
-// MembershipsAt reads the places in which a user of an organization has roles: the
-// organization, its projects and the instance. A user of another organization has none.
+// MembershipsAt returns the memberships of a user of an organization: in the organization, its
+// projects and the instance. It returns none for a user of another organization.
 func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domain.Member, error) {
 	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
 		where user_id = (select id from users where id = @user_id and org_id is not distinct from @org_id)
@@ -25,7 +25,7 @@ func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domai
 		order by org_id, project_id`, postgres.Args{"org_id": orgID, "user_id": userID})
 }
 
-// CreateMember writes a member. The user may belong to any organization.
+// CreateMember adds a member. The user may belong to any organization.
 func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
 	return s.journal.Create(ctx, added, newMember(m))
 }
@@ -44,12 +44,13 @@ func newMember(m domain.Member) event.Statement {
 
 func memberArgs(m domain.Member) postgres.Args {
 	// Without roles there is an empty list; nil would be null.
-	return postgres.Args{"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID,
-		"roles": append([]string{}, m.Roles...)}
+	return postgres.Args{
+		"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID, "roles": append([]string{}, m.Roles...),
+	}
 }
 
-// ChangeMember locks a member and saves what change makes of it; a member without
-// roles is removed.
+// ChangeMember locks a member, calls change and saves the result. A member without roles is
+// removed.
 func (s Store) ChangeMember(
 	ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error),
 ) (domain.Member, error) {
@@ -82,24 +83,24 @@ type NamedMember struct {
 	DisplayName string
 }
 
-// Members begins a search among the members of an organization, of one of its projects,
-// or of the instance where both ids are empty.
+// Members returns a query for the members of an organization, of one of its projects or, with
+// both ids empty, of the instance.
 func (s Store) Members(orgID, projectID string) *search.Query {
-	return search.Select(prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''),
-		u.user_name) as display_name`,
-		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`).Where(`m.org_id = ?
-			and m.project_id = ?`, orgID, projectID)
+	return search.Select(
+		prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
+		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`,
+	).Where(`m.org_id = ? and m.project_id = ?`, orgID, projectID)
 }
 
-// SearchMembers runs it.
+// SearchMembers runs a query of Members.
 func (s Store) SearchMembers(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[NamedMember], error) {
 	return search.Read[NamedMember](ctx, s.journal.DB, query, p)
 }
 
-// SearchMemberships lists a user's places: all of them where orgID is empty, else
-// those in that organization.
+// SearchMemberships returns a user's memberships: all, or those in one organization if orgID is
+// not empty.
 func (s Store) SearchMemberships(
 	ctx context.Context, userID, orgID string, p search.Page,
 ) (search.List[domain.Member], error) {
