@@ -54,7 +54,7 @@ func (w world) allowed(t *testing.T) *textv1.GetAllowedLanguagesResponse {
 	return r
 }
 
-// language is what the mail to a reader is written in.
+// language returns the language of the mail to a reader.
 func (w world) language(t *testing.T, preferred string) string {
 	t.Helper()
 	r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
@@ -96,7 +96,7 @@ func TestDefaultLanguage(t *testing.T) {
 		w.events(t), want) {
 		t.Errorf("events %v", w.events(t))
 	}
-	// It is what the specification's 4.3 and readers without a language get.
+	// The default is used for specification 4.3 and for readers without a language.
 	if got := w.read(t, "o1", "tlh"); got.Subject != w.read(t, "o1", "it").Subject {
 		t.Errorf("an unsupported language is answered with %q", got.Subject)
 	}
@@ -151,7 +151,7 @@ func TestAllowedLanguages(t *testing.T) {
 	if err != nil || pages.DefaultLanguage != "fr" || !slices.Equal(pages.AllowedLanguages, []string{"de", "fr"}) {
 		t.Errorf("pages are told %v, %v", pages, err)
 	}
-	// Neither what texts are written in nor the list of languages is limited.
+	// Texts can still be written in every language, and the list of languages is the same.
 	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "ja", Title: "題"})
 	if got := w.read(t, "o1", "ja"); got.Title != "題" {
 		t.Errorf("a text in a language that is not allowed: %v", got)
@@ -171,7 +171,7 @@ func TestAllowedLanguages(t *testing.T) {
 	}
 }
 
-// Whatever changes at once, the default language is an allowed one.
+// After simultaneous changes the default language is an allowed one.
 func TestLanguagesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -202,8 +202,7 @@ func TestLanguagesAtOnce(t *testing.T) {
 	}
 }
 
-// Who changes the default language and who changes the allowed ones at once take nothing
-// back from each other.
+// Simultaneous changes of the default and of the allowed languages are both kept.
 func TestLanguagesTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -246,8 +245,8 @@ func TestLanguagesTakeTurns(t *testing.T) {
 	}
 }
 
-// The setting counts until languages were chosen; then it cannot put the default one
-// outside the allowed ones.
+// The setting is in use until languages are chosen. After that it cannot make a language the
+// default that is not allowed.
 func TestAnotherSetting(t *testing.T) {
 	t.Parallel()
 	g, database := testkit.Ground(t), kit.Database(t)

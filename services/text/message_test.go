@@ -26,7 +26,7 @@ func (w world) set(
 	return got
 }
 
-// An organization writes its own text, changes it and takes it back.
+// An organization writes its own text, changes it and removes it.
 func TestOwnText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -51,7 +51,7 @@ func TestOwnText(t *testing.T) {
 		t.Errorf("the same again answered %v, want %v", again, first)
 	}
 
-	// PUT replaces: what is not sent is the default's again.
+	// PUT replaces all parts: those that are not sent have their default texts again.
 	second := w.set(t, "o1", &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "de", Subject: own.Subject, ButtonText: "Los",
 	})
@@ -87,7 +87,7 @@ func TestOwnText(t *testing.T) {
 	}
 }
 
-// Texts without words are the default ones, whether or not there were others before.
+// Texts whose parts are all empty are the default ones, whether or not there were others before.
 func TestEmptyText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -151,7 +151,8 @@ func TestTextsAreApart(t *testing.T) {
 	}
 }
 
-// Writers at once leave one of their texts, whole, and an event for each change in order.
+// After simultaneous writes one of the texts is stored, whole, with one event for each change, in
+// order.
 func TestTextsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -191,7 +192,7 @@ func TestTextsAtOnce(t *testing.T) {
 	}
 }
 
-// A removal and a change at once leave what the one that came last says.
+// After a simultaneous removal and change the later one counts.
 func TestResetAndWriteAtOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -27,7 +27,7 @@ func (w world) preview(t *testing.T, r *textv1.SetMessageTextRequest) *textv1.Pr
 	return got
 }
 
-// A preview shows what is given, the default text elsewhere, and a link like the mail's.
+// A preview has the given parts, default texts for the others, and a link like the mail's.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -66,7 +66,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// What is previewed is what is sent: the text that was saved, rendered for the same reader.
+// A preview is equal to the mail with the saved text for the same reader.
 func TestPreviewIsTheMail(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -167,7 +167,7 @@ var payloads = strings.Split(`<script>alert(1)</script>
 ${7*7} #{7*7} <%= 7*7 %> {% x %}
 javascript:alert(1)`, "\n")
 
-// read lists a document's elements with their attributes, but for line breaks, and its texts.
+// read returns a document's elements with their attributes, without br, and its texts.
 func read(t *testing.T, document string) (elements, texts []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(document))
@@ -185,7 +185,7 @@ func read(t *testing.T, document string) (elements, texts []string) {
 	return elements, texts
 }
 
-// Markup is text, in every part, from the PUT to the mail.
+// Markup in any part is shown as text in the mail.
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -209,7 +209,7 @@ func TestMarkup(t *testing.T) {
 		for _, text := range texts {
 			shown += strings.Count(text, payload)
 		}
-		if got.Subject != payload || shown != 7 { // each part, the subject as the title of the document
+		if got.Subject != payload || shown != 7 { // each part once; the subject is the title of the document
 			t.Errorf("%q is shown %d times as it is written", payload, shown)
 		}
 	}
@@ -254,7 +254,7 @@ func TestTemplatesAndHeaders(t *testing.T) {
 			refuse(owner, attack)
 		}
 	}
-	// A million braces, which the bound of the field refuses before anything reads them.
+	// The bound of the field refuses a million braces before they are parsed.
 	_, err := w.gateway.SetMessageText(owner, &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "en", Text: strings.Repeat("{", 1_000_000),
 	})

@@ -1,9 +1,8 @@
-// Package text is the service of words: the languages of the system, and what its
-// messages say in each of them, by default or as an organization wants it.
+// Package text is the service for languages and for the texts of messages: default texts, and
+// those that organizations write themselves.
 //
-// Default texts are part of the program and read once. What an organization wrote, and the
-// languages that an administrator chose, are read from the database at every call, so that
-// no replica says what was changed before.
+// Default texts are part of the program and read once. Organizations' texts and the chosen
+// languages are read from the database at every call, so that no replica uses old ones.
 package text
 
 import (
@@ -17,7 +16,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-// Config is what operators decide about languages.
+// Config is the settings for languages.
 type Config struct {
 	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known, not supported or not allowed, until it or the allowed ones are set over the API"`
 }
@@ -25,7 +24,7 @@ type Config struct {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
-// New registers the service's methods. It fails for a default language without texts.
+// New registers the service's methods. It fails if the default language has no texts.
 func New(_ context.Context, s *boot.Service, c Config) error {
 	catalog, err := domain.NewCatalog(c.DefaultLanguage)
 	if err != nil {

@@ -26,7 +26,7 @@ var kit = testkit.New("text", Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// world is a running service with those who call it.
+// world is a running service with its callers.
 type world struct {
 	ground  boot.Ground
 	service *boot.Service
@@ -35,7 +35,7 @@ type world struct {
 	pages   textv1.TextClient
 }
 
-// open starts two replicas, which take the requests by turns.
+// open starts two replicas, which share the requests.
 func open(t *testing.T) world {
 	t.Helper()
 	g, database := testkit.Ground(t), kit.Database(t)
@@ -63,12 +63,12 @@ func newWorld(t *testing.T, g boot.Ground, s *boot.Service) world {
 	}
 }
 
-// as is a call of a user who has a role in the organization acted on.
+// as returns the context of a user with roles in the organization acted on.
 func (w world) as(ctx context.Context, organizationID string, roles ...string) context.Context {
 	return testkit.Member(ctx, w.ground, "u1", organizationID, roles...)
 }
 
-// inInstance is a call of a user who has a role in the whole instance.
+// inInstance returns the context of a user with roles on the instance.
 func (w world) inInstance(ctx context.Context, roles ...string) context.Context {
 	return testkit.As(ctx, w.ground, caller.Caller{
 		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1",
@@ -76,10 +76,10 @@ func (w world) inInstance(ctx context.Context, roles ...string) context.Context 
 	})
 }
 
-// event is what a test looks at of one.
+// event is the part of an event that tests compare.
 type event struct{ Aggregate, AggregateID, Name, OrganizationID, Actor, Data string }
 
-// events lists those of the service, the oldest first.
+// events returns the service's events, the oldest first.
 func (w world) events(t *testing.T) []event {
 	t.Helper()
 	rows, err := w.service.DB.Query(t.Context(), `select aggregate, aggregate_id, name, organization_id, actor, `+
@@ -94,7 +94,7 @@ func (w world) events(t *testing.T) []event {
 	return all
 }
 
-// refused fails unless err is a fault of that id and status, whose fields are these.
+// refused fails the test unless err is a fault with that id and status and these fields.
 func refused(t *testing.T, err error, want *fault.Fault, fields ...string) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Fault](err)

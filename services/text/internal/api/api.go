@@ -1,5 +1,4 @@
-// Package api implements the methods of herald.text.v1: languages, and the texts of
-// messages as an organization sends them.
+// Package api implements the methods of herald.text.v1: languages and the texts of messages.
 package api
 
 import (
@@ -14,7 +13,7 @@ type Text struct {
 
 	Catalog domain.Catalog
 	Store   store.Store
-	// PublicURL begins the links in previews, without a slash at its end.
+	// PublicURL is the beginning of links in previews, without a slash at its end.
 	PublicURL string
 }
 

@@ -10,10 +10,11 @@ import (
 	"herald/shared/resource"
 )
 
-// ofInstance stands where an organization would: languages belong to the whole instance.
+// ofInstance is the resource owner in details: languages belong to the instance, not to an
+// organization.
 const ofInstance = ""
 
-// ListLanguages answers from memory.
+// ListLanguages returns the languages that have default texts.
 func (t Text) ListLanguages(context.Context, *textv1.ListLanguagesRequest) (*textv1.ListLanguagesResponse, error) {
 	return &textv1.ListLanguagesResponse{Languages: t.Catalog.Languages()}, nil
 }
@@ -84,7 +85,8 @@ func (t Text) SetAllowedLanguages(
 	return &textv1.SetAllowedLanguagesResponse{Details: resource.Changed(l.Record, ofInstance)}, nil
 }
 
-// ResolveLanguages answers both in one read, so that they fit each other.
+// ResolveLanguages returns the default and the allowed languages from one read, so that they are
+// consistent.
 func (t Text) ResolveLanguages(
 	ctx context.Context, _ *textv1.ResolveLanguagesRequest,
 ) (*textv1.ResolveLanguagesResponse, error) {

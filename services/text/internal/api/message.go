@@ -14,8 +14,8 @@ import (
 	"herald/shared/resource"
 )
 
-// GetMessageText names the language that it used in the header content-language, since
-// the one asked for may have no texts.
+// GetMessageText sets the header content-language to the language of the texts, because the
+// requested one may have none.
 func (t Text) GetMessageText(
 	ctx context.Context, r *textv1.GetMessageTextRequest,
 ) (*textv1.GetMessageTextResponse, error) {
@@ -30,8 +30,8 @@ func (t Text) GetMessageText(
 	return &textv1.GetMessageTextResponse{CustomText: text}, nil
 }
 
-// GetDefaultMessageText finds a language as GetMessageText does, and answers as that does
-// for an organization that wrote nothing.
+// GetDefaultMessageText returns what GetMessageText returns for an organization without texts of
+// its own.
 func (t Text) GetDefaultMessageText(
 	ctx context.Context, r *textv1.GetMessageTextRequest,
 ) (*textv1.GetMessageTextResponse, error) {
@@ -94,8 +94,8 @@ func (t Text) ResetMessageText(
 	return &textv1.ResetMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
-// ResolveMessageText takes any preferred language: what is none gives way to the
-// instance's default.
+// ResolveMessageText accepts any text as the preferred language. If it is no language tag, the
+// instance's default language is used.
 func (t Text) ResolveMessageText(
 	ctx context.Context, r *textv1.ResolveMessageTextRequest,
 ) (*textv1.ResolveMessageTextResponse, error) {
@@ -114,8 +114,8 @@ func (t Text) ResolveMessageText(
 	return &textv1.ResolveMessageTextResponse{CustomText: text, Language: k.Language}, nil
 }
 
-// asked finds the texts of a request that takes any language, and says in the header
-// content-language which one it found: the nearest that is supported, else the default.
+// asked returns the key of the texts for a request in any language: in the nearest supported one,
+// else in the default. It sets the header content-language.
 func (t Text) asked(ctx context.Context, r *textv1.GetMessageTextRequest) (k store.Key, err error) {
 	if err := domain.CheckKind(r.Kind); err != nil {
 		return k, err
@@ -135,7 +135,7 @@ func (t Text) asked(ctx context.Context, r *textv1.GetMessageTextRequest) (k sto
 	return k, grpc.SetHeader(ctx, metadata.Pairs("content-language", language))
 }
 
-// written finds the texts of a request that is about one supported language.
+// written returns the key of the texts for a request that must name a supported language.
 func (t Text) written(ctx context.Context, kind, language string) (k store.Key, err error) {
 	if err := domain.CheckKind(kind); err != nil {
 		return k, err
@@ -144,7 +144,7 @@ func (t Text) written(ctx context.Context, kind, language string) (k store.Key, 
 	return store.Key{OrganizationID: caller.From(ctx).OrganizationID, Kind: kind, Language: tag}, err
 }
 
-// sent is a text as its organization sends it.
+// sent returns a text as it is sent: the organization's own parts, and default ones for the others.
 func (t Text) sent(ctx context.Context, k store.Key) (*textv1.CustomText, error) {
 	standard, err := t.Catalog.Default(k.Kind, k.Language)
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"herald/shared/resource"
 )
 
-// sampleID is a user who does not exist, so the link of a preview opens a page that knows
-// no code of theirs.
+// sampleID is the id of a user who does not exist. So the link in a preview has no valid code.
 const sampleID = "sample-user"
 
-// sample is what users says about the reader of a preview. It is always the same, so that
-// equal texts have equal previews.
+// sample returns the reader of a preview. It is always the same, so that equal texts have equal
+// previews.
 func sample() *usersv1.PrepareMailResponse {
 	made := time.Date(2026, time.January, 5, 9, 30, 0, 0, time.UTC)
 	return &usersv1.PrepareMailResponse{
@@ -30,8 +29,8 @@ func sample() *usersv1.PrepareMailResponse {
 	}
 }
 
-// PreviewMessageText renders the mail as the notifier would for a sample reader, with the
-// default text where none is given.
+// PreviewMessageText renders the mail as the notifier does, for a sample reader, with the default
+// text for parts that are not given.
 func (t Text) PreviewMessageText(
 	ctx context.Context, r *textv1.SetMessageTextRequest,
 ) (*textv1.PreviewMessageTextResponse, error) {

@@ -14,7 +14,7 @@ import (
 	"herald/shared/resource"
 )
 
-// What is accepted can be sent, to the reader with the longest names too.
+// Accepted texts can be sent, also to the reader with the longest names.
 func TestAcceptedCanBeSent(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("𠮷", 200)

@@ -18,10 +18,10 @@ import (
 
 // Faults of languages that are asked for.
 var (
-	// ErrLanguage is returned for what is no language tag (BCP 47).
+	// ErrLanguage is returned for a text that is not a language tag (BCP 47).
 	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").
 			On("language", "must be a BCP 47 tag such as en or de-CH")
-	// ErrUnsupported is returned for what has to be a supported language and is none.
+	// ErrUnsupported is returned for a language that is not supported.
 	ErrUnsupported = fault.New(fault.Invalid, "LANGUAGE_NOT_SUPPORTED", "The language is not supported")
 )
 
@@ -30,15 +30,15 @@ var (
 //go:embed texts/*.json
 var files embed.FS
 
-// Catalog is the default texts of every language, which makes them the supported ones. It
-// never changes after its making.
+// Catalog is the default texts by language. The languages in it are the supported ones. It never
+// changes.
 type Catalog struct {
 	texts map[string]map[string]Texts // by language, then kind
-	// setting is the default language of an instance that chose none.
+	// setting is the default language of an instance that has chosen none.
 	setting string
 }
 
-// NewCatalog reads the default texts. It fails for a default language that has none.
+// NewCatalog reads the default texts. It fails if the default language has none.
 func NewCatalog(setting string) (Catalog, error) {
 	entries, err := files.ReadDir("texts")
 	if err != nil {
@@ -80,18 +80,17 @@ func read(name string) (texts map[string]Texts, err error) {
 	return texts, nil
 }
 
-// Languages lists the tags that default texts exist for, sorted.
+// Languages returns the sorted tags of the supported languages.
 func (c Catalog) Languages() []string { return slices.Sorted(maps.Keys(c.texts)) }
 
 func (c Catalog) list() string { return strings.Join(c.Languages(), ", ") }
 
-// Supported is the language with texts that serves whoever asks for a tag: itself, or the
-// nearest that is more general. It is empty where there is none; ErrLanguage for what is
-// no tag.
+// Supported returns the supported language for a tag: the tag itself or the nearest more general
+// one, or "" if there is none. It returns ErrLanguage for a text that is not a tag.
 func (c Catalog) Supported(asked string) (string, error) { return lookup(asked, c.Languages()) }
 
-// Listed is the supported language of exactly this tag, in any case and with "_" for "-";
-// for another, ErrUnsupported names those that are.
+// Listed returns the supported language with exactly this tag, in any case and with "_" for "-".
+// For others it returns ErrUnsupported, which names the supported ones.
 func (c Catalog) Listed(tag string) (string, error) {
 	language, ok := c.listed(tag)
 	if !ok {
@@ -102,7 +101,7 @@ func (c Catalog) Listed(tag string) (string, error) {
 
 func (c Catalog) listed(tag string) (language string, ok bool) {
 	for known := range c.texts {
-		// The lengths differ where a letter outside ASCII folds to one of its letters.
+		// The lengths differ if a letter outside ASCII folds to an ASCII letter.
 		if len(known) == len(tag) && strings.EqualFold(known, strings.ReplaceAll(tag, "_", "-")) {
 			return known, true
 		}
@@ -112,8 +111,8 @@ func (c Catalog) listed(tag string) (language string, ok bool) {
 
 func (c Catalog) mustBeListed() string { return "must be one of " + c.list() }
 
-// lookup finds a tag among others as RFC 4647 section 3.4 does: from its end, subtag after
-// subtag is dropped until one fits. Case does not count, and "_" passes for "-".
+// lookup finds a tag among others by RFC 4647 section 3.4: it drops the last subtag until one is
+// equal. It ignores case and accepts "_" for "-".
 func lookup(asked string, among []string) (string, error) {
 	parsed, err := language.Parse(asked)
 	if _, unknown := errors.AsType[language.ValueError](err); err != nil && !unknown {

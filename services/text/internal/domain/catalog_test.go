@@ -10,7 +10,7 @@ import (
 	"herald/shared/mailkind"
 )
 
-// listed are the languages that specification 4.5 returns at least.
+// listed are the languages that specification 4.5 requires.
 var listed = strings.Fields("bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
 
 func TestSupported(t *testing.T) {

@@ -11,23 +11,22 @@ import (
 	"herald/shared/placeholder"
 )
 
-// ErrText is returned for texts that cannot be sent as they are written; its fields are the
-// faulty parts.
+// ErrText is returned for texts that cannot be sent. Its fields are the wrong parts.
 var ErrText = fault.New(fault.Invalid, "MESSAGE_TEXT_INVALID", "The text cannot be sent")
 
-// maxPlaceholders bounds the placeholders of one message. Filled in with the longest
-// values of a user, it stays well below what can be rendered as one mail.
+// maxPlaceholders bounds the placeholders of one message, so that it is not too large for a mail
+// when the longest values of a user are filled in.
 const maxPlaceholders = 100
 
-// part is one text of a message, with the rules that differ from part to part.
+// part is one text of a message, with the rules for it.
 type part struct {
 	// name is the field's in the contract's JSON.
 	name string
 	text *string
-	// lines: it may have line breaks and tabs.
+	// lines reports that the part may have line breaks and tabs.
 	lines bool
-	// outside: it is seen without opening the mail, on locked screens and in the logs of
-	// relays, so it must not tell the code.
+	// outside reports that the part is visible without opening the mail, such as on a locked
+	// screen or in the log of a relay. It must not contain the code.
 	outside bool
 }
 
@@ -43,9 +42,9 @@ func (t *Texts) parts() []part {
 	}
 }
 
-// Accept returns the texts as they are kept: as they were typed, but for line breaks,
-// which are all "\n". What cannot be sent so is refused with ErrText, which names every
-// faulty part. An empty part is the default's and always right.
+// Accept returns the texts as they are stored, with all line breaks as "\n". If they cannot be
+// sent it returns ErrText, which names every wrong part. An empty part stands for the default
+// text and is always accepted.
 func (t Texts) Accept() (Texts, error) {
 	f, total := ErrText, 0
 	var said []string
@@ -71,7 +70,7 @@ func (t Texts) Accept() (Texts, error) {
 	return t, nil
 }
 
-// placeholders lists the names of those in a text.
+// placeholders returns the names of the placeholders in a text.
 func placeholders(text string) (names []string) {
 	placeholder.Expand(text, func(name string) string {
 		names = append(names, name)
@@ -80,7 +79,7 @@ func placeholders(text string) (names []string) {
 	return names
 }
 
-// fault says what is wrong with a part in which these placeholders are used.
+// fault returns what is wrong with a part in which these placeholders are used, or "".
 func (p part) fault(used []string) string {
 	text := *p.text
 	at := strings.IndexFunc(text, p.refuses)
@@ -103,9 +102,9 @@ func (p part) fault(used []string) string {
 	return ""
 }
 
-// refuses reports whether a character has no place in the part: controls, among them those
-// that end a header; what Unicode breaks lines with; and what turns the direction of all
-// the text that follows.
+// refuses reports whether a character is not allowed in the part: control characters, such as
+// those that end a header, Unicode's line separators, and marks that change the direction of the
+// text after them.
 func (p part) refuses(r rune) bool {
 	if r == '\n' || r == '\t' {
 		return !p.lines

@@ -13,7 +13,7 @@ import (
 	"herald/shared/placeholder"
 )
 
-// put returns texts that have nothing but one part.
+// put returns texts with only one part.
 func put(name, text string) (t Texts) {
 	for _, p := range t.parts() {
 		if p.name == name {
@@ -30,15 +30,15 @@ func names() (all []string) {
 	return all
 }
 
-// Each part is held to the rules of its own, and keeps what was typed.
+// Each part is checked by its own rules and stored as it was typed.
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	all, lines := names(), []string{"text", "footerText"}
 	inside := []string{"title", "greeting", "text", "buttonText", "footerText"}
 	for _, test := range []struct {
 		name, text string
-		good       []string // the parts that may say it
-		reason     string   // why the others may not
+		good       []string // the parts in which it is allowed
+		reason     string   // the reason in the fault of the others
 	}{
 		{"empty", "", all, ""},
 		{"plain", "Hello", all, ""},
@@ -165,7 +165,7 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// checkAccepted says again, in other words, what may be sent.
+// checkAccepted checks an accepted part by the same rules, written in another way.
 func checkAccepted(t *testing.T, p part) {
 	t.Helper()
 	text := *p.text

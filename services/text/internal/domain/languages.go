@@ -17,17 +17,18 @@ var (
 		"The default language must be among the allowed languages")
 )
 
-// Languages is what administrators decided about the languages of mails and pages. It
-// limits what readers get, never what texts may be written in or asked for.
+// Languages is the default and allowed languages of mails and pages. Texts can still be written
+// and read in all supported languages.
 type Languages struct {
 	resource.Record
-	// DefaultLanguage is empty as long as the setting counts.
+	// DefaultLanguage is empty while the setting is in use.
 	DefaultLanguage string
-	// AllowedLanguages is empty where all supported ones are, of later versions too.
+	// AllowedLanguages is empty if all supported languages are allowed, also those of later
+	// versions.
 	AllowedLanguages []string
 }
 
-// Default is the language of readers whose own cannot be used. It is always allowed.
+// Default returns the language for readers whose own is not allowed. It is always an allowed one.
 func (l Languages) Default(c Catalog) string {
 	if c.texts[l.DefaultLanguage] == nil {
 		return c.setting
@@ -35,7 +36,7 @@ func (l Languages) Default(c Catalog) string {
 	return l.DefaultLanguage
 }
 
-// Allowed lists the languages of mails and pages, sorted.
+// Allowed returns the sorted languages of mails and pages.
 func (l Languages) Allowed(c Catalog) []string {
 	if len(l.AllowedLanguages) == 0 {
 		return c.Languages()
@@ -43,8 +44,8 @@ func (l Languages) Allowed(c Catalog) []string {
 	return l.AllowedLanguages
 }
 
-// For is the language that a reader gets: the nearest to the preferred one that is
-// allowed, else the default. What is no tag is no preference.
+// For returns the language for a reader: the allowed one that is nearest to the preferred one, else
+// the default. A text that is not a tag counts as no preference.
 func (l Languages) For(c Catalog, preferred string) string {
 	if tag, err := lookup(preferred, l.Allowed(c)); err == nil && c.texts[tag] != nil {
 		return tag
@@ -52,8 +53,7 @@ func (l Languages) For(c Catalog, preferred string) string {
 	return l.Default(c)
 }
 
-// SetDefault replaces the default language by a supported one; false where it is that one
-// already.
+// SetDefault sets the default language to a supported one. It returns false if it is the same.
 func (l *Languages) SetDefault(c Catalog, language string) (changed bool, err error) {
 	if !slices.Contains(l.Allowed(c), language) {
 		return false, ErrNotAllowed.Say("%s is not among the allowed languages %s", language,
@@ -64,9 +64,9 @@ func (l *Languages) SetDefault(c Catalog, language string) (changed bool, err er
 	return changed, nil
 }
 
-// SetAllowed replaces the allowed languages by supported ones, or by all of them where
-// none is given; false where they are the same. From then on the default language is
-// kept beside them, so that another setting cannot put it outside.
+// SetAllowed sets the allowed languages to supported ones, or to all if languages is empty. It
+// returns false if they are the same. It also stores the default language, so that a changed
+// setting cannot make a language the default that is not allowed.
 func (l *Languages) SetAllowed(c Catalog, languages []string) (changed bool, err error) {
 	was, standard := l.Allowed(c), l.Default(c)
 	if len(languages) > 0 && !slices.Contains(languages, standard) {
@@ -80,8 +80,8 @@ func (l *Languages) SetAllowed(c Catalog, languages []string) (changed bool, err
 	return !slices.Equal(was, l.Allowed(c)), nil
 }
 
-// AllListed is Listed for the field languages: sorted, each once. ErrUnsupported names
-// every one that is not supported.
+// AllListed is Listed for the field languages. It returns each language once, sorted.
+// ErrUnsupported names every language that is not supported.
 func (c Catalog) AllListed(tags []string) (languages []string, err error) {
 	f := ErrUnsupported
 	var said []string

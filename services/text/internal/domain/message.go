@@ -1,6 +1,6 @@
-// Package domain is what is true about message texts: which messages there are, what
-// they say by default in every language, and how an organization's own words stand in
-// for the default ones, field by field. It reads no database and no clock.
+// Package domain holds the rules of message texts: the kinds of messages, their default texts in
+// every language, and how an organization's own texts replace default ones part by part. It
+// reads no database and no clock.
 package domain
 
 import (
@@ -27,8 +27,8 @@ func CheckKind(kind string) error {
 	return nil
 }
 
-// Texts are the parts of a message in one language, as plain text in which
-// placeholders such as {{.FirstName}} may stand (specification 2.4).
+// Texts are the parts of a message in one language, as plain text that may have placeholders such
+// as {{.FirstName}} (specification 2.4).
 type Texts struct {
 	Title      string `json:"title"`
 	PreHeader  string `json:"preHeader"`
@@ -39,7 +39,7 @@ type Texts struct {
 	FooterText string `json:"footerText"`
 }
 
-// Or returns the texts, and with those of the default where one is empty.
+// Or returns the texts, with those of the default for empty ones.
 func (t Texts) Or(d Texts) Texts {
 	return Texts{
 		Title:      cmp.Or(t.Title, d.Title),
@@ -52,8 +52,8 @@ func (t Texts) Or(d Texts) Texts {
 	}
 }
 
-// Custom is an organization's own words for a message in one language; what it did not
-// write is empty. One that wrote nothing has sequence 0 and the times of the first start.
+// Custom is an organization's own texts of a message in one language. Parts that it did not write
+// are empty. If it wrote none, the sequence is 0 and the times are those of the first start.
 type Custom struct {
 	resource.Record
 	Texts
@@ -62,8 +62,7 @@ type Custom struct {
 // IsDefault reports whether no part is the organization's own.
 func (c Custom) IsDefault() bool { return c.Texts == Texts{} }
 
-// Write replaces the organization's words and returns the names of the parts that
-// are different now.
+// Write replaces the organization's own texts and returns the names of the changed parts.
 func (c *Custom) Write(t Texts) (changed []string) {
 	was, is := c.Texts.parts(), t.parts()
 	for i := range was {
@@ -75,7 +74,7 @@ func (c *Custom) Write(t Texts) (changed []string) {
 	return changed
 }
 
-// Reset takes the organization's words away; ErrCustomNotFound where there are none.
+// Reset removes the organization's own texts. It returns ErrCustomNotFound if there are none.
 func (c *Custom) Reset() error {
 	if c.IsDefault() {
 		return ErrCustomNotFound

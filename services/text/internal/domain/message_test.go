@@ -9,7 +9,7 @@ import (
 	"herald/shared/resource"
 )
 
-// Each part falls back on its own, and any part alone makes the whole not default.
+// Each empty part has its default text. With any one part of its own a text is not the default.
 func TestOr(t *testing.T) {
 	t.Parallel()
 	standard := Texts{"t", "p", "s", "g", "x", "b", "f"}

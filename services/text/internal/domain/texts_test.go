@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// The tests called TestTexts… are about the default texts alone; `make check` runs them.
+// `make check` runs the tests whose names begin with TestTexts. They check the default texts only.
 
-// needed is what the texts of a kind must tell their reader: of each list one.
+// needed lists the placeholders that the texts of a kind must have: one of each list.
 var needed = map[string][][]string{
 	"init":          always,
 	"verifyemail":   append([][]string{{"{{.LastEmail}}"}}, always...),
@@ -82,7 +82,7 @@ func TestTextsTellWhatTheirReaderNeeds(t *testing.T) {
 	}
 }
 
-// A part that is the same in two languages was forgotten by a translator.
+// Two languages have no part in common: such a part was not translated.
 func TestTextsOfNoTwoLanguagesAreAlike(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

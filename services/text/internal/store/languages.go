@@ -16,7 +16,7 @@ const languageColumns = `default_language, allowed_languages, sequence, created_
 // instance is the id of the languages in events; they belong to no organization.
 const instance = "instance"
 
-// Languages reads what was decided about the instance's languages.
+// Languages reads the instance's languages.
 func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
 	l, err := postgres.One[domain.Languages](ctx, s.journal.DB, `select `+languageColumns+` from languages`, nil)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
 	return l, nil
 }
 
-// ChangeLanguages locks the instance's languages and saves what change makes of them.
+// ChangeLanguages locks the instance's languages, calls change and saves the result.
 func (s Store) ChangeLanguages(
 	ctx context.Context, change func(*domain.Languages) (proto.Message, error),
 ) (domain.Languages, error) {

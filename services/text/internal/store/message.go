@@ -12,14 +12,13 @@ import (
 	"herald/shared/resource"
 )
 
-// Key names a message's texts: whose they are, what the message is about, and the
-// supported language that they are written in.
+// Key identifies texts: their organization, the kind of message, and a supported language.
 type Key struct{ OrganizationID, Kind, Language string }
 
 const customColumns = `title, pre_header, subject, greeting, text, button_text, footer_text, sequence, created_at,
 	changed_at`
 
-// Beginning is the record of what nobody has changed since the service's history began.
+// Beginning returns the record of objects that were never changed: the time of the first start.
 func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 	r, err := postgres.One[resource.Record](ctx, s.journal.DB,
 		`select 0::bigint as sequence, time as created_at, time as changed_at from first_start`, nil)
@@ -29,8 +28,7 @@ func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 	return r, nil
 }
 
-// Custom returns an organization's own texts. Where there are none, the record says
-// when the service's history began.
+// Custom returns an organization's own texts. If there are none, it returns the record of Beginning.
 func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 	c, err := postgres.One[domain.Custom](ctx, s.journal.DB, `select
 		coalesce(c.sequence, 0) as sequence, coalesce(c.created_at, f.time) as created_at, coalesce(c.changed_at,
@@ -46,14 +44,14 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 	return c, nil
 }
 
-// SetCustom locks an organization's own texts, or the place of those that it has not
-// written yet, and saves what change makes of them.
+// SetCustom locks an organization's own texts, which may not exist yet, calls change and saves the
+// result.
 func (s Store) SetCustom(
 	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
 ) (domain.Custom, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
-		// The row is made here, so that the event's position is taken under its lock;
-		// without a change it goes with the transaction.
+		// The row is inserted here, so that the event gets its position under the row's lock. Without
+		// a change the transaction is rolled back.
 		Lock: `insert into custom_texts as c (org_id, kind, language, sequence, created_at, changed_at)
 			select @org_id, @kind, @language, 0, time, time from first_start
 			on conflict (org_id, kind, language) do update set org_id = c.org_id returning ` + customColumns,
@@ -79,7 +77,7 @@ func (s Store) SetCustom(
 	}, change)
 }
 
-// ResetCustom locks an organization's own texts and removes them.
+// ResetCustom locks and removes an organization's own texts.
 func (s Store) ResetCustom(
 	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
 ) (domain.Custom, error) {
@@ -102,5 +100,5 @@ func (k Key) args() postgres.Args {
 	return postgres.Args{"org_id": k.OrganizationID, "kind": k.Kind, "language": k.Language}
 }
 
-// aggregate is the id of the texts in events.
+// aggregate returns the id of the texts in events.
 func (k Key) aggregate() string { return k.OrganizationID + "/" + k.Kind + "/" + k.Language }

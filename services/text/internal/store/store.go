@@ -1,6 +1,5 @@
-// Package store keeps the texts that organizations wrote and the instance's languages. A
-// read is one statement, and sees all that was committed before it; a change writes its
-// event with it.
+// Package store keeps the organizations' own texts and the instance's languages in Postgres. A
+// read is one statement. A change writes its event in the same transaction.
 package store
 
 import (
@@ -14,7 +13,7 @@ import (
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Store is the service's database.
+// Store reads and writes the service's database.
 type Store struct{ journal event.Journal }
 
 // New returns a store that writes its changes with a journal.
