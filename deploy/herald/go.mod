@@ -20,6 +20,10 @@ require herald/services/text v0.0.0
 
 replace herald/services/text => ../../services/text
 
+require herald/services/idp v0.0.0
+
+replace herald/services/idp => ../../services/idp
+
 require herald/services/projects v0.0.0
 
 replace herald/services/projects => ../../services/projects

@@ -12,6 +12,7 @@ import (
 
 	"herald/shared/bus"
 	_ "herald/shared/gen/herald/auth/v1" // the NATS users follow from the linked contracts
+	_ "herald/shared/gen/herald/idp/v1"
 	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1"
 	_ "herald/shared/gen/herald/text/v1"

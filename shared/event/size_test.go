@@ -12,7 +12,8 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 
 	"herald/shared/event"
-	_ "herald/shared/gen/herald/notification/v1" // their events are measured, as are those of projects
+	_ "herald/shared/gen/herald/idp/v1" // their events are measured, as are those of users
+	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"

@@ -10,6 +10,7 @@ import (
 
 	"herald/gateway"
 	"herald/services/auth"
+	"herald/services/idp"
 	"herald/services/notification"
 	"herald/services/projects"
 	"herald/services/text"
@@ -45,6 +46,7 @@ func NewServices() *Services {
 		door("notification", notification.Migrations, &s.Notification, notification.New),
 		door("auth", auth.Migrations, new(auth.Config), auth.New),
 		door("projects", projects.Migrations, new(projects.Config), projects.New),
+		door("idp", idp.Migrations, new(idp.Config), idp.New),
 	}
 	return s
 }

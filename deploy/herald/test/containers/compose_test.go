@@ -32,8 +32,8 @@ import (
 type project struct {
 	*whole.Instance
 	nats string
-	// shop is the id of a project.
-	shop string
+	// shop and directory are the ids of a project and of an identity provider.
+	shop, directory string
 }
 
 // TestCompose is one story, as a system of containers takes its time to start:
@@ -235,6 +235,12 @@ func (p *project) journey() {
 		p.T.Fatalf("create a project: %d %v", status, answer)
 	}
 	p.shop, _ = answer["id"].(string)
+	status, answer = p.Call("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"herald",
+		"clientSecret":"of the directory"}`)
+	if status != http.StatusOK {
+		p.T.Fatalf("create an identity provider: %d %v", status, answer)
+	}
+	p.directory, _ = answer["id"].(string)
 }
 
 // subscriber watches from outside, and does nothing else; nobody else gets in.
@@ -306,6 +312,7 @@ func (p *project) ask(service string) error {
 		"notification": "/management/v1/users/mini-mouse/notifications",
 		"auth":         "/ui/login/user/init?userID=mini-mouse",
 		"projects":     "/management/v1/projects/" + p.shop,
+		"idp":          "/management/v1/idps/" + p.directory,
 	}[service]
 	r, err := http.NewRequest(http.MethodGet, p.URL+path, nil)
 	if err != nil {

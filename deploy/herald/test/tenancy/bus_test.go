@@ -30,6 +30,7 @@ import (
 var (
 	internals = map[string][]string{
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
+		"herald.idp.v1.Idps.ResolveIdps":             {"users", "auth"},
 		"herald.projects.v1.Projects.ResolveProject": {"users"},
 		"herald.text.v1.Text.ResolveLanguages":       {"auth"},
 		"herald.text.v1.Text.ResolveMessageText":     {"notification"},

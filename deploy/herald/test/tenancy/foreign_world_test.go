@@ -139,6 +139,11 @@ var (
 				imported, {"POST /admin/v1/members", `{"userId":"{user_id}","roles":["IAM_OWNER_VIEWER"]}`},
 			}, remove: "DELETE /admin/v1/members/{user_id}", instance: true,
 		},
+		"idp": {
+			create: [][2]string{{"POST /management/v1/idps/directory",
+				`{"name":"{new}","clientId":"{new}","clientSecret":"{new}"}`}}, answer: "id",
+			remove: "DELETE /management/v1/idps/{idp_id}",
+		},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
 	}
 
@@ -153,6 +158,7 @@ var (
 		"ReactivateProject":      "POST /management/v1/projects/{project_id}/_deactivate",
 		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
 		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
+		"ReactivateIdp":          "POST /management/v1/idps/{idp_id}/_deactivate",
 		"ResetMessageText":       "PUT /management/v1/text/message/init/{language}",
 	}
 
@@ -166,7 +172,7 @@ var (
 		"ImportHumanUser.email":      `{"email":"{new}@example.com"}`,
 		"CreateHumanUser.email":      `{"email":"{new}@example.com"}`,
 		"SetPassword.password":       `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
-		"recipient": `"mini@example.com"`,
+		"recipient": `"mini@example.com"`, "client_id": `"herald"`, "client_secret": `"{new}"`,
 		"kind":      `"init"`, "language": `"en"`, "subject": `"Welcome"`,
 		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
 		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
@@ -188,7 +194,7 @@ func kindOf(method, field string) string {
 		return otherwise
 	}
 	switch field {
-	case "project_id", "org_id":
+	case "project_id", "org_id", "idp_id":
 		return strings.TrimSuffix(field, "_id")
 	case "app_id":
 		return named("Api", "apiApp", "oidcApp")

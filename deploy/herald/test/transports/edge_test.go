@@ -38,7 +38,7 @@ var refusals = []struct{ patch, id, says string }{
 	{`{"password":"password1"}`, "PASSWORD_TOO_COMMON", ""},
 	{`{"password":"correct horse","hashedPassword":{"value":"` + whole.Hash + `"}}`, "PASSWORD_AND_HASH", ""},
 	{`{"otpCode":"0189"}`, "OTP_CODE_INVALID", "otpCode"},
-	{`{"idps":[{"configId":"nowhere","externalUserId":"1"}]}`, "IDP_NOT_FOUND", "nowhere"},
+	{`{"idps":[{"configId":"nowhere","externalUserId":"1"}]}`, "IDP_UNKNOWN", "nowhere"},
 	{`{"userId":"a/b"}`, "USER_ID_INVALID", "userId"},
 	{`{"userId":"me"}`, "USER_ID_INVALID", "userId"},
 	{`{"dataOrgs":{"orgs":[]}}`, "IMPORT_IS_BULK", "/admin/v1/import"},

@@ -152,7 +152,7 @@ func TestReflection(t *testing.T) {
 		r := reflectionOf(i, t, version)
 		services := r.services()
 		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.text.v1.Text",
-			"herald.notification.v1.Notifications", "grpc.health.v1.Health"} {
+			"herald.notification.v1.Notifications", "herald.idp.v1.Idps", "grpc.health.v1.Health"} {
 			if !slices.Contains(services, want) {
 				t.Errorf("%s: no %s among %v", version, want, services)
 			}

@@ -131,7 +131,7 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	}
 	if len(d.Idps) > 0 {
 		path := "idps[0].configId"
-		return store.NewUser{}, domain.ErrIdpNotFound.Say("%s: there is no identity provider %q", path,
+		return store.NewUser{}, domain.ErrIdpUnknown.Say("%s: there is no identity provider %q", path,
 			d.Idps[0].ConfigId).On(path, "is not an identity provider")
 	}
 	hash, err := u.passwordHash(ctx, d)

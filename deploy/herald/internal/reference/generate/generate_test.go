@@ -11,7 +11,7 @@ import (
 // copied is what deploy/generate.sh reads and writes.
 var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
 	"services/users/internal/api", "services/projects", "services/text", "services/notification",
-	"services/auth", "docs"}
+	"services/auth", "services/idp", "docs"}
 
 const (
 	contract = "shared/proto/herald/users/v1/users.proto"

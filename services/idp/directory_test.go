@@ -1,0 +1,410 @@
+package idp_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/shared/fault"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/testkit"
+)
+
+func typeOf(kind idpv1.DirectoryTenantType) *idpv1.DirectoryTenant {
+	return &idpv1.DirectoryTenant{TenantType: kind.Enum()}
+}
+
+// A provider is created, read, changed and removed.
+func TestDirectories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+		Name: " Company ", ClientId: " herald ", ClientSecret: "the secret",
+		Tenant:        &idpv1.DirectoryTenant{TenantId: new("Example.com")},
+		EmailVerified: true, Scopes: []string{"openid", "User.Read"},
+		ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &idpv1.Idp{
+		Id: made.Id, Details: made.Details, State: idpv1.IdpState_IDP_STATE_ACTIVE, Name: "Company",
+		Type: idpv1.IdpType_IDP_TYPE_DIRECTORY, RedirectUri: "http://localhost:8080/ui/login/externalidp/callback",
+		Directory: &idpv1.DirectoryConfig{
+			ClientId: "herald", Tenant: &idpv1.DirectoryTenant{TenantId: new("example.com")}, EmailVerified: true,
+			Scopes: []string{"openid", "User.Read"},
+		},
+		ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true},
+	}
+	same(t, w.get(made.Id), want)
+	if got := w.secretOf(made.Id); got != "the secret" {
+		t.Errorf("the secret is %q", got)
+	}
+
+	// Name, client id and secret stay; all else that is left out takes its default.
+	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id})
+	if err != nil || changed.Details.Sequence <= made.Details.Sequence || changed.Details.CreationDate != nil ||
+		changed.Details.ResourceOwner != "org-a" {
+		t.Fatalf("%v, %v", changed, err)
+	}
+	want.Details.Sequence, want.Details.ChangeDate = changed.Details.Sequence, changed.Details.ChangeDate
+	want.Directory = &idpv1.DirectoryConfig{ClientId: "herald", Tenant: typeOf(0),
+		Scopes: []string{"openid", "profile", "email"}}
+	want.ProviderOptions = &idpv1.IdpProviderOptions{}
+	same(t, w.get(made.Id), want)
+	if n := w.rows(`events where data->'changed' = '["tenant", "emailVerified", "scopes", "providerOptions"]'`); n != 1 {
+		t.Errorf("%d events of the change", n)
+	}
+
+	if _, err := w.RemoveIdp(w.inA, &idpv1.IdpRequest{IdpId: made.Id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.GetIdp(w.inA, &idpv1.IdpRequest{IdpId: made.Id})
+	refused(t, err, "IDP_NOT_FOUND")
+	if w.rows("idps") != 0 || w.rows("events where name = 'removed' and aggregate_id = $1", made.Id) != 1 {
+		t.Error("it is not gone, or there is no event")
+	}
+}
+
+// An update without a difference answers what is there and writes nothing.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	before, details := w.rows("events"), w.get(id).Details
+	for _, r := range []*idpv1.UpdateDirectoryIdpRequest{
+		{},
+		{Name: new("Company")},
+		{Name: new("  Company "), ClientId: new("herald"), ClientSecret: "of Company"},
+		{ClientSecret: "  "},
+		{Tenant: &idpv1.DirectoryTenant{}, ProviderOptions: &idpv1.IdpProviderOptions{}},
+		{Tenant: typeOf(idpv1.DirectoryTenantType_DIRECTORY_TENANT_TYPE_COMMON)},
+		{Tenant: &idpv1.DirectoryTenant{TenantType: idpv1.DirectoryTenantType(2).Enum(), TenantId: new("COMMON")}},
+		{Scopes: []string{"openid", "profile", "email"}},
+	} {
+		r.IdpId = id
+		got, err := w.UpdateDirectoryIdp(w.inA, r)
+		if err != nil || got.Details.Sequence != details.Sequence ||
+			!got.Details.ChangeDate.AsTime().Equal(details.ChangeDate.AsTime()) {
+			t.Errorf("%v: %v, %v, was %v", r, got, err, details)
+		}
+	}
+	if w.rows("events") != before || w.secretOf(id) != "of Company" {
+		t.Error("something was written")
+	}
+}
+
+// The secret changes only when it is supplied.
+func TestUpdateSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	for _, c := range []struct{ sent, want string }{
+		{"", "of Company"}, {"another", "another"}, {"", "another"}, {" padded ", "padded"},
+	} {
+		if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+			ClientSecret: c.sent}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.secretOf(id); got != c.want {
+			t.Errorf("after %q it is %q", c.sent, got)
+		}
+	}
+}
+
+// What a request must not say, on both methods where both have the field.
+func TestRefusedFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	before := w.rows("events")
+	long := strings.Repeat("ß", 201)
+	for field, bad := range map[string][]string{
+		"name":         {"", "  ", long, "a\nb", "a\x00b", "safe\u202egnp.exe", "Com\u200bpany"},
+		"clientId":     {"", " \t", long, "a\r\nb"},
+		"clientSecret": {long, "a\nb", "a\x7fb"},
+		"scopes[0]":    {"", " ", "a b", "a\"b", "a\\b", strings.Repeat("a", 101), "ä", "a\n"},
+	} {
+		for _, value := range bad {
+			create := &idpv1.CreateDirectoryIdpRequest{Name: "Other", ClientId: "herald", ClientSecret: "secret"}
+			update := &idpv1.UpdateDirectoryIdpRequest{IdpId: id}
+			switch field {
+			case "name":
+				create.Name, update.Name = value, &value
+			case "clientId":
+				create.ClientId, update.ClientId = value, &value
+			case "clientSecret":
+				create.ClientSecret, update.ClientSecret = value, value
+			default:
+				create.Scopes, update.Scopes = []string{value}, []string{value}
+			}
+			_, err := w.CreateDirectoryIdp(w.inA, create)
+			refused(t, err, "INVALID_ARGUMENT", field)
+			_, err = w.UpdateDirectoryIdp(w.inA, update)
+			refused(t, err, "INVALID_ARGUMENT", field)
+		}
+	}
+	for _, value := range []string{"", " "} {
+		_, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+			Name: "Other", ClientId: "herald", ClientSecret: value,
+		})
+		refused(t, err, "INVALID_ARGUMENT", "clientSecret")
+	}
+	_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+		IdpId: id, Scopes: slices.Repeat([]string{"a"}, 21),
+	})
+	refused(t, err, "INVALID_ARGUMENT", "scopes")
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, Tenant: typeOf(3)})
+	refused(t, err, "INVALID_ARGUMENT", "tenant.tenantType")
+	for _, tenant := range []string{"", "..", "a/b", strings.Repeat("a", 254)} {
+		_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+			IdpId: id, Tenant: &idpv1.DirectoryTenant{TenantId: &tenant},
+		})
+		refused(t, err, "IDP_TENANT_INVALID", "tenant.tenantId")
+	}
+	if w.rows("events") != before || w.rows("idps") != 1 {
+		t.Error("a refusal wrote something")
+	}
+
+	// The longest that is taken is counted in characters.
+	edge := long[:400]
+	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+		IdpId: id, Name: &edge, ClientId: &edge, ClientSecret: edge,
+		Scopes: slices.Repeat([]string{strings.Repeat("a", 100)}, 20),
+	}); err != nil || w.get(id).Name != edge || w.secretOf(id) != edge {
+		t.Errorf("%v: %v", err, w.get(id))
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	ask := &idpv1.IdpRequest{IdpId: id}
+	_, err := w.ReactivateIdp(w.inA, ask)
+	refused(t, err, "IDP_NOT_INACTIVE")
+	off, err := w.DeactivateIdp(w.inA, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.get(id); got.State != idpv1.IdpState_IDP_STATE_INACTIVE ||
+		got.Details.Sequence != off.Details.Sequence {
+		t.Errorf("%v, answered %v", got, off)
+	}
+	_, err = w.DeactivateIdp(w.inA, ask)
+	refused(t, err, "IDP_NOT_ACTIVE")
+	if fault.From(err).Code != fault.Precondition {
+		t.Error(err)
+	}
+	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+		Name: new("Other")}); err != nil || w.get(id).State != idpv1.IdpState_IDP_STATE_INACTIVE {
+		t.Errorf("changed while inactive: %v", err)
+	}
+	if _, err := w.ReactivateIdp(w.inA, ask); err != nil || w.get(id).State != idpv1.IdpState_IDP_STATE_ACTIVE {
+		t.Error(err)
+	}
+}
+
+// Of many at once, each change is written once and the last one stands.
+func TestUpdatesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	before := w.rows("events")
+	if n := race(t, 20, func(i int) error {
+		_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+			IdpId: id, Name: new(fmt.Sprint("Company ", i%10)), ClientSecret: fmt.Sprint("secret ", i%10),
+		})
+		return err
+	}); n != 20 {
+		t.Errorf("%d succeeded", n)
+	}
+	if name, kept := w.get(id).Name, w.secretOf(id); strings.TrimPrefix(name, "Company ") !=
+		strings.TrimPrefix(kept, "secret ") {
+		t.Errorf("the name is of %q, the secret of %q", name, kept)
+	}
+	if n := w.rows("events") - before; n < 10 || n > 20 ||
+		w.rows("events e join idps i on i.id = e.aggregate_id and i.sequence < e.position") != 0 {
+		t.Errorf("%d events, or the provider does not stand at the last", n)
+	}
+}
+
+func TestSearchIdps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := []string{"Straße", "dir_1", "Dir%", "DIR", "subdir"}
+	ids := make([]string, len(names))
+	for i, name := range names {
+		ids[i] = w.directory(w.inA, name)
+	}
+	w.directory(w.inB, "dir_1")
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: ids[1]}); err != nil {
+		t.Fatal(err)
+	}
+	name := func(text string, method heraldv1.TextQueryMethod) *idpv1.IdpFilter {
+		return &idpv1.IdpFilter{NameQuery: &idpv1.IdpNameQuery{Name: text, Method: method}}
+	}
+	state := func(s idpv1.IdpState) *idpv1.IdpFilter {
+		return &idpv1.IdpFilter{StateQuery: &idpv1.IdpStateQuery{State: s}}
+	}
+	for label, c := range map[string]struct {
+		filters []*idpv1.IdpFilter
+		want    []int
+	}{
+		"all":                    {nil, []int{4, 3, 2, 1, 0}},
+		"equals":                 {[]*idpv1.IdpFilter{name("DIR", 0)}, []int{3}},
+		"equals ignoring case":   {[]*idpv1.IdpFilter{name("sTRASSE", 1)}, []int{0}},
+		"starts ignoring case":   {[]*idpv1.IdpFilter{name("dir", 3)}, []int{3, 2, 1}},
+		"contains":               {[]*idpv1.IdpFilter{name("ir", 4)}, []int{4, 2, 1}},
+		"ends":                   {[]*idpv1.IdpFilter{name("dir", 6)}, []int{4}},
+		"percent":                {[]*idpv1.IdpFilter{name("%", 4)}, []int{2}},
+		"quote":                  {[]*idpv1.IdpFilter{name("' or '1'='1", 4)}, nil},
+		"active":                 {[]*idpv1.IdpFilter{state(1)}, []int{4, 3, 2, 0}},
+		"inactive of that name":  {[]*idpv1.IdpFilter{state(2), name("dir", 3)}, []int{1}},
+		"both in one, that fail": {[]*idpv1.IdpFilter{{NameQuery: name("DIR", 0).NameQuery, StateQuery: state(2).StateQuery}}, nil},
+	} {
+		for _, asc := range []bool{false, true} {
+			var want []string
+			for _, n := range c.want {
+				want = append(want, ids[n])
+			}
+			if asc {
+				slices.Reverse(want)
+			}
+			got, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{
+				Query: &heraldv1.ListQuery{Asc: asc, Limit: 2, Offset: 0}, Queries: c.filters,
+			})
+			var found []string
+			for _, i := range got.GetResult() {
+				found = append(found, i.Id)
+			}
+			if err != nil || !slices.Equal(found, want[:min(2, len(want))]) ||
+				got.Details.TotalResult != uint64(len(want)) {
+				t.Errorf("%s: %v, %v", label, got, err)
+			}
+		}
+	}
+	_, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{{}}})
+	refused(t, err, "INVALID_ARGUMENT", "queries[0]")
+	_, err = w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{state(0)}})
+	refused(t, err, "INVALID_ARGUMENT", "state")
+	_, err = w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Query: &heraldv1.ListQuery{Limit: 1001}})
+	refused(t, err, "LIMIT_EXCEEDED", "1000")
+}
+
+func TestIdpChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.directory(w.inA, "Company")
+	w.directory(w.inA, "Other")
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+		ClientSecret: "another"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{IdpId: id})
+	if err != nil || got.Details.TotalResult != 3 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, want := range []string{"idp.changed", "idp.deactivated", "idp.created"} {
+		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ObjectId != id {
+			t.Errorf("change %d is %v, want %s", i, c, want)
+		}
+	}
+	if list := got.Result[0].Data.Fields["changed"].GetListValue().GetValues(); len(list) != 1 ||
+		list[0].GetStringValue() != "clientSecret" {
+		t.Errorf("changed %v", list)
+	}
+	_, err = w.SearchIdpChanges(w.inB, &idpv1.SearchIdpChangesRequest{IdpId: id})
+	refused(t, err, "IDP_NOT_FOUND")
+}
+
+// Users and auth learn which providers an organization has, and no client secret.
+func TestResolveIdps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, off, foreign := w.directory(w.inA, "Company"), w.directory(w.inA, "Off"), w.directory(w.inB, "Foreign")
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: off}); err != nil {
+		t.Fatal(err)
+	}
+	ask := &idpv1.ResolveIdpsRequest{OrgId: "org-a", IdpIds: []string{id, off, foreign, "nowhere", id, ""}}
+	for _, service := range []string{"users", "auth"} {
+		got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.ground, service)).ResolveIdps(t.Context(), ask)
+		if err != nil || len(got.Idps) != 2 {
+			t.Fatalf("%s: %v, %v", service, got, err)
+		}
+		slices.SortFunc(got.Idps, func(a, b *idpv1.Idp) int { return strings.Compare(a.Id, b.Id) })
+		same(t, got.Idps[0], w.get(id))
+		same(t, got.Idps[1], w.get(off))
+	}
+	got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.ground, "users")).ResolveIdps(t.Context(),
+		&idpv1.ResolveIdpsRequest{OrgId: "org-a"})
+	if err != nil || len(got.Idps) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// calls is every method about one provider, with a request that would succeed.
+var calls = map[string]func(w *world, ctx context.Context, id string) error{
+	"UpdateDirectoryIdp": func(w *world, ctx context.Context, id string) error {
+		_, err := w.UpdateDirectoryIdp(ctx, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, ClientSecret: "theirs"})
+		return err
+	},
+	"GetIdp": func(w *world, ctx context.Context, id string) error {
+		_, err := w.GetIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		return err
+	},
+	"DeactivateIdp": func(w *world, ctx context.Context, id string) error {
+		_, err := w.DeactivateIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		return err
+	},
+	"ReactivateIdp": func(w *world, ctx context.Context, id string) error {
+		_, err := w.ReactivateIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		return err
+	},
+	"RemoveIdp": func(w *world, ctx context.Context, id string) error {
+		_, err := w.RemoveIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		return err
+	},
+	"SearchIdpChanges": func(w *world, ctx context.Context, id string) error {
+		_, err := w.SearchIdpChanges(ctx, &idpv1.SearchIdpChangesRequest{IdpId: id})
+		return err
+	},
+}
+
+// Who may do what, and that what is elsewhere looks as if it were not.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	foreign := w.directory(w.inB, "Foreign")
+	events := w.rows("events")
+	for method, call := range calls {
+		for _, id := range []string{foreign, "nowhere"} {
+			refused(t, call(w, w.inA, id), "IDP_NOT_FOUND")
+		}
+		needed := "org.idp.write"
+		if method == "GetIdp" || method == "SearchIdpChanges" {
+			needed = "org.idp.read"
+			if err := call(w, w.as("org-b", "ORG_OWNER_VIEWER"), foreign); err != nil {
+				t.Errorf("%s by a viewer: %v", method, err)
+			}
+		} else {
+			refused(t, call(w, w.as("org-b", "ORG_OWNER_VIEWER"), foreign), "PERMISSION_DENIED", needed)
+		}
+		for _, role := range []string{"ORG_USER_MANAGER", "ORG_PROJECT_CREATOR"} {
+			refused(t, call(w, w.as("org-b", role), foreign), "PERMISSION_DENIED", needed)
+		}
+		refused(t, call(w, w.Context(), foreign), "UNAUTHENTICATED")
+	}
+	if w.rows("events") != events {
+		t.Error("a refusal wrote an event")
+	}
+	if err := calls["UpdateDirectoryIdp"](w, w.as("org-b", "ORG_SETTINGS_MANAGER"), foreign); err != nil {
+		t.Error(err)
+	}
+}

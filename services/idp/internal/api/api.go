@@ -1,0 +1,27 @@
+// Package api answers the requests of the Idps service.
+package api
+
+import (
+	"context"
+
+	"herald/services/idp/internal/store"
+	"herald/shared/caller"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/secret"
+)
+
+// Idps implements the contract.
+type Idps struct {
+	Store store.Store
+	// Keys seal client secrets.
+	Keys secret.Keys
+	// Callback is the redirect URI that directories send browsers back to.
+	Callback string
+	// MaxLimit is the largest page of a search.
+	MaxLimit int64
+}
+
+var _ idpv1.IdpsServer = Idps{}
+
+// orgID is the organization that the request acts on.
+func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/idp/internal/domain"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/id"
+	"herald/shared/resource"
+	"herald/shared/secret"
+)
+
+// CreateDirectoryIdp creates an active provider.
+func (a Idps) CreateDirectoryIdp(
+	ctx context.Context, r *idpv1.CreateDirectoryIdpRequest,
+) (*idpv1.CreateDirectoryIdpResponse, error) {
+	s, err := settings(r)
+	if err != nil {
+		return nil, err
+	}
+	i := domain.Idp{
+		ID: id.New(), OrgID: orgID(ctx), State: domain.IdpActive, Name: r.Name, ClientID: r.ClientId, Settings: s,
+	}
+	i.SetSecret(secret.NewText(r.ClientSecret), a.Keys)
+	record, err := a.Store.CreateIdp(ctx, i, &idpv1.IdpCreated{})
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.CreateDirectoryIdpResponse{Id: i.ID, Details: resource.Details(record, i.OrgID)}, nil
+}
+
+// UpdateDirectoryIdp replaces a provider's settings. Name, client id and client secret stay
+// where the request has none.
+func (a Idps) UpdateDirectoryIdp(
+	ctx context.Context, r *idpv1.UpdateDirectoryIdpRequest,
+) (*idpv1.IdpResponse, error) {
+	s, err := settings(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+		changed := i.Change(domain.Update{
+			Name: r.Name, ClientID: r.ClientId, ClientSecret: secret.NewText(r.ClientSecret), Settings: s,
+		}, a.Keys)
+		if changed == nil {
+			return nil, nil
+		}
+		return &idpv1.IdpChanged{Changed: changed}, nil
+	})
+}
+
+// settings reads what a creation and a change have in common.
+func settings(r interface {
+	GetTenant() *idpv1.DirectoryTenant
+	GetEmailVerified() bool
+	GetScopes() []string
+	GetProviderOptions() *idpv1.IdpProviderOptions
+}) (domain.Settings, error) {
+	t, options := r.GetTenant(), r.GetProviderOptions()
+	var tenantID *string
+	if t != nil {
+		tenantID = t.TenantId
+	}
+	tenant, err := domain.NewTenant(domain.TenantType(t.GetTenantType()), tenantID)
+	return domain.Settings{
+		Tenant: tenant, EmailVerified: r.GetEmailVerified(), Scopes: r.GetScopes(),
+		Options: domain.Options{
+			IsLinkingAllowed: options.GetIsLinkingAllowed(), IsCreationAllowed: options.GetIsCreationAllowed(),
+			IsAutoCreation: options.GetIsAutoCreation(), IsAutoUpdate: options.GetIsAutoUpdate(),
+		},
+	}.WithDefaults(), err
+}

@@ -1,0 +1,123 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/idp/internal/domain"
+	"herald/services/idp/internal/store"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
+)
+
+// GetIdp reads a provider.
+func (a Idps) GetIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.GetIdpResponse, error) {
+	i, err := a.Store.Idp(ctx, orgID(ctx), r.IdpId)
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.GetIdpResponse{Idp: a.idp(i)}, nil
+}
+
+// SearchIdps lists the providers of the organization acted on.
+func (a Idps) SearchIdps(ctx context.Context, r *idpv1.SearchIdpsRequest) (*idpv1.SearchIdpsResponse, error) {
+	p, err := search.Bounds(r.Query, a.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	query := a.Store.Idps(orgID(ctx))
+	for _, q := range r.Queries {
+		if f := q.NameQuery; f != nil {
+			query.Text(store.IdpName, f.Method, f.Name)
+		}
+		if f := q.StateQuery; f != nil {
+			query.Where("state = ?", f.State)
+		}
+	}
+	list, err := a.Store.SearchIdps(ctx, query, p)
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.SearchIdpsResponse{Details: list.Details(), Result: search.Each(list.Rows, a.idp)}, nil
+}
+
+// DeactivateIdp takes a provider from the login.
+func (a Idps) DeactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
+	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+		return &idpv1.IdpDeactivated{}, i.Deactivate()
+	})
+}
+
+// ReactivateIdp offers a provider at the login again.
+func (a Idps) ReactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
+	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+		return &idpv1.IdpReactivated{}, i.Reactivate()
+	})
+}
+
+// change answers a request that changes a provider of the organization acted on.
+func (a Idps) change(
+	ctx context.Context, id string, change func(*domain.Idp) (proto.Message, error),
+) (*idpv1.IdpResponse, error) {
+	i, err := a.Store.ChangeIdp(ctx, orgID(ctx), id, change)
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.IdpResponse{Details: resource.Changed(i.Record, i.OrgID)}, nil
+}
+
+// RemoveIdp removes a provider. The service users removes the links to it on the event.
+func (a Idps) RemoveIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
+	i, err := a.Store.RemoveIdp(ctx, orgID(ctx), r.IdpId, &idpv1.IdpRemoved{})
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.IdpResponse{Details: resource.Changed(i.Record, i.OrgID)}, nil
+}
+
+// SearchIdpChanges lists what happened to a provider.
+func (a Idps) SearchIdpChanges(
+	ctx context.Context, r *idpv1.SearchIdpChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
+	p, err := search.Bounds(r.Query, a.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Store.Idp(ctx, orgID(ctx), r.IdpId); err != nil {
+		return nil, err
+	}
+	return a.Store.Changes(ctx, orgID(ctx), r.IdpId, p)
+}
+
+// ResolveIdps returns those of the asked providers that an organization has, in any state.
+func (a Idps) ResolveIdps(ctx context.Context, r *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
+	found, err := a.Store.Some(ctx, r.OrgId, r.IdpIds)
+	if err != nil {
+		return nil, err
+	}
+	return &idpv1.ResolveIdpsResponse{Idps: search.Each(found, a.idp)}, nil
+}
+
+// idp is what answers say of a provider. Of the tenant they have the member that counts.
+func (a Idps) idp(i domain.Idp) *idpv1.Idp {
+	tenant := &idpv1.DirectoryTenant{}
+	if i.TenantID != "" {
+		tenant.TenantId = &i.TenantID
+	} else {
+		tenant.TenantType = idpv1.DirectoryTenantType(i.TenantType).Enum()
+	}
+	return &idpv1.Idp{
+		Id: i.ID, Details: resource.Details(i.Record, i.OrgID), State: idpv1.IdpState(i.State), Name: i.Name,
+		Type: idpv1.IdpType_IDP_TYPE_DIRECTORY, RedirectUri: a.Callback,
+		Directory: &idpv1.DirectoryConfig{
+			ClientId: i.ClientID, Tenant: tenant, EmailVerified: i.EmailVerified, Scopes: i.Scopes,
+		},
+		ProviderOptions: &idpv1.IdpProviderOptions{
+			IsLinkingAllowed: i.IsLinkingAllowed, IsCreationAllowed: i.IsCreationAllowed,
+			IsAutoCreation: i.IsAutoCreation, IsAutoUpdate: i.IsAutoUpdate,
+		},
+	}
+}

@@ -1,0 +1,139 @@
+// Package domain holds what identity providers are and may become. It knows no database
+// and no messages.
+package domain
+
+import (
+	"slices"
+
+	"herald/shared/fault"
+	"herald/shared/resource"
+	"herald/shared/secret"
+)
+
+// IdpState is whether a provider is offered at the login.
+type IdpState int16
+
+// The states of a provider, numbered as in its contract.
+const (
+	IdpActive IdpState = iota + 1
+	IdpInactive
+)
+
+// Faults of identity providers.
+var (
+	ErrIdpNotFound    = fault.New(fault.NotFound, "IDP_NOT_FOUND", "Identity provider not found")
+	ErrIdpNotActive   = fault.New(fault.Precondition, "IDP_NOT_ACTIVE", "The identity provider is not active")
+	ErrIdpNotInactive = fault.New(fault.Precondition, "IDP_NOT_INACTIVE", "The identity provider is not inactive")
+)
+
+// Idp is an enterprise directory with whose accounts an organization's users log in.
+type Idp struct {
+	resource.Record
+	ID       string
+	OrgID    string
+	State    IdpState
+	Name     string
+	ClientID string
+	// ClientSecret is sealed; SetSecret seals it.
+	ClientSecret []byte
+	Settings
+}
+
+// Settings are what a creation and a change of a provider replace.
+type Settings struct {
+	Tenant
+	EmailVerified bool
+	Scopes        []string
+	Options
+}
+
+// Options are what users may do with an external account, and what happens by itself.
+type Options struct {
+	IsLinkingAllowed  bool
+	IsCreationAllowed bool
+	IsAutoCreation    bool
+	IsAutoUpdate      bool
+}
+
+// WithDefaults returns the settings with the scopes that are asked for unless others are
+// set (OpenID Connect Core, 3.1.2.1 and 5.4).
+func (s Settings) WithDefaults() Settings {
+	if len(s.Scopes) == 0 {
+		s.Scopes = []string{"openid", "profile", "email"}
+	}
+	return s
+}
+
+// Update is what a request wants a provider to be. A nil pointer and an empty secret keep
+// what is there.
+type Update struct {
+	Name         *string
+	ClientID     *string
+	ClientSecret secret.Text
+	Settings     Settings
+}
+
+// Change does an update and returns the names of the fields that differ. The keys seal the
+// client secret.
+func (i *Idp) Change(u Update, keys secret.Keys) (changed []string) {
+	if u.Name != nil && *u.Name != i.Name {
+		i.Name = *u.Name
+		changed = append(changed, "name")
+	}
+	if u.ClientID != nil && *u.ClientID != i.ClientID {
+		i.ClientID = *u.ClientID
+		changed = append(changed, "clientId")
+	}
+	if !u.ClientSecret.Empty() && i.SetSecret(u.ClientSecret, keys) {
+		changed = append(changed, "clientSecret")
+	}
+	changed = append(changed, i.differences(u.Settings)...)
+	i.Settings = u.Settings
+	return changed
+}
+
+func (s Settings) differences(other Settings) (names []string) {
+	for _, f := range []struct {
+		name    string
+		differs bool
+	}{
+		{"tenant", s.Tenant != other.Tenant},
+		{"emailVerified", s.EmailVerified != other.EmailVerified},
+		{"scopes", !slices.Equal(s.Scopes, other.Scopes)},
+		{"providerOptions", s.Options != other.Options},
+	} {
+		if f.differs {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// SetSecret seals a client secret for the provider; false where it is the one that is
+// there. One that the keys cannot open counts as another.
+func (i *Idp) SetSecret(s secret.Text, keys secret.Keys) bool {
+	place := "idps|client_secret|" + i.ID
+	if plain, err := keys.Open(i.ClientSecret, place); err == nil && secret.Equal(plain, []byte(s.Reveal())) {
+		return false
+	}
+	i.ClientSecret = keys.Seal([]byte(s.Reveal()), place)
+	return true
+}
+
+// Deactivate takes the provider from the login.
+func (i *Idp) Deactivate() error {
+	if i.State != IdpActive {
+		return ErrIdpNotActive
+	}
+	i.State = IdpInactive
+	return nil
+}
+
+// Reactivate offers the provider at the login again.
+func (i *Idp) Reactivate() error {
+	if i.State != IdpInactive {
+		return ErrIdpNotInactive
+	}
+	i.State = IdpActive
+	return nil
+}

@@ -1,0 +1,127 @@
+package domain_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/services/idp/internal/domain"
+	"herald/shared/secret"
+)
+
+func newKeys(t *testing.T) secret.Keys {
+	t.Helper()
+	k, err := secret.ParseKeys(secret.NewKeyText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// directory is a provider whose fields all have values.
+func directory(keys secret.Keys) domain.Idp {
+	i := domain.Idp{ID: "company", OrgID: "org-a", State: domain.IdpActive, Name: "Company", ClientID: "herald",
+		Settings: domain.Settings{
+			Tenant: domain.Tenant{TenantID: "example.com"}, EmailVerified: true, Scopes: []string{"openid"},
+			Options: domain.Options{IsLinkingAllowed: true},
+		}}
+	i.SetSecret(secret.NewText("first"), keys)
+	return i
+}
+
+// What an update changes, field by field, and what it keeps.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t)
+	for _, c := range []struct {
+		update func(*domain.Update)
+		want   []string
+	}{
+		{func(*domain.Update) {}, nil},
+		{func(u *domain.Update) { u.Name, u.ClientID = new("Company"), new("herald") }, nil},
+		{func(u *domain.Update) { u.ClientSecret = secret.NewText("first") }, nil},
+		{func(u *domain.Update) { u.ClientSecret = secret.NewText("") }, nil},
+		{func(u *domain.Update) { u.Settings.Scopes = []string{"openid"} }, nil},
+		{func(u *domain.Update) { u.Name = new("company") }, []string{"name"}},
+		{func(u *domain.Update) { u.ClientID = new("other") }, []string{"clientId"}},
+		{func(u *domain.Update) { u.ClientSecret = secret.NewText("First") }, []string{"clientSecret"}},
+		{func(u *domain.Update) { u.Settings.Tenant = domain.Tenant{} }, []string{"tenant"}},
+		{func(u *domain.Update) { u.Settings.Tenant.TenantID = "example.org" }, []string{"tenant"}},
+		{func(u *domain.Update) { u.Settings.EmailVerified = false }, []string{"emailVerified"}},
+		{func(u *domain.Update) { u.Settings.Scopes = []string{"openid", "email"} }, []string{"scopes"}},
+		{func(u *domain.Update) { u.Settings.Options.IsLinkingAllowed = false }, []string{"providerOptions"}},
+		{func(u *domain.Update) { u.Settings.Options.IsCreationAllowed = true }, []string{"providerOptions"}},
+		{func(u *domain.Update) { u.Settings.Options.IsAutoCreation = true }, []string{"providerOptions"}},
+		{func(u *domain.Update) { u.Settings.Options.IsAutoUpdate = true }, []string{"providerOptions"}},
+		{func(u *domain.Update) {
+			*u = domain.Update{Name: new("Other"), ClientID: new("other"), ClientSecret: secret.NewText("second")}
+		}, []string{"name", "clientId", "clientSecret", "tenant", "emailVerified", "scopes", "providerOptions"}},
+	} {
+		i := directory(keys)
+		u := domain.Update{Settings: i.Settings}
+		c.update(&u)
+		if got := i.Change(u, keys); !slices.Equal(got, c.want) {
+			t.Errorf("changed %v, want %v", got, c.want)
+		}
+		if again := i.Change(u, keys); again != nil {
+			t.Errorf("the same update once more changed %v", again)
+		}
+		if u.Name != nil && i.Name != *u.Name || u.ClientID != nil && i.ClientID != *u.ClientID {
+			t.Errorf("it is %+v", i)
+		}
+	}
+}
+
+// Scopes are those of a login unless others are set.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, scopes := range [][]string{nil, {}} {
+		got := domain.Settings{Scopes: scopes}.WithDefaults()
+		if !slices.Equal(got.Scopes, []string{"openid", "profile", "email"}) {
+			t.Errorf("%v became %v", scopes, got.Scopes)
+		}
+	}
+	if got := (domain.Settings{Scopes: []string{"api"}}).WithDefaults(); !slices.Equal(got.Scopes, []string{"api"}) {
+		t.Errorf("became %v", got.Scopes)
+	}
+}
+
+// A client secret can be opened for its provider only, and is not printed.
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	keys, others := newKeys(t), newKeys(t)
+	i := directory(keys)
+	if plain, err := keys.Open(i.ClientSecret, "idps|client_secret|company"); err != nil || string(plain) != "first" {
+		t.Errorf("%q, %v", plain, err)
+	}
+	if _, err := keys.Open(i.ClientSecret, "idps|client_secret|other"); !errors.Is(err, secret.ErrSeal) {
+		t.Errorf("opened for another provider: %v", err)
+	}
+	if text := fmt.Sprintf("%+v %+v", i, domain.Update{ClientSecret: secret.NewText("first")}); strings.Contains(text,
+		"first") {
+		t.Error(text)
+	}
+	// Keys that cannot open it replace it.
+	if !i.SetSecret(secret.NewText("first"), others) || i.SetSecret(secret.NewText("first"), others) {
+		t.Error("an unreadable secret counts as the same")
+	}
+}
+
+// Each state allows one of the two changes.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for _, state := range []domain.IdpState{domain.IdpActive, domain.IdpInactive} {
+		i := domain.Idp{State: state}
+		if err := i.Deactivate(); i.State != domain.IdpInactive || (err == nil) != (state == domain.IdpActive) ||
+			err != nil && !errors.Is(err, domain.ErrIdpNotActive) {
+			t.Errorf("deactivated from %d: %v, %+v", state, err, i)
+		}
+		i = domain.Idp{State: state}
+		if err := i.Reactivate(); i.State != domain.IdpActive || (err == nil) != (state == domain.IdpInactive) ||
+			err != nil && !errors.Is(err, domain.ErrIdpNotInactive) {
+			t.Errorf("reactivated from %d: %v, %+v", state, err, i)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package domain
+
+import (
+	"regexp"
+	"strings"
+
+	"herald/shared/fault"
+)
+
+// ErrTenantID is returned for a tenant that the directory cannot have.
+var ErrTenantID = fault.New(fault.Invalid, "IDP_TENANT_INVALID", "tenant.tenantId: a GUID, or 1 to 253 letters, "+
+	"digits, dots and hyphens of a domain name such as example.com").
+	On("tenant.tenantId", "must be a GUID or a domain name")
+
+// TenantType says which accounts may log in where no single tenant is named.
+type TenantType int16
+
+// The types of tenants, numbered as in their contract.
+const (
+	TenantCommon TenantType = iota
+	TenantOrganizations
+	TenantConsumers
+)
+
+// Tenant says which accounts of the directory may log in: those of one tenant, or, where
+// TenantID is empty, those of a type.
+type Tenant struct {
+	TenantType TenantType
+	TenantID   string
+}
+
+// maxTenantID is the length of the longest domain name (RFC 1035, 2.3.4).
+const maxTenantID = 253
+
+// labels are what an id consists of. It becomes a part of a path, in which an empty label
+// could lead elsewhere.
+var labels = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$`)
+
+// NewTenant reads a tenant; a nil id names none. The id wins over the type, also where it
+// is the directory's own name of a type. Ids have no case, and small letters are kept.
+func NewTenant(kind TenantType, id *string) (Tenant, error) {
+	if id == nil {
+		return Tenant{TenantType: kind}, nil
+	}
+	if len(*id) > maxTenantID || !labels.MatchString(*id) {
+		return Tenant{}, ErrTenantID
+	}
+	switch name := strings.ToLower(*id); name {
+	case "common":
+		return Tenant{TenantType: TenantCommon}, nil
+	case "organizations":
+		return Tenant{TenantType: TenantOrganizations}, nil
+	case "consumers":
+		return Tenant{TenantType: TenantConsumers}, nil
+	default:
+		return Tenant{TenantID: name}, nil
+	}
+}

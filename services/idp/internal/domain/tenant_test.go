@@ -1,0 +1,68 @@
+package domain_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"herald/services/idp/internal/domain"
+)
+
+// The tenant of a request: its type and id, and what they come to. No want is a refusal.
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	common, organizations, consumers := domain.Tenant{}, domain.Tenant{TenantType: domain.TenantOrganizations},
+		domain.Tenant{TenantType: domain.TenantConsumers}
+	of := func(id string) *domain.Tenant { return &domain.Tenant{TenantID: id} }
+	label := strings.Repeat("a", 62) + "."
+	longest := strings.Repeat(label, 4) + "a"
+	for _, c := range []struct {
+		kind domain.TenantType
+		id   *string
+		want *domain.Tenant
+	}{
+		{domain.TenantCommon, nil, &common},
+		{domain.TenantOrganizations, nil, &organizations},
+		{domain.TenantConsumers, nil, &consumers},
+		// The id wins.
+		{domain.TenantConsumers, new("contoso.example.com"), of("contoso.example.com")},
+		{domain.TenantCommon, new("72F988BF-86F1-41AF-91AB-2D7CD011DB47"),
+			of("72f988bf-86f1-41af-91ab-2d7cd011db47")},
+		{domain.TenantCommon, new("Contoso"), of("contoso")},
+		{domain.TenantCommon, new("9-"), of("9-")},
+		{domain.TenantCommon, &longest, of(longest)},
+		// Also where it is the name of a type.
+		{domain.TenantConsumers, new("common"), &common},
+		{domain.TenantCommon, new("organizations"), &organizations},
+		{domain.TenantOrganizations, new("Consumers"), &consumers},
+
+		{domain.TenantCommon, new(""), nil},
+		{domain.TenantOrganizations, new(""), nil},
+		{domain.TenantCommon, new(" "), nil},
+		{domain.TenantCommon, new(longest + "a"), nil},
+		{domain.TenantCommon, new("."), nil},
+		{domain.TenantCommon, new(".."), nil},
+		{domain.TenantCommon, new(".example.com"), nil},
+		{domain.TenantCommon, new("example.com."), nil},
+		{domain.TenantCommon, new("example..com"), nil},
+		{domain.TenantCommon, new("example.com\n"), nil},
+		{domain.TenantCommon, new("a/../common"), nil},
+		{domain.TenantCommon, new("a%2fb"), nil},
+		{domain.TenantCommon, new("{72f988bf-86f1-41af-91ab-2d7cd011db47}"), nil},
+		{domain.TenantCommon, new("a@evil.example"), nil},
+		{domain.TenantCommon, new("127.0.0.1:80"), nil},
+		{domain.TenantCommon, new("a_b"), nil},
+		{domain.TenantCommon, new("bücher.example"), nil},
+		{domain.TenantCommon, new("\u212aelvin.example"), nil}, // its small letter is a k
+		{domain.TenantCommon, new("organisations\x00"), nil},
+	} {
+		got, err := domain.NewTenant(c.kind, c.id)
+		if c.want == nil {
+			if !errors.Is(err, domain.ErrTenantID) {
+				t.Errorf("%d, %q: %+v, %v", c.kind, *c.id, got, err)
+			}
+		} else if err != nil || got != *c.want {
+			t.Errorf("%d, %v: %+v, %v, want %+v", c.kind, c.id, got, err, *c.want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/idp/internal/domain"
+	"herald/services/idp/internal/store"
+	"herald/shared/event"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("idp", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// happened is the news of every change: which one it is the api says, not the store.
+var happened = &emptypb.Empty{}
+
+func newStore(t *testing.T) (store.Store, func(sql string, args ...any) int) {
+	t.Helper()
+	db := kit.Pool(t)
+	return store.New(event.Journal{DB: db, Now: time.Now, Committed: func(event.Event) {}}),
+		func(sql string, args ...any) int { return testkit.Rows(t, db, sql, args...) }
+}
+
+func anIdp(orgID, id string) domain.Idp {
+	return domain.Idp{ID: id, OrgID: orgID, State: domain.IdpActive, Name: id, ClientID: id,
+		ClientSecret: []byte("sealed"), Settings: domain.Settings{}.WithDefaults()}
+}
+
+func touch(i *domain.Idp) (proto.Message, error) {
+	i.Name += "!"
+	return happened, nil
+}
+
+// asked is a method of the store about a provider of an organization. It returns how
+// many it found or changed.
+type asked struct {
+	names []string // a search is a method to begin it and one to run it
+	list  bool     // finds nothing where others answer that there is none
+	ask   func(ctx context.Context, s store.Store, orgID, id string) (int, error)
+}
+
+func one[T any](_ T, err error) (int, error) { return 1, err }
+
+// everything is what the store does for an organization; the removal comes last.
+var everything = []asked{
+	{[]string{"Idp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		return one(s.Idp(ctx, orgID, id))
+	}},
+	{[]string{"Some"}, true, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		found, err := s.Some(ctx, orgID, []string{id})
+		return len(found), err
+	}},
+	{[]string{"ChangeIdp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		return one(s.ChangeIdp(ctx, orgID, id, touch))
+	}},
+	{[]string{"Idps", "SearchIdps"}, true, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		list, err := s.SearchIdps(ctx, s.Idps(orgID).Where("id = ?", id), search.Page{Limit: 100})
+		return int(list.Total), err
+	}},
+	{[]string{"Changes"}, true, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		var list *heraldv1.SearchChangesResponse
+		list, err := s.Changes(ctx, orgID, id, search.Page{Limit: 100})
+		return len(list.GetResult()), err
+	}},
+	{[]string{"RemoveIdp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		return one(s.RemoveIdp(ctx, orgID, id, happened))
+	}},
+}
+
+// What belongs to another organization is not found and not changed, by whatever method;
+// asked for where it is, it is.
+func TestOwnerInEveryQuery(t *testing.T) {
+	t.Parallel()
+	s, rows := newStore(t)
+	for _, org := range []string{"org-a", "org-b"} {
+		if _, err := s.CreateIdp(t.Context(), anIdp(org, "of "+org), &idpv1.IdpCreated{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for _, m := range everything {
+		names = append(names, m.names...)
+		n, err := m.ask(t.Context(), s, "org-b", "of org-a")
+		if m.list && (n != 0 || err != nil) || !m.list && !errors.Is(err, domain.ErrIdpNotFound) {
+			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
+		}
+	}
+	if rows("events") != 2 {
+		t.Error("something was written")
+	}
+	for _, m := range everything {
+		if n, err := m.ask(t.Context(), s, "org-a", "of org-a"); n == 0 || err != nil {
+			t.Errorf("%s where it is: %d, %v", m.names, n, err)
+		}
+	}
+	if rows("idps where org_id = 'org-a'") != 0 || rows("idps where name = 'of org-b'") != 1 {
+		t.Error("another one was changed or removed")
+	}
+	testkit.Listed[store.Store](t, names, map[string]string{"CreateIdp": "needs nothing that is there"})
+}
+
+// Of several who deactivate, reactivate or remove a provider at once, one did; of several
+// who change it to the same, one writes an event.
+func TestOneOfMany(t *testing.T) {
+	t.Parallel()
+	s, rows := newStore(t)
+	if _, err := s.CreateIdp(t.Context(), anIdp("org-a", "company"), happened); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(*domain.Idp) (proto.Message, error)
+		loser  string
+	}{
+		{func(i *domain.Idp) (proto.Message, error) { return happened, i.Deactivate() }, domain.ErrIdpNotActive.ID},
+		{func(i *domain.Idp) (proto.Message, error) { return happened, i.Reactivate() },
+			domain.ErrIdpNotInactive.ID},
+	} {
+		if n := testkit.Race(t, 20, func(int) error {
+			_, err := s.ChangeIdp(t.Context(), "org-a", "company", c.change)
+			return err
+		}, c.loser); n != 1 {
+			t.Errorf("%d succeeded, the others are %s", n, c.loser)
+		}
+	}
+	before := rows("events")
+	if n := testkit.Race(t, 20, func(int) error {
+		_, err := s.ChangeIdp(t.Context(), "org-a", "company", func(i *domain.Idp) (proto.Message, error) {
+			if i.Name == "Company" {
+				return nil, nil
+			}
+			i.Name = "Company"
+			return happened, nil
+		})
+		return err
+	}); n != 20 || rows("events") != before+1 {
+		t.Errorf("%d succeeded, %d events", n, rows("events")-before)
+	}
+	if n := testkit.Race(t, 20, func(int) error {
+		_, err := s.RemoveIdp(t.Context(), "org-a", "company", happened)
+		return err
+	}, domain.ErrIdpNotFound.ID); n != 1 || rows("idps") != 0 {
+		t.Errorf("%d removed it", n)
+	}
+}

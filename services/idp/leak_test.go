@@ -1,0 +1,97 @@
+package idp_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/testkit"
+)
+
+// A client secret is in no answer, log, event, metric or table; a name is in no event and
+// no log.
+func TestSecretsStayIn(t *testing.T) {
+	t.Parallel()
+	log := &testkit.Lines{}
+	w := newWorldOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log))
+	news, err := testkit.Connect(t, w.ground, "subscriber").SubscribeSync("events.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"
+	made, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+		Name: name, ClientId: "herald", ClientSecret: first,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id, ClientSecret: second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	history, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{IdpId: made.Id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What fails is logged, with the words of the database.
+	if _, err := w.service.DB.Exec(t.Context(), `alter table idps add constraint broken check (false) not valid`); err !=
+		nil {
+		t.Fatal(err)
+	}
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id, ClientSecret: first})
+	refused(t, err, "INTERNAL")
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id,
+		ClientSecret: strings.Repeat(first, 20)})
+	refused(t, err, "INVALID_ARGUMENT")
+
+	heard := ""
+	for range 2 {
+		m, err := news.NextMsg(10 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard += m.Subject + string(m.Data)
+	}
+	if !strings.Contains(heard, "events.idp.idp.created.org-a") || !strings.Contains(heard, "clientSecret") {
+		t.Errorf("the events are %s", heard)
+	}
+	answers := protojson.Format(made) + protojson.Format(changed) + protojson.Format(list) + protojson.Format(history) +
+		err.Error() + protojson.Format(w.get(made.Id))
+	families, err := w.service.Metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := ""
+	for _, f := range families {
+		metrics += f.String()
+	}
+	for place, text := range map[string]string{
+		"the answers": answers, "the log": log.String(), "the events": heard, "the metrics": metrics,
+	} {
+		if strings.Contains(text, first) || strings.Contains(text, second) {
+			t.Errorf("%s have a secret: %s", place, text)
+		}
+		if place != "the answers" && strings.Contains(text, name) {
+			t.Errorf("%s have the name: %s", place, text)
+		}
+	}
+	if !strings.Contains(log.String(), "broken") {
+		t.Error("the log says nothing of the failure")
+	}
+	for _, table := range []string{"idps", "events", "outbox"} {
+		for _, planted := range []string{first, second} {
+			if w.rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`,
+				planted) > 0 {
+				t.Errorf("%s has a secret", table)
+			}
+		}
+	}
+}
