@@ -55,7 +55,8 @@ func TestDirectories(t *testing.T) {
 		Scopes: []string{"openid", "profile", "email"}}
 	want.ProviderOptions = &idpv1.IdpProviderOptions{}
 	same(t, w.get(made.Id), want)
-	if n := w.rows(`events where data->'changed' = '["tenant", "emailVerified", "scopes", "providerOptions"]'`); n != 1 {
+	const names = `["tenant", "emailVerified", "scopes", "providerOptions"]`
+	if n := w.rows(`events where data->'changed' = $1::jsonb`, names); n != 1 {
 		t.Errorf("%d events of the change", n)
 	}
 
@@ -254,17 +255,19 @@ func TestSearchIdps(t *testing.T) {
 		filters []*idpv1.IdpFilter
 		want    []int
 	}{
-		"all":                    {nil, []int{4, 3, 2, 1, 0}},
-		"equals":                 {[]*idpv1.IdpFilter{name("DIR", 0)}, []int{3}},
-		"equals ignoring case":   {[]*idpv1.IdpFilter{name("sTRASSE", 1)}, []int{0}},
-		"starts ignoring case":   {[]*idpv1.IdpFilter{name("dir", 3)}, []int{3, 2, 1}},
-		"contains":               {[]*idpv1.IdpFilter{name("ir", 4)}, []int{4, 2, 1}},
-		"ends":                   {[]*idpv1.IdpFilter{name("dir", 6)}, []int{4}},
-		"percent":                {[]*idpv1.IdpFilter{name("%", 4)}, []int{2}},
-		"quote":                  {[]*idpv1.IdpFilter{name("' or '1'='1", 4)}, nil},
-		"active":                 {[]*idpv1.IdpFilter{state(1)}, []int{4, 3, 2, 0}},
-		"inactive of that name":  {[]*idpv1.IdpFilter{state(2), name("dir", 3)}, []int{1}},
-		"both in one, that fail": {[]*idpv1.IdpFilter{{NameQuery: name("DIR", 0).NameQuery, StateQuery: state(2).StateQuery}}, nil},
+		"all":                   {nil, []int{4, 3, 2, 1, 0}},
+		"equals":                {[]*idpv1.IdpFilter{name("DIR", 0)}, []int{3}},
+		"equals ignoring case":  {[]*idpv1.IdpFilter{name("sTRASSE", 1)}, []int{0}},
+		"starts ignoring case":  {[]*idpv1.IdpFilter{name("dir", 3)}, []int{3, 2, 1}},
+		"contains":              {[]*idpv1.IdpFilter{name("ir", 4)}, []int{4, 2, 1}},
+		"ends":                  {[]*idpv1.IdpFilter{name("dir", 6)}, []int{4}},
+		"percent":               {[]*idpv1.IdpFilter{name("%", 4)}, []int{2}},
+		"quote":                 {[]*idpv1.IdpFilter{name("' or '1'='1", 4)}, nil},
+		"active":                {[]*idpv1.IdpFilter{state(1)}, []int{4, 3, 2, 0}},
+		"inactive of that name": {[]*idpv1.IdpFilter{state(2), name("dir", 3)}, []int{1}},
+		"both in one, that fail": {
+			[]*idpv1.IdpFilter{{NameQuery: name("DIR", 0).NameQuery, StateQuery: state(2).StateQuery}}, nil,
+		},
 	} {
 		for _, asc := range []bool{false, true} {
 			var want []string

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	idpv1 "herald/shared/gen/herald/idp/v1"
@@ -42,8 +43,8 @@ func TestSecretsStayIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What fails is logged, with the words of the database.
-	if _, err := w.service.DB.Exec(t.Context(), `alter table idps add constraint broken check (false) not valid`); err !=
-		nil {
+	const broken = `alter table idps add constraint broken check (false) not valid`
+	if _, err := w.service.DB.Exec(t.Context(), broken); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id, ClientSecret: first})
@@ -52,14 +53,7 @@ func TestSecretsStayIn(t *testing.T) {
 		ClientSecret: strings.Repeat(first, 20)})
 	refused(t, err, "INVALID_ARGUMENT")
 
-	heard := ""
-	for range 2 {
-		m, err := news.NextMsg(10 * time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		heard += m.Subject + string(m.Data)
-	}
+	heard := hear(t, news, 2)
 	if !strings.Contains(heard, "events.idp.idp.created.org-a") || !strings.Contains(heard, "clientSecret") {
 		t.Errorf("the events are %s", heard)
 	}
@@ -94,4 +88,17 @@ func TestSecretsStayIn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hear returns the subjects and data of so many events.
+func hear(t *testing.T, news *nats.Subscription, n int) (heard string) {
+	t.Helper()
+	for range n {
+		m, err := news.NextMsg(10 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard += m.Subject + string(m.Data)
+	}
+	return heard
 }

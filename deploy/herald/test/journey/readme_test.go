@@ -22,11 +22,12 @@ func TestReadme(t *testing.T) {
 	}
 	i := whole.New(t)
 	file := makeRun(i)
+	here := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.URL, "http://"), ".data/", i.Dir+"/data/",
+		".build/herald", file)
 	shell := ""
 	var events *watcher
 	for _, s := range steps[1:] {
-		command := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.URL, "http://"),
-			".data/", i.Dir+"/data/", ".build/herald", file).Replace(s.Command)
+		command := here.Replace(s.Command)
 		if strings.Contains(s.Answer, "USER_STATE_ACTIVE") {
 			i.ChoosePassword("mini@example.com")
 		}
@@ -42,7 +43,7 @@ func TestReadme(t *testing.T) {
 		}
 		out := typed(i, shell+command)
 		if s.Answer != "" {
-			alike(t, command, s.Answer, out)
+			alike(t, command, here.Replace(s.Answer), out)
 		} else if strings.HasPrefix(out, `{"code":`) {
 			t.Errorf("%s\nwas refused: %s", command, out)
 		}

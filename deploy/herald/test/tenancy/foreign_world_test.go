@@ -173,7 +173,7 @@ var (
 		"CreateHumanUser.email":      `{"email":"{new}@example.com"}`,
 		"SetPassword.password":       `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
 		"recipient": `"mini@example.com"`, "client_id": `"herald"`, "client_secret": `"{new}"`,
-		"kind":      `"init"`, "language": `"en"`, "subject": `"Welcome"`,
+		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`,
 		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
 		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
 		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`,

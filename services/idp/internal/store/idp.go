@@ -43,13 +43,13 @@ func (s Store) CreateIdp(ctx context.Context, i domain.Idp, created proto.Messag
 		AggregateID: i.ID, OrganizationID: i.OrgID,
 		SQL: `idp as (
 			insert into idps (
-				id, org_id, state, name, name_folded, client_id, client_secret, tenant_type, tenant_id,
-				email_verified, scopes, is_linking_allowed, is_creation_allowed, is_auto_creation, is_auto_update,
-				sequence, created_at, changed_at)
+				id, org_id, state, name, name_folded, client_id, client_secret, tenant_type,
+				tenant_id, email_verified, scopes, is_linking_allowed, is_creation_allowed, is_auto_creation,
+				is_auto_update, sequence, created_at, changed_at)
 			select
-				@id, @event_organization, @state, @name, @name_folded, @client_id, @client_secret, @tenant_type, @tenant_id,
-				@email_verified, @scopes, @is_linking_allowed, @is_creation_allowed, @is_auto_creation, @is_auto_update,
-				position, time, time
+				@id, @event_organization, @state, @name, @name_folded, @client_id, @client_secret, @tenant_type,
+				@tenant_id, @email_verified, @scopes, @is_linking_allowed, @is_creation_allowed, @is_auto_creation,
+				@is_auto_update, position, time, time
 			from event
 		)`,
 		Args: idpArgs(i),
@@ -79,7 +79,8 @@ func (s Store) ChangeIdp(
 				SQL: `idp as (
 					update idps set state = @state, name = @name, name_folded = @name_folded,
 						client_id = @client_id, client_secret = @client_secret,
-						tenant_type = @tenant_type, tenant_id = @tenant_id, email_verified = @email_verified, scopes = @scopes,
+						tenant_type = @tenant_type, tenant_id = @tenant_id,
+						email_verified = @email_verified, scopes = @scopes,
 						is_linking_allowed = @is_linking_allowed, is_creation_allowed = @is_creation_allowed,
 						is_auto_creation = @is_auto_creation, is_auto_update = @is_auto_update,
 						sequence = position, changed_at = time
