@@ -15,7 +15,7 @@ import (
 const (
 	idpColumns = `id, org_id, state, name, client_id, client_secret, tenant_type, tenant_id, email_verified, scopes,
 		is_linking_allowed, is_creation_allowed, is_auto_creation, is_auto_update, sequence, created_at, changed_at`
-	readIdp = `select ` + idpColumns + ` from idps where org_id = @org_id and id = @id`
+	readIdp = `select ` + idpColumns + ` from idps where id = @id and org_id is not distinct from @org_id`
 	lockIdp = readIdp + ` for update`
 )
 
@@ -33,7 +33,7 @@ func (s Store) Idp(ctx context.Context, orgID, id string) (domain.Idp, error) {
 // Some reads those of the ids that an organization's providers have.
 func (s Store) Some(ctx context.Context, orgID string, ids []string) ([]domain.Idp, error) {
 	return postgres.All[domain.Idp](ctx, s.journal.DB,
-		`select `+idpColumns+` from idps where org_id = @org_id and id = any (@ids)`,
+		`select `+idpColumns+` from idps where id = any (@ids) and org_id is not distinct from @org_id`,
 		postgres.Args{"org_id": orgID, "ids": ids})
 }
 
@@ -96,12 +96,7 @@ func (s Store) ChangeIdp(
 func (s Store) RemoveIdp(ctx context.Context, orgID, id string, removed proto.Message) (domain.Idp, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Idp]{
 		Lock: lockIdp, Args: idpKey(orgID, id), NotFound: domain.ErrIdpNotFound,
-		Write: func(i domain.Idp) event.Statement {
-			return event.Statement{
-				AggregateID: i.ID, OrganizationID: i.OrgID,
-				SQL: `gone as (delete from idps i using event where i.id = @id)`, Args: postgres.Args{"id": i.ID},
-			}
-		},
+		Write: func(i domain.Idp) event.Statement { return event.Removal("idps", i.ID, i.OrgID) },
 	}, func(*domain.Idp) (proto.Message, error) { return removed, nil })
 }
 
