@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -56,6 +57,25 @@ func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// Waiting returns when n connections of a database wait for a lock. A connection of the pool
+// must be free then.
+func Waiting(t testing.TB, db *pgxpool.Pool, n int) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(30 * time.Second)
+	for {
+		if Rows(t, db, `pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`) >= n {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not within 30 s: %d connections that wait for a lock", n)
+		}
+	}
 }
 
 // Listed fails the test unless every method of a store is in one of two lists: methods that the

@@ -144,6 +144,13 @@ func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	return db
 }
 
+// Journal opens a fresh database and returns what stores write on it with. Nobody hears of
+// its events.
+func (k *Kit) Journal(t testing.TB) event.Journal {
+	t.Helper()
+	return event.Journal{DB: k.Pool(t), Now: time.Now, Committed: func(event.Event) {}}
+}
+
 // Open opens the package's service on a new database. When the test ends, Open checks the events
 // in it against their contracts.
 func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {

@@ -140,6 +140,43 @@ func TestSQL(t *testing.T) {
 	})
 }
 
+// A fault is tested in the room that returns it, or in a story where that is the api.
+func TestFaultsAreTested(t *testing.T) {
+	t.Parallel()
+	const domain, store = "services/users/internal/domain/", "services/users/internal/store/"
+	fault := head + "var ErrA = fault.New(fault.NotFound, \"A_ONE\", \"Gone\").On(\"a\", \"b\")\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string // room without a test; empty for none
+	}{
+		"nowhere": {map[string]string{domain + "b.go": "func f() error { return ErrA }"},
+			"domain/a.go:4: no test in services/users/internal/domain gets ErrA: add"},
+		"by its variable": {map[string]string{domain + "b.go": "func f() error { return ErrA }",
+			domain + "a_test.go": "var _ = domain.ErrA"}, ""},
+		"by its id": {map[string]string{domain + "b.go": "func f() error { return ErrA }",
+			domain + "a_test.go": "var _ = `A_ONE`"}, ""},
+		"elsewhere": {map[string]string{store + "b.go": "var m = map[string]error{`x`: domain.ErrA}",
+			domain + "a_test.go": "var _ = domain.ErrA"}, "no test in services/users/internal/store gets ErrA"},
+		"of the api": {map[string]string{"services/users/internal/api/b.go": "func f() error { return domain.ErrA }"},
+			"no test in services/users gets ErrA"},
+		"in a story": {map[string]string{"services/users/internal/api/b.go": "func f() error { return domain.ErrA }",
+			"services/users/a_test.go": "var _ = `A_ONE`"}, ""},
+	} {
+		tree := fstest.MapFS{domain + "a.go": {Data: []byte(fault)}}
+		for path, text := range c.files {
+			tree[path] = &fstest.MapFile{Data: []byte("package a\n" + text)}
+		}
+		sources, err := read(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := untested(sources)
+		if c.want == "" && len(wrong) > 0 || c.want != "" && (len(wrong) != 1 || !strings.Contains(wrong[0], c.want)) {
+			t.Errorf("%s: %q, want %q", name, wrong, c.want)
+		}
+	}
+}
+
 // judge finds one mistake in what is bad, and none in what is good.
 func judge(t *testing.T, rules []rule) {
 	t.Helper()

@@ -90,5 +90,5 @@ func check(sources []source) []string {
 		wrong = append(wrong, p.width()...)
 		wrong = append(wrong, p.constant()...)
 	}
-	return wrong
+	return append(wrong, untested(sources)...)
 }

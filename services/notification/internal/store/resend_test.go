@@ -8,6 +8,7 @@ import (
 	"herald/services/notification/internal/domain"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/mailkind"
+	"herald/shared/testkit"
 )
 
 // A mail that is claimed from its beginning is nobody else's before its lease runs out.
@@ -50,15 +51,6 @@ func TestHurry(t *testing.T) {
 		if err != nil || n.ID != id || n.Kind != row.kind || n.State != row.state || n.OrgID != "o1" ||
 			n.UserID != "u1" {
 			t.Errorf("%s: %+v, %v", id, n, err)
-		}
-		for _, other := range [][3]string{{"o2", "u1", id}, {"o1", "u2", id}, {"", "", id}, {"o1", "u1", id + "x"}} {
-			if _, err := w.Hurry(t.Context(), other[0], other[1], other[2]); !errors.Is(err, domain.ErrNotFound) {
-				t.Errorf("%v: %v", other, err)
-			}
-			if _, err := w.Notification(t.Context(), other[0], other[1], other[2]); !errors.Is(err,
-				domain.ErrNotFound) {
-				t.Errorf("%v is read: %v", other, err)
-			}
 		}
 	}
 	if got := w.rows("select id from notifications where due_at <= now() order by id"); got != "(queued)\n(retrying)" {
@@ -120,13 +112,7 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 	}
 	settled := make(chan error)
 	go func() { settled <- w.Settle(t.Context(), c, c.Refused(), &notificationv1.MailFailed{UserId: "u1"}) }()
-	for waits := false; !waits; { // until it waits for the row
-		if err := w.db.QueryRow(t.Context(),
-			"select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = "+
-				"'Lock')").Scan(&waits); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testkit.Waiting(t, w.db, 1)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestProjectChange(t *testing.T) {
 
 // Each state allows one of the two changes, and only a project's deactivation raises
 // its generation.
-func TestStates(t *testing.T) {
+func TestProjectStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []ProjectState{ProjectActive, ProjectInactive} {
 		p := Project{State: state, Generation: 7}
@@ -45,16 +45,6 @@ func TestStates(t *testing.T) {
 		if state == ProjectInactive && (on != nil || p.State != ProjectActive) ||
 			state == ProjectActive && (!errors.Is(on, ErrProjectNotInactive) || p.State != state) || p.Generation != 7 {
 			t.Errorf("reactivated from %d: %v, %+v", state, on, p)
-		}
-	}
-	for _, state := range []GrantState{GrantActive, GrantInactive} {
-		g := ProjectGrant{State: state}
-		if err := g.Deactivate(); (err == nil) != (state == GrantActive) || g.State != GrantInactive {
-			t.Errorf("deactivated from %d: %v, %+v", state, err, g)
-		}
-		g = ProjectGrant{State: state}
-		if err := g.Reactivate(); (err == nil) != (state == GrantInactive) || g.State != GrantActive {
-			t.Errorf("reactivated from %d: %v, %+v", state, err, g)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
-	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/testkit"
 )
@@ -33,13 +32,13 @@ type world struct {
 
 func newWorld(t testing.TB) world {
 	t.Helper()
-	stores := kit.Pool(t)
-	db, err := pgxpool.NewWithConfig(t.Context(), stores.Config())
+	j := kit.Journal(t)
+	db, err := pgxpool.NewWithConfig(t.Context(), j.DB.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return world{t, store.New(event.Journal{DB: stores, Now: time.Now, Committed: func(event.Event) {}}), db}
+	return world{t, store.New(j), db}
 }
 
 // ids name a project of an organization with one of everything in it.
@@ -127,14 +126,7 @@ func (w world) hold(table, id string) (release func()) {
 // waiting returns when n connections wait for a lock.
 func (w world) waiting(n int) {
 	w.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for got := -1; got < n; <-tick.C {
-		if err := w.db.QueryRow(w.Context(), `select count(*) from pg_stat_activity
-			where wait_event_type = 'Lock' and datname = current_database()`).Scan(&got); err != nil {
-			w.Fatal(err)
-		}
-	}
+	testkit.Waiting(w, w.db, n)
 }
 
 // renamed is a change of a project's name.

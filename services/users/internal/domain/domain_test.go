@@ -134,7 +134,8 @@ func TestDigest(t *testing.T) {
 		t.Error(err)
 	}
 	err := d.Compare(domain.NewDigest(k, "u1", map[string]string{"userName": "maxi", "phone.phone": "+41"}))
-	if err == nil || !strings.HasSuffix(err.Error(), "another credential, phone.phone, userName") {
+	if !errors.Is(err, domain.ErrImportDiffers) ||
+		!strings.HasSuffix(err.Error(), "another credential, phone.phone, userName") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,33 +1,18 @@
 package store_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/store"
-	"herald/shared/event"
-	"herald/shared/testkit"
 )
-
-var kit = testkit.New("users", store.Migrations)
-
-func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 // Guesses are forgotten when no code is left that they could count against.
 func TestForgetTries(t *testing.T) {
 	t.Parallel()
-	pool, err := pgxpool.New(t.Context(), kit.Database(t).Reveal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	db := store.New(event.Journal{DB: pool})
+	w := newWorld(t)
 	now := time.Now()
-	if _, err := pool.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state,
+	if _, err := w.db.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state,
 		sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +28,7 @@ func TestForgetTries(t *testing.T) {
 		"at a waiting code":  {73 * time.Hour, true, 0, true},
 		"at an expired code": {73 * time.Hour, true, -time.Minute, false},
 	} {
-		if _, err := pool.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded,
+		if _, err := w.db.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded,
 			sequence, created_at, changed_at) values ($1, 'o', 1, 1, $1, $1, 1, now(), now())`, name); err != nil {
 			t.Fatal(err)
 		}
@@ -52,20 +37,20 @@ func TestForgetTries(t *testing.T) {
 			if at := now.Add(c.expires); c.expires != 0 {
 				expires = &at
 			}
-			if _, err := pool.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac,
+			if _, err := w.db.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac,
 				made_at, expires_at) values ($1, 'verifyemail', '', '', '', now(), $2)`, name, expires); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if allowed, err := db.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed ||
+		if allowed, err := w.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed ||
 			err != nil {
 			t.Fatalf("%s: %t, %v", name, allowed, err)
 		}
-		if err := db.ForgetTries(t.Context(), now); err != nil {
+		if err := w.ForgetTries(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		var kept bool
-		if err := pool.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`,
+		if err := w.db.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`,
 			name).Scan(&kept); err != nil || kept != c.kept {
 			t.Errorf("%s: kept %t, %v", name, kept, err)
 		}

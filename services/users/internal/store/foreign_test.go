@@ -7,20 +7,14 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
-	"herald/shared/event"
 	"herald/shared/fault"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
-
-// happened is the news of every change: which one it is the api says, not the store.
-var happened = &emptypb.Empty{}
 
 // asked is a method of the store about the user u1, who belongs to org-a, owns the project
 // p1 there and has the token t1. It returns how many rows it found or changed.
@@ -63,8 +57,7 @@ var everything = []asked{
 	}},
 	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			t := domain.PAT{ID: "t2", UserID: "u1", OrgID: orgID, ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
-			return one(s.CreatePAT(ctx, t, []byte{2}, happened))
+			return one(s.CreatePAT(ctx, token("u1", orgID, "t2"), []byte{2}, happened))
 		}},
 	{[]string{"PAT"}, domain.ErrTokenNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return one(s.PAT(ctx, orgID, "u1", "t1"))
@@ -114,38 +107,25 @@ var elsewhere = map[string]string{
 // asked for where it is, it is.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
-	db := kit.Pool(t)
-	s := store.New(event.Journal{DB: db, Now: time.Now, Committed: func(event.Event) {}})
-	made := func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, id := range []string{"org-a", "org-b"} {
-		o := domain.Org{ID: id, Name: id, PrimaryDomain: id, State: domain.OrgActive}
-		made(s.CreateOrg(t.Context(), o, "", happened))
-	}
-	made(s.CreateUser(t.Context(), store.NewUser{User: domain.User{
-		ID: "u1", OrgID: "org-a", UserName: "u1", Type: domain.Human, State: domain.UserActive,
-	}}, &usersv1.HumanCreated{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}))
-	member := domain.Member{UserID: "u1", OrgID: "org-a", ProjectID: "p1", Roles: []string{"PROJECT_OWNER"}}
-	made(s.CreateMember(t.Context(), member, happened))
-	token := domain.PAT{ID: "t1", UserID: "u1", OrgID: "org-a", ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
-	made(s.CreatePAT(t.Context(), token, []byte{1}, happened))
+	w := newWorld(t)
+	w.org("org-a")
+	w.org("org-b")
+	w.user("org-a", "u1")
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
 
-	before := testkit.Rows(t, db, "events")
+	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {
-		n, err := m.ask(t.Context(), s, "org-b")
+		n, err := m.ask(t.Context(), w.Store, "org-b")
 		if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
 			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
 		}
 	}
-	if testkit.Rows(t, db, "events") != before {
+	if testkit.Rows(t, w.db, "events") != before {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if n, err := m.ask(t.Context(), s, "org-a"); n == 0 || err != nil {
+		if n, err := m.ask(t.Context(), w.Store, "org-a"); n == 0 || err != nil {
 			t.Errorf("%s where it is: %d, %v", m.names, n, err)
 		}
 	}

@@ -8,13 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
-	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
@@ -45,24 +43,9 @@ var gains = map[string]string{
 	"second member": `insert into members values ($1, $1, '', '{ORG_OWNER}', 1, now(), now())`,
 }
 
-type owners struct {
-	*testing.T
-	db *pgxpool.Pool
-}
-
-func newOwners(t *testing.T) owners {
-	t.Helper()
-	db, err := pgxpool.New(t.Context(), kit.Database(t).Reveal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return owners{t, db}
-}
-
 // are makes an instance anew whose owners these are. All other users are locked, the
 // organization asleep is inactive.
-func (o owners) are(ids ...string) {
+func (o world) are(ids ...string) {
 	o.Helper()
 	args := postgres.Args{"owners": ids}
 	var b pgx.Batch                                                        // one transaction
@@ -85,8 +68,8 @@ func (o owners) are(ids ...string) {
 	}
 }
 
-// refused reports whether an error is the rule's, and fails for all others.
-func (o owners) refused(what string, err error) bool {
+// lastOwner reports whether an error is the rule's, and fails for all others.
+func (o world) lastOwner(what string, err error) bool {
 	o.Helper()
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if err != nil && (!ok || pg.ConstraintName != "instance_has_owner") {
@@ -97,14 +80,14 @@ func (o owners) refused(what string, err error) bool {
 
 func TestInstanceHasOwner(t *testing.T) {
 	t.Parallel()
-	o := newOwners(t)
+	o := newWorld(t)
 	for what, sql := range losses {
 		o.are("a")
-		if _, err := o.db.Exec(t.Context(), sql, "a"); !o.refused(what, err) {
+		if _, err := o.db.Exec(t.Context(), sql, "a"); !o.lastOwner(what, err) {
 			t.Errorf("%s: the last owner is gone: a trigger instance_has_owner has to refuse it", what)
 		}
 		o.are("a", "b")
-		if _, err := o.db.Exec(t.Context(), sql, "a"); o.refused(what, err) {
+		if _, err := o.db.Exec(t.Context(), sql, "a"); o.lastOwner(what, err) {
 			t.Errorf("%s: refused, but there is another owner", what)
 		}
 	}
@@ -119,7 +102,7 @@ func TestInstanceHasOwner(t *testing.T) {
 // Whatever takes two owners away at once, the second waits for the first and is refused.
 func TestInstanceHasOwnerAtOnce(t *testing.T) {
 	t.Parallel()
-	o := newOwners(t)
+	o := newWorld(t)
 	for first, one := range losses {
 		for second, other := range losses {
 			o.are("a", "b")
@@ -130,7 +113,7 @@ func TestInstanceHasOwnerAtOnce(t *testing.T) {
 	}
 }
 
-func (o owners) bothAtOnce(first, one, second, other string) {
+func (o world) bothAtOnce(first, one, second, other string) {
 	o.Helper()
 	ctx, cancel := context.WithTimeout(o.Context(), 30*time.Second)
 	defer cancel()
@@ -161,7 +144,7 @@ func (o owners) bothAtOnce(first, one, second, other string) {
 	if err := tx.Commit(ctx); err != nil {
 		o.Fatal(err)
 	}
-	if err := <-ended; !o.refused(second, err) {
+	if err := <-ended; !o.lastOwner(second, err) {
 		o.Errorf("%s, and %s at once: nobody owns the instance", first, second)
 	}
 }
@@ -169,11 +152,10 @@ func (o owners) bothAtOnce(first, one, second, other string) {
 // What a store saves passes through the rule, whichever state an operation will set.
 func TestLastOwnerIsAFault(t *testing.T) {
 	t.Parallel()
-	o := newOwners(t)
+	o := newWorld(t)
 	o.are("a")
-	s := store.New(event.Journal{DB: o.db, Now: time.Now, Committed: func(event.Event) {}})
 	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
-		_, _, err := s.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
+		_, _, err := o.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
 			u.State = state
 			return store.UserChange{Event: &emptypb.Empty{}}, nil
 		})
@@ -181,14 +163,14 @@ func TestLastOwnerIsAFault(t *testing.T) {
 			t.Errorf("state %d: %v", state, err)
 		}
 	}
-	_, err := s.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
+	_, err := o.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
 		org.State = domain.OrgInactive
 		return &emptypb.Empty{}, nil
 	})
 	if !errors.Is(err, domain.ErrLastOwner) {
 		t.Errorf("organization: %v", err)
 	}
-	_, err = s.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
+	_, err = o.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
 		m.Roles = nil
 		return &emptypb.Empty{}, nil
 	})
@@ -200,7 +182,7 @@ func TestLastOwnerIsAFault(t *testing.T) {
 // The migration's names for states are the domain's.
 func TestStatesByName(t *testing.T) {
 	t.Parallel()
-	o := newOwners(t)
+	o := newWorld(t)
 	var user domain.UserState
 	var org domain.OrgState
 	if err := o.db.QueryRow(t.Context(), `select user_active(), org_active()`).Scan(&user, &org); err != nil {

@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("text", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// happened is the news of every change: which one it is the api says, not the store.
+var happened = &emptypb.Empty{}
+
+// world is a database with the store on it.
+type world struct {
+	testing.TB
+	store.Store
+	db *pgxpool.Pool
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	j := kit.Journal(t)
+	return world{t, store.New(j), j.DB}
+}
+
+// written is a change that gives texts another subject.
+func written(subject string) func(*domain.Custom) (proto.Message, error) {
+	return func(c *domain.Custom) (proto.Message, error) {
+		c.Subject = subject
+		return happened, nil
+	}
+}
+
+// kept changes nothing that one sees, and is written all the same.
+func kept(*domain.Custom) (proto.Message, error) { return happened, nil }
+
+// mine are texts that org-a wrote.
+var mine = store.Key{OrganizationID: "org-a", Kind: "init", Language: "de"}
+
+func (w world) write(k store.Key, subject string) {
+	w.Helper()
+	if _, err := w.SetCustom(w.Context(), k, written(subject)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// asked is a method about an organization's texts. It returns those that it found.
+type asked struct {
+	name   string
+	absent error // says that there are none; nil where that is empty texts
+	ask    func(context.Context, store.Store, store.Key) (domain.Custom, error)
+}
+
+// everything is what the store does for an organization; the removal comes last.
+var everything = []asked{
+	{"Custom", nil, func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
+		return s.Custom(ctx, k)
+	}},
+	{"SetCustom", nil, func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
+		return s.SetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) { return nil, nil })
+	}},
+	{"ResetCustom", domain.ErrCustomNotFound,
+		func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
+			return s.ResetCustom(ctx, k, kept)
+		}},
+}
+
+// elsewhere are methods that are not about what an organization has, each with a reason.
+var elsewhere = map[string]string{
+	"Beginning": "is the instance's", "Languages": "are the instance's", "ChangeLanguages": "are the instance's",
+}
+
+// What another organization wrote, or the same one of another message or in another language,
+// is not found and not changed, by whatever method; asked for where it is, it is.
+func TestOwnerInEveryQuery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(mine, "Hallo")
+	w.write(store.Key{OrganizationID: "org-b", Kind: "verifyemail", Language: "fr"}, "Salut")
+	before := testkit.Rows(t, w.db, "events")
+	for where, k := range map[string]store.Key{
+		"another organization": {OrganizationID: "org-b", Kind: mine.Kind, Language: mine.Language},
+		"no organization":      {Kind: mine.Kind, Language: mine.Language},
+		"another message":      {OrganizationID: mine.OrganizationID, Kind: "verifyemail", Language: mine.Language},
+		"another language":     {OrganizationID: mine.OrganizationID, Kind: mine.Kind, Language: "fr"},
+	} {
+		for _, m := range everything {
+			c, err := m.ask(t.Context(), w.Store, k)
+			if c.Subject != "" || c.Sequence != 0 || !errors.Is(err, m.absent) {
+				t.Errorf("%s in %s: %+v, %v", m.name, where, c, err)
+			}
+		}
+	}
+	if testkit.Rows(t, w.db, "events") != before || testkit.Rows(t, w.db, "custom_texts") != 2 {
+		t.Error("something was written")
+	}
+	for _, m := range everything {
+		if c, err := m.ask(t.Context(), w.Store, mine); c.Subject != "Hallo" || c.Sequence == 0 || err != nil {
+			t.Errorf("%s where it is: %+v, %v", m.name, c, err)
+		}
+	}
+	if testkit.Rows(t, w.db, "custom_texts where org_id = 'org-b'") != 1 {
+		t.Error("another organization's texts went too")
+	}
+}
+
+func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, m := range everything {
+		names = append(names, m.name)
+	}
+	testkit.Listed[store.Store](t, names, elsewhere)
+}
+
+// Twenty who write the same texts at once for the first time take turns: there is one row, made once, with the
+// words and the number of the last.
+func TestFirstTextsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sequences := make([]int64, 20)
+	testkit.Race(t, len(sequences), func(i int) error {
+		c, err := w.SetCustom(t.Context(), mine, written(string(rune('a'+i))))
+		sequences[i] = c.Sequence
+		return err
+	})
+	last := 0
+	for i, n := range sequences {
+		if n > sequences[last] {
+			last = i
+		}
+	}
+	c, err := w.Custom(t.Context(), mine)
+	if err != nil || c.Subject != string(rune('a'+last)) || c.Sequence != sequences[last] {
+		t.Errorf("%+v, %v; the last has the number %d and says %c", c, err, sequences[last], 'a'+last)
+	}
+	if n := testkit.Rows(t, w.db, "custom_texts t join events e on e.time = t.created_at and e.position = "+
+		"(select min(position) from events where aggregate_id = 'org-a/init/de')"); n != 1 {
+		t.Error("the texts are not as old as the first change of them")
+	}
+}
+
+// Of twenty who remove an organization's texts at once one did.
+func TestTextsRemovedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(mine, "Hallo")
+	n := testkit.Race(t, 20, func(int) error {
+		_, err := w.ResetCustom(t.Context(), mine, kept)
+		return err
+	}, domain.ErrCustomNotFound.ID)
+	if left := testkit.Rows(t, w.db, "custom_texts"); n != 1 || left != 0 {
+		t.Errorf("%d of twenty removed the texts, %d are left", n, left)
+	}
+}
+
+// Who changes the default language and who changes the allowed ones take turns, so that each sees what
+// the other did; what would leave a default that is not allowed is refused by the table.
+func TestLanguagesTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	change := func(f func(*domain.Languages)) error {
+		_, err := w.ChangeLanguages(t.Context(), func(l *domain.Languages) (proto.Message, error) {
+			f(l)
+			return happened, nil
+		})
+		return err
+	}
+	allow := func(language string) error {
+		return change(func(l *domain.Languages) {
+			l.DefaultLanguage, l.AllowedLanguages = "en", append(l.AllowedLanguages, language)
+		})
+	}
+	if err := allow("en"); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Race(t, 20, func(i int) error { return allow(string(rune('a' + i))) })
+	l, err := w.Languages(t.Context())
+	if err != nil || len(l.AllowedLanguages) != 21 {
+		t.Errorf("twenty allowed one more each: %v, %v", l.AllowedLanguages, err)
+	}
+	if err := change(func(l *domain.Languages) { l.DefaultLanguage = "z" }); err == nil {
+		t.Error("a default language that is not allowed is saved")
+	}
+}

@@ -1,0 +1,80 @@
+package domain_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/services/users/internal/domain"
+)
+
+// A role counts in the places that it is made for: in the instance, in an organization or
+// in a project.
+func TestCheckRoles(t *testing.T) {
+	t.Parallel()
+	places := map[string]domain.Member{
+		"instance": {}, "organization": {OrgID: "o"}, "project": {OrgID: "o", ProjectID: "p"},
+	}
+	own := map[string][]domain.Role{
+		"instance": domain.InstanceRoles(), "organization": domain.OrgRoles(), "project": domain.ProjectRoles(),
+	}
+	for place, m := range places {
+		for of, roles := range own {
+			if len(roles) == 0 {
+				t.Errorf("%s: no roles", of)
+			}
+			for _, r := range roles {
+				if err := m.CheckRoles([]string{r.Name}); (err == nil) != (of == place) ||
+					err != nil && !errors.Is(err, domain.ErrRoleUnknown) {
+					t.Errorf("%s of the %s in the %s: %v", r.Name, of, place, err)
+				}
+			}
+		}
+		if err := m.CheckRoles(nil); err != nil {
+			t.Errorf("%s: no roles: %v", place, err)
+		}
+	}
+	err := places["organization"].CheckRoles([]string{"ORG_OWNER", "org_owner", ""})
+	const says = `roles[1]: there is no role "org_owner"`
+	if !errors.Is(err, domain.ErrRoleUnknown) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v, want %s", err, says)
+	}
+}
+
+// Roles are a set: their order is no change.
+func TestMemberAssign(t *testing.T) {
+	t.Parallel()
+	m := domain.Member{Roles: []string{"A", "B"}}
+	for _, c := range []struct {
+		roles, then []string
+		changed     bool
+	}{
+		{[]string{"B", "A"}, []string{"A", "B"}, false},
+		{[]string{"B"}, []string{"B"}, true},
+		{nil, nil, true},
+		{[]string{"C", "A"}, []string{"A", "C"}, true},
+	} {
+		if m.Assign(c.roles) != c.changed || !slices.Equal(m.Roles, c.then) {
+			t.Errorf("assigned %v: %v, want %v, changed %t", c.roles, m.Roles, c.then, c.changed)
+		}
+	}
+}
+
+// The instance's owner has IAM_OWNER in the instance; in an organization it is not the same role.
+func TestIsOwner(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		member domain.Member
+		owner  bool
+	}{
+		"owner":          {domain.Member{Roles: []string{"IAM_OWNER_VIEWER", "IAM_OWNER"}}, true},
+		"viewer":         {domain.Member{Roles: []string{"IAM_OWNER_VIEWER"}}, false},
+		"no roles":       {domain.Member{}, false},
+		"somewhere else": {domain.Member{OrgID: "o", Roles: []string{"IAM_OWNER"}}, false},
+	} {
+		if c.member.IsOwner() != c.owner {
+			t.Errorf("%s: owner %t", name, !c.owner)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package domain_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"herald/services/users/internal/domain"
+)
+
+// An id is chosen so that it can stand in a path, beside the words that stand there already.
+func TestCheckUserID(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"a", "A-1", "mini@example.com", "a_b", "a.b", "...", "Me", "humans", "!$&'()*+,;=:~",
+		strings.Repeat("a", 200)} {
+		if err := domain.CheckUserID(id); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "_x", "_", "a b", " a", "a/b", `a\b`,
+		"a?b", "a#b", "a%b", "ä", "a\x7f", "a\n", "\x00", strings.Repeat("a", 201)} {
+		if err := domain.CheckUserID(id); !errors.Is(err, domain.ErrUserID) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// Whoever has a verified e-mail and a password is active; everybody else is mailed a code.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		verified bool
+		hash     domain.Hidden
+		mail     bool
+		state    domain.UserState
+	}{
+		"neither":       {false, "", true, domain.UserInitial},
+		"password only": {false, "h", true, domain.UserInitial},
+		"verified only": {true, "", true, domain.UserInitial},
+		"both":          {true, "h", false, domain.UserActive},
+	} {
+		u := domain.User{FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash}
+		if mail := u.Settle(); mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {
+			t.Errorf("%s: mail %t, became %+v", name, mail, u)
+		}
+	}
+	named := domain.User{FirstName: "Mini", LastName: "Mouse", DisplayName: "Mimi"}
+	if named.Settle(); named.DisplayName != "Mimi" {
+		t.Errorf("a chosen display name became %q", named.DisplayName)
+	}
+}
+
+// A password is asked for where the mail's page needs one, and taken where it may ask.
+func TestKindsOfPasswords(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[domain.Kind]struct{ takes, needs bool }{
+		domain.KindInit: {true, false}, domain.KindVerifyEmail: {false, false}, domain.KindPasswordReset: {true, true},
+	} {
+		if kind.TakesPassword() != c.takes || kind.NeedsPassword() != c.needs {
+			t.Errorf("%s: takes %t, needs %t", kind, kind.TakesPassword(), kind.NeedsPassword())
+		}
+	}
+}
+
+func TestHashIsNotMarshalled(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(domain.User{PasswordHash: "canary"})
+	if err != nil || strings.Contains(string(text), "canary") {
+		t.Errorf("%s, %v", text, err)
+	}
+}

@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/fault"
+	"herald/shared/testkit"
+)
+
+// violation is what a constraint means, and changes that it refuses.
+type violation struct {
+	want    *fault.Fault
+	changes changes
+}
+
+type changes map[string]func(world) error
+
+// violations are those of every constraint of the store. There are org-a with the users u1 and u2, of whom
+// u1 owns it and its project p1, and org-b without any.
+var violations = map[string]violation{
+	"organizations_name": {domain.ErrOrgNameTaken, changes{
+		"of another": func(w world) error {
+			o := org("org-c")
+			o.Name = "org-a"
+			_, err := w.CreateOrg(w.Context(), o, "", happened)
+			return err
+		},
+		"in another case": func(w world) error {
+			o := org("org-c")
+			o.Name = "ORG-A"
+			_, err := w.CreateOrg(w.Context(), o, "", happened)
+			return err
+		},
+		"taken by a change": func(w world) error {
+			_, err := w.ChangeOrg(w.Context(), "org-b", func(o *domain.Org) (proto.Message, error) {
+				o.Name = "Org-A"
+				return happened, nil
+			})
+			return err
+		},
+	}},
+	"organizations_primary_domain": {domain.ErrDomainTaken, changes{"of another": func(w world) error {
+		o := org("org-c")
+		o.PrimaryDomain = "org-a"
+		_, err := w.CreateOrg(w.Context(), o, "", happened)
+		return err
+	}}},
+	"users_id": {domain.ErrUserIDTaken, changes{
+		"in the organization": func(w world) error { return w.createUser("org-a", "u1", "u3") },
+		"in another":          func(w world) error { return w.createUser("org-b", "u1", "u3") },
+	}},
+	"users_org": {domain.ErrOrgNotFound, changes{"that is not there": func(w world) error {
+		return w.createUser("org-c", "u3", "u3")
+	}}},
+	"users_user_name": {domain.ErrUserNameTaken, changes{
+		"in the organization": func(w world) error { return w.createUser("org-a", "u3", "u1") },
+		"in another":          func(w world) error { return w.createUser("org-b", "u3", "u1") },
+		"in another case":     func(w world) error { return w.createUser("org-a", "u3", "U1") },
+	}},
+	"members_user_place": {domain.ErrMemberExists, changes{
+		"of the organization": func(w world) error { return w.createMember(owner("u1", "org-a", "")) },
+		"of a project":        func(w world) error { return w.createMember(owner("u1", "org-a", "p1")) },
+	}},
+	"members_user_id_fkey": {domain.ErrUserNotFound, changes{"that is not there": func(w world) error {
+		return w.createMember(owner("u3", "org-a", ""))
+	}}},
+	"project_owners_once": {domain.ErrOwnerMade, changes{"another": func(w world) error {
+		return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p1"), happened)
+	}}},
+	"instance_pkey": {store.ErrStarted, changes{
+		"of other names": func(w world) error {
+			other := instance("second")
+			other.Org.Name, other.Org.PrimaryDomain = "Other", "other.localhost"
+			return w.CreateInstance(w.Context(), other, instanceHappened)
+		},
+		"of the same names": func(w world) error {
+			return w.CreateInstance(w.Context(), instance("second"), instanceHappened)
+		},
+	}},
+	"instance_has_owner": {domain.ErrLastOwner, changes{"locked": func(w world) error {
+		_, _, err := w.ChangeUser(w.Context(), "first-org", "first-admin", locked)
+		return err
+	}}},
+}
+
+func (w world) createUser(orgID, id, name string) error {
+	u := user(orgID, id)
+	u.UserName = name
+	_, err := w.CreateUser(w.Context(), u, happened)
+	return err
+}
+
+func (w world) createMember(m domain.Member) error {
+	_, err := w.CreateMember(w.Context(), m, happened)
+	return err
+}
+
+func locked(u *domain.User) (store.UserChange, error) {
+	u.State = domain.UserLocked
+	return store.UserChange{Event: happened}, nil
+}
+
+// What a constraint refuses is the fault that it means, and nothing is written.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(nil, w.CreateInstance(t.Context(), instance("first"), instanceHappened))
+	w.org("org-a")
+	w.org("org-b")
+	w.user("org-a", "u1")
+	w.user("org-a", "u2")
+	w.must(nil, w.createMember(owner("u1", "org-a", "")))
+	w.must(nil, w.CreateProjectOwner(t.Context(), owner("u1", "org-a", "p1"), happened))
+	before := testkit.Rows(t, w.db, "events")
+	for name := range store.Constraints {
+		if len(violations[name].changes) == 0 {
+			t.Errorf("add to violations a change that the constraint %s refuses, and the fault that it means", name)
+		}
+	}
+	for name, v := range violations {
+		for what, change := range v.changes {
+			if err := change(w); !errors.Is(err, v.want) {
+				t.Errorf("%s %s: %v, want %s", name, what, err, v.want.ID)
+			}
+		}
+	}
+	if testkit.Rows(t, w.db, "events") != before {
+		t.Error("something was written")
+	}
+}
+
+// A constraint that no table has any more means nothing.
+func TestConstraintsAreThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name := range store.Constraints {
+		if n := testkit.Rows(t, w.db, `(select conname from pg_constraint union all select tgname from pg_trigger
+			where not tgisinternal) x (name) where name = $1`, name); n == 0 {
+			t.Errorf("no table has a constraint %s: take it out of constraints", name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/testkit"
+)
+
+// Of twenty who take the same thing at once one has it; of twenty who make the same change one did.
+func TestOneOfTwenty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.org("org-a")
+	w.user("org-a", "u1")
+	w.must(w.CreatePAT(ctx, token("u1", "org-a", "t1"), []byte{1}, happened))
+	for _, c := range []struct {
+		what    string
+		attempt func(i int) error
+		loser   string // the fault of the nineteen
+		left    string // the one row, as a table with a condition; empty for none
+	}{
+		{"organization's name", func(i int) error {
+			o := org(fmt.Sprint("org ", i))
+			o.Name = "Shop"
+			_, err := w.CreateOrg(ctx, o, "", happened)
+			return err
+		}, domain.ErrOrgNameTaken.ID, "organizations where name = 'Shop'"},
+		{"user's id", func(i int) error { return w.createUser("org-a", "u2", fmt.Sprint("user ", i)) },
+			domain.ErrUserIDTaken.ID, "users where id = 'u2'"},
+		{"login name", func(i int) error { return w.createUser("org-a", fmt.Sprint("id ", i), "mini") },
+			domain.ErrUserNameTaken.ID, "users where user_name = 'mini'"},
+		{"member", func(int) error { return w.createMember(owner("u1", "org-a", "")) },
+			domain.ErrMemberExists.ID, "members where project_id = ''"},
+		{"project's first owner", func(int) error {
+			return w.CreateProjectOwner(ctx, owner("u1", "org-a", "p1"), happened)
+		}, domain.ErrOwnerMade.ID, "members where project_id = 'p1'"},
+		{"removed role", func(int) error {
+			_, err := w.ChangeMember(ctx, "org-a", "p1", "u1", func(m *domain.Member) (proto.Message, error) {
+				m.Roles = nil
+				return happened, nil
+			})
+			return err
+		}, domain.ErrMemberNotFound.ID, ""},
+		{"removed token", func(int) error {
+			_, err := w.RemovePAT(ctx, "org-a", "u1", "t1", happened)
+			return err
+		}, domain.ErrTokenNotFound.ID, ""},
+		{"deactivated organization", func(int) error {
+			_, err := w.ChangeOrg(ctx, "org-a", func(o *domain.Org) (proto.Message, error) {
+				return happened, o.Deactivate()
+			})
+			return err
+		}, domain.ErrOrgNotActive.ID, "organizations where id = 'org-a' and generation = 2"},
+		{"first start", func(i int) error {
+			return w.CreateInstance(ctx, instance(fmt.Sprint(i)), instanceHappened)
+		}, store.ErrStarted.ID, "instance"},
+	} {
+		before := testkit.Rows(t, w.db, "events")
+		n := testkit.Race(t, 20, c.attempt, c.loser)
+		if c.left != "" && testkit.Rows(t, w.db, c.left) != 1 || n != 1 {
+			t.Errorf("%s: %d of twenty succeeded, the others are %s", c.what, n, c.loser)
+		}
+		if testkit.Rows(t, w.db, "events") == before {
+			t.Errorf("%s: nothing was told", c.what)
+		}
+	}
+}
+
+// A code lets one in, however many type it at once.
+func TestCodeUsedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.waiting("u1", []byte("mac"))
+	n := testkit.Race(t, 20, func(int) error {
+		_, err := w.UseCode(t.Context(), "u1", domain.KindInit, []byte("mac"),
+			func(u *domain.User) (proto.Message, error) {
+				_, err := u.Initialize("hash")
+				return happened, err
+			})
+		return err
+	}, domain.ErrCodeInvalid.ID)
+	if left := testkit.Rows(t, w.db, "codes"); n != 1 || left != 0 {
+		t.Errorf("%d of twenty used the code, %d are left", n, left)
+	}
+}
+
+// However many guess at once, as many guesses count as are allowed.
+func TestGuessesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n := testkit.Race(t, 20, func(int) error {
+		allowed, err := w.TryCode(t.Context(), "nobody", domain.KindInit, time.Now())
+		if err == nil && !allowed {
+			err = domain.ErrCodeLocked
+		}
+		return err
+	}, domain.ErrCodeLocked.ID)
+	if n != domain.CodeTries {
+		t.Errorf("%d guesses of twenty are allowed, want %d", n, domain.CodeTries)
+	}
+}
+
+// Twenty who ask for another mail at once get one, which is about the code that is left.
+func TestCodeRequestedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.waiting("u1", []byte("mac"))
+	w.must(w.db.Exec(t.Context(), `update codes set made_at = now() - interval '1 hour'`))
+	testkit.Race(t, 20, func(i int) error {
+		return w.RequestCode(t.Context(), "u1", code(fmt.Sprint("mail ", i), []byte{1}), domain.CodePause, happened)
+	})
+	if n := testkit.Rows(t, w.db, "events where id like 'mail %'"); n != 1 {
+		t.Errorf("%d mails for twenty requests at once", n)
+	}
+	if n := testkit.Rows(t, w.db, "codes c join events e on e.id = c.notification_id"); n != 1 {
+		t.Error("the mail is not about the code that is left")
+	}
+}
+
+// A mail that was overtaken by another is obsolete; a code's lifetime begins once, whoever sends it.
+func TestPrepareMail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.waiting("u1", []byte("mac"))
+	now := time.Now().Truncate(time.Microsecond)
+	testkit.Race(t, 20, func(i int) error {
+		m, err := w.PrepareMail(t.Context(), "first mail", "u1", now.Add(time.Duration(i)*time.Minute))
+		if err == nil && m.Purpose != domain.KindInit {
+			err = fmt.Errorf("a mail %q", m.Purpose)
+		}
+		return err
+	})
+	first, err := w.Code(t.Context(), "u1", domain.KindInit)
+	w.must(first, err)
+	m, err := w.PrepareMail(t.Context(), "first mail", "u1", now.Add(time.Hour))
+	if err != nil || !m.ExpiresAt.Equal(*first.ExpiresAt) {
+		t.Errorf("the code expires %s, then %s, %v", first.ExpiresAt, m.ExpiresAt, err)
+	}
+	for _, c := range [][2]string{{"second mail", "u1"}, {"first mail", "u2"}} {
+		_, err := w.PrepareMail(t.Context(), c[0], c[1], now)
+		testkit.Refused(t, err, domain.ErrMailObsolete.ID)
+	}
+}
+
+// waiting makes a user of org-a who waits for the mail "first mail", whose code has this MAC.
+func (w world) waiting(id string, mac []byte) {
+	w.Helper()
+	u := user("org-a", id)
+	u.State = domain.UserInitial
+	first := code("first mail", mac)
+	u.Code = &first
+	w.must(w.CreateUser(w.Context(), u, happened))
+}
+
+// code is one for a first mail.
+func code(notificationID string, mac []byte) store.NewCode {
+	return store.NewCode{Kind: domain.KindInit, NotificationID: notificationID, Nonce: []byte{1}, MAC: mac}
+}

@@ -1,0 +1,93 @@
+package store_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("users", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// happened is the news of every change: which one it is the api says, not the store.
+var happened = &emptypb.Empty{}
+
+// world is a database with the store on it.
+type world struct {
+	testing.TB
+	store.Store
+	db *pgxpool.Pool
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	j := kit.Journal(t)
+	return world{t, store.New(j), j.DB}
+}
+
+func (w world) must(_ any, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// org makes an organization whose name and domain are its id.
+func (w world) org(id string) {
+	w.Helper()
+	w.must(w.CreateOrg(w.Context(), org(id), "", happened))
+}
+
+// user makes an active user whose login name is the id.
+func (w world) user(orgID, id string) {
+	w.Helper()
+	w.must(w.CreateUser(w.Context(), user(orgID, id), &usersv1.HumanCreated{
+		InitMail: usersv1.InitMail_INIT_MAIL_QUEUED,
+	}))
+}
+
+func org(id string) domain.Org {
+	return domain.Org{ID: id, Name: id, PrimaryDomain: id, State: domain.OrgActive}
+}
+
+func user(orgID, id string) store.NewUser {
+	return store.NewUser{User: domain.User{
+		ID: id, OrgID: orgID, UserName: id, Type: domain.Human, State: domain.UserActive,
+	}}
+}
+
+// owner is a user's membership as the owner of a project, or of an organization where the project is empty.
+func owner(userID, orgID, projectID string) domain.Member {
+	role := "ORG_OWNER"
+	if projectID != "" {
+		role = "PROJECT_OWNER"
+	}
+	return domain.Member{UserID: userID, OrgID: orgID, ProjectID: projectID, Roles: []string{role}}
+}
+
+func token(userID, orgID, id string) domain.PAT {
+	return domain.PAT{ID: id, UserID: userID, OrgID: orgID, ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
+}
+
+// instance is what a first start makes, its ids beginning with a prefix.
+func instance(prefix string) store.Instance {
+	o := org(prefix + "-org")
+	o.Name, o.PrimaryDomain = "Herald", "herald.localhost"
+	administrator := user(o.ID, prefix+"-admin").User
+	administrator.UserName = prefix
+	return store.Instance{
+		Org: o, Administrator: administrator, PAT: token(administrator.ID, o.ID, prefix+"-token"),
+		PATHash: []byte(prefix),
+	}
+}
+
+var instanceHappened = store.InstanceEvents{Org: happened, Administrator: happened, Member: happened, PAT: happened}
