@@ -323,7 +323,7 @@ var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 // here are active and verified, and their tokens no login.
 var allowed = map[string]string{
 	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
-	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED",
+	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED", "UpdateMyPassword": "FRESH_LOGIN_REQUIRED",
 	// What becomes of these depends on what the caller did before.
 	"ResendMyEmailVerification": "", "VerifyMyEmail": "",
 }

@@ -121,6 +121,10 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
 		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
 			remove: "DELETE /management/v1/users/{caller}/pats/{token_id}"},
+		"metadata": {
+			create: [][2]string{{"POST /management/v1/users/{user_id}/metadata/{new}", `{"value":"cw=="}`}},
+			remove: "DELETE /management/v1/users/{user_id}/metadata/{key}",
+		},
 		"userGrant": {create: [][2]string{{"POST /management/v1/users/{user_id}/grants", `{"projectId":"{home}"}`}},
 			answer: "userGrantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
 		"notification": {create: [][2]string{{"POST /management/v1/users/{user_id}/password/_reset", `{}`}},
@@ -155,6 +159,9 @@ var (
 
 	// before are the requests that bring an object into the state that a method needs.
 	before = map[string]string{
+		"ReactivateUser":         "POST /management/v1/users/{user_id}/_deactivate",
+		"UnlockUser":             "POST /management/v1/users/{user_id}/_lock",
+		"RemovePhone":            "PUT /management/v1/users/{user_id}/phone",
 		"ReactivateProject":      "POST /management/v1/projects/{project_id}/_deactivate",
 		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
 		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
@@ -171,7 +178,9 @@ var (
 		"ResendInitialization.email": `""`,
 		"ImportHumanUser.email":      `{"email":"{new}@example.com"}`,
 		"CreateHumanUser.email":      `{"email":"{new}@example.com"}`,
-		"SetPassword.password":       `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
+		"first_name":                 `"Mini"`, "last_name": `"Mouse"`, "UpdatePhone.phone": `"+41791234567"`,
+		"SetUserMetadata.key": `"{new}"`, "old_password": `"correct horse"`, "new_password": `"correct horse battery"`,
+		"SetPassword.password": `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
 		"recipient": `"mini@example.com"`, "client_id": `"herald"`, "client_secret": `"{new}"`,
 		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`,
 		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
@@ -201,7 +210,7 @@ func kindOf(method, field string) string {
 	case "key_id":
 		return "appKey"
 	case "key":
-		return "role"
+		return named("SetUserMetadata", "", named("Metadata", "metadata", "role"))
 	case "grant_id":
 		return named("UserGrant", "userGrant", "projectGrant")
 	case "token_id":
@@ -457,7 +466,8 @@ func (w *world) make(s site, name string, in map[string]string, field string) st
 		ids = map[string]string{}
 	}
 	for n, step := range k.create {
-		answer := w.must(s.org, w.fill(s, ids, step[0]), strings.ReplaceAll(w.fill(s, ids, step[1]), "{id}", id))
+		filled := func(template string) string { return strings.ReplaceAll(w.fill(s, ids, template), "{id}", id) }
+		answer := w.must(s.org, filled(step[0]), filled(step[1]))
 		if n > 0 {
 			continue
 		}
@@ -491,7 +501,7 @@ func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 		w.mailKnown(id)
 	}
 	if first, ok := before[string(m.Name())]; ok {
-		w.must(s.org, w.fill(s, ids, first), `{"subject":"Welcome"}`)
+		w.must(s.org, w.fill(s, ids, first), `{"subject":"Welcome","phone":"+41791234567"}`)
 	}
 }
 

@@ -125,7 +125,7 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	if err := domain.CheckEmail("email.email", d.Email.Email); err != nil {
 		return store.NewUser{}, err
 	}
-	language, err := domain.Language(d.Profile.PreferredLanguage)
+	language, err := domain.Language("profile.preferredLanguage", d.Profile.PreferredLanguage)
 	if err != nil {
 		return store.NewUser{}, err
 	}

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -42,4 +44,61 @@ func (u Users) RequestPasswordReset(
 ) (*usersv1.RequestPasswordResetResponse, error) {
 	details, notification, err := u.sendCode(ctx, orgID(ctx), r.UserId, domain.KindPasswordReset)
 	return &usersv1.RequestPasswordResetResponse{Details: details, NotificationId: notification}, err
+}
+
+// UpdateMyPassword replaces the caller's password by another one. A new password that the
+// policy refuses costs no guess at the old one.
+func (u Users) UpdateMyPassword(
+	ctx context.Context, r *usersv1.UpdateMyPasswordRequest,
+) (*usersv1.UpdateMyPasswordResponse, error) {
+	if err := password.Check("newPassword", r.NewPassword); err != nil {
+		return nil, err
+	}
+	c := caller.From(ctx)
+	found, err := u.Store.User(ctx, c.HomeOrganizationID, c.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if found.Type != domain.Human {
+		return nil, domain.ErrUserNotHuman
+	}
+	if err := u.guessPassword(ctx, found, r.OldPassword); err != nil {
+		return nil, err
+	}
+	hash, err := u.newPassword(ctx, r.NewPassword, "newPassword")
+	if err != nil { // the guess was right
+		return nil, errors.Join(err, u.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
+	}
+	details, _, err := u.changeUser(ctx, found.OrgID, found.ID, func(now *domain.User) (store.UserChange, error) {
+		c, err := now.ReplacePassword(found.PasswordHash, domain.Hidden(hash))
+		changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(now.State), Changed: c.Changed}
+		return store.UserChange{Event: changed, Ended: c.Ended}, err
+	})
+	return &usersv1.UpdateMyPasswordResponse{Details: details}, err
+}
+
+// guessPassword counts a try before it looks at the password. A try for which there is no room
+// does not count.
+func (u Users) guessPassword(ctx context.Context, found domain.User, typed string) error {
+	wait, err := u.Store.TryPassword(ctx, found.ID, u.Now())
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return domain.ErrPasswordLocked.After(wait)
+	}
+	hash, err := password.Parse(string(found.PasswordHash))
+	if err != nil {
+		return err
+	}
+	right, _, err := u.Passwords.Verify(ctx, hash, typed)
+	switch {
+	case errors.Is(err, password.ErrTooLong):
+		return domain.ErrPasswordWrong
+	case err != nil:
+		return errors.Join(err, u.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
+	case !right:
+		return domain.ErrPasswordWrong
+	}
+	return nil
 }

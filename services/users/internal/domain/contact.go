@@ -14,8 +14,7 @@ import (
 var (
 	ErrEmail = fault.New(fault.Invalid, "EMAIL_INVALID",
 		"An e-mail address is one address such as mini@example.com, at most 254 characters")
-	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage: a language tag "+
-		"such as de or pt-BR").On("profile.preferredLanguage", "is not a BCP 47 language tag")
+	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "A language tag is one such as de or pt-BR")
 )
 
 // CheckEmail refuses what is not one address to which a mail can be sent. Field is the
@@ -29,8 +28,8 @@ func CheckEmail(field, s string) error {
 }
 
 // Language reads a language tag (BCP 47; an underscore counts as a hyphen). What is
-// well-formed is kept, also when nobody has heard of it.
-func Language(s string) (string, error) {
+// well-formed is kept, also when nobody has heard of it. Field is the path of the field it came in.
+func Language(field, s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
@@ -42,5 +41,6 @@ func Language(s string) (string, error) {
 	if _, unknown := errors.AsType[language.ValueError](err); unknown {
 		return s, nil
 	}
-	return "", ErrLanguage
+	return "", ErrLanguage.Say("%s: a language tag such as de or pt-BR", field).
+		On(field, "is not a BCP 47 language tag")
 }

@@ -44,12 +44,12 @@ func TestLanguage(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{"": "", "de": "de", "DE": "de", "de_CH": "de-CH", "zh-hant-TW": "zh-Hant-TW",
 		"xx": "xx", "tlh": "tlh"} {
-		if got, err := domain.Language(s); got != want || err != nil {
+		if got, err := domain.Language("profile.preferredLanguage", s); got != want || err != nil {
 			t.Errorf("Language(%q) = %q, %v; want %q", s, got, err, want)
 		}
 	}
 	for _, s := range []string{"de;", "d", "german language", "-", "de-", "1", "\x00"} {
-		if got, err := domain.Language(s); !errors.Is(err, domain.ErrLanguage) {
+		if got, err := domain.Language("profile.preferredLanguage", s); !errors.Is(err, domain.ErrLanguage) {
 			t.Errorf("Language(%q) = %q, %v", s, got, err)
 		}
 	}
@@ -59,11 +59,11 @@ func FuzzLanguage(f *testing.F) {
 	f.Add("de_CH")
 	f.Add("x-a-b")
 	f.Fuzz(func(t *testing.T, s string) {
-		tag, err := domain.Language(s)
+		tag, err := domain.Language("profile.preferredLanguage", s)
 		if err != nil {
 			return
 		}
-		if again, err := domain.Language(tag); err != nil || again != tag {
+		if again, err := domain.Language("profile.preferredLanguage", tag); err != nil || again != tag {
 			t.Errorf("%q was kept as %q, which reads as %q, %v", s, tag, again, err)
 		}
 	})

@@ -1,10 +1,28 @@
 package domain
 
-import "herald/shared/fault"
+import (
+	"time"
 
-// ErrPasswordRequired is the fault of a missing password.
-var ErrPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").
-	On("password", "is missing")
+	"herald/shared/fault"
+)
+
+const (
+	// PasswordTries is how many wrong passwords end the guessing.
+	PasswordTries = 10
+	// PasswordPause is for how long they do, from the first of them.
+	PasswordPause = 15 * time.Minute
+	// GuessedPassword stands for the kind of a code where guesses at passwords are counted.
+	GuessedPassword = Kind("password")
+)
+
+// Faults of passwords.
+var (
+	ErrPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").
+				On("password", "is missing")
+	ErrPasswordWrong = fault.New(fault.Invalid, "PASSWORD_WRONG", "The old password is wrong").
+				On("oldPassword", "is wrong")
+	ErrPasswordLocked = fault.New(fault.Exhausted, "PASSWORD_LOCKED", "Too many wrong passwords; try again later")
+)
 
 // Password is one to be set, by its hash.
 type Password struct {
@@ -44,4 +62,15 @@ func (u *User) ResetPassword(hash Hidden) (changed []string, err error) {
 	}
 	c, err := u.SetPassword(Password{Hash: hash})
 	return c.Changed, err
+}
+
+// ReplacePassword gives the user another password in place of one that was just verified. The
+// guesses at it are forgotten. It fails where the password has changed since.
+func (u *User) ReplacePassword(verified, hash Hidden) (PasswordChange, error) {
+	if u.PasswordHash != verified {
+		return PasswordChange{}, ErrPasswordWrong
+	}
+	c, err := u.SetPassword(Password{Hash: hash})
+	c.Ended = append(c.Ended, GuessedPassword)
+	return c, err
 }

@@ -73,6 +73,9 @@ type User struct {
 	AccessTokenType AccessTokenType
 
 	Generation int64
+	// Uninitialized says of a user who is inactive or locked that the code of the first mail was
+	// still waited for.
+	Uninitialized bool
 }
 
 // Hidden is a text that does not print: a password hash on its way to the database.
@@ -92,7 +95,7 @@ func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // (specification 2.10). It answers whether that mail is needed.
 func (u *User) Settle() (needsMail bool) {
 	if u.DisplayName == "" {
-		u.DisplayName = u.FirstName + " " + u.LastName
+		u.DisplayName = displayName(u.FirstName, u.LastName)
 	}
 	u.State = UserActive
 	if !u.EmailVerified || u.PasswordHash == "" {

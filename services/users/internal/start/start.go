@@ -42,11 +42,11 @@ const (
 
 // Run makes what is missing.
 func Run(ctx context.Context, s store.Store, passwords *password.Hasher, settings Settings) (Administrator, error) {
-	_, there, err := s.Administrator(ctx)
+	started, err := s.Started(ctx)
 	if err != nil {
 		return Administrator{}, err
 	}
-	if there {
+	if started {
 		return Administrator{}, finish(ctx, s, settings.TokenFile)
 	}
 	oneTime, token := secret.NewText(secret.RandomString(16)), secret.NewToken()

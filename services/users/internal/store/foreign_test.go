@@ -81,9 +81,31 @@ var everything = []asked{
 				return happened, nil
 			}))
 		}},
+	{[]string{"SetMetadata"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.SetMetadata(ctx, orgID, "u1", "size", func(m *domain.Metadata) (proto.Message, error) {
+				m.Set(nil)
+				return happened, nil
+			}))
+		}},
+	{[]string{"Metadata"}, domain.ErrMetadataNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.Metadata(ctx, orgID, "u1", "size"))
+		}},
+	{[]string{"SearchMetadata"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchMetadata(ctx, orgID, "u1", page))
+	}},
+	{[]string{"RemoveMetadata"}, domain.ErrMetadataNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemoveMetadata(ctx, orgID, "u1", "size", happened))
+		}},
 	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
+		}},
+	{[]string{"RemoveUser"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemoveUser(ctx, orgID, "u1", happened))
 		}},
 }
 
@@ -91,7 +113,7 @@ var everything = []asked{
 var elsewhere = map[string]string{
 	"Now":        "asks no database",
 	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
-	"CreateInstance": "needs nothing that is there", "Administrator": "is the instance's",
+	"CreateInstance": "needs nothing that is there", "Started": "is the instance's",
 	"Org": "is the organization itself", "ChangeOrg": "is the organization itself",
 	"Orgs": "are the instance's", "SearchOrgs": "are the instance's",
 	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
@@ -100,6 +122,7 @@ var elsewhere = map[string]string{
 	"RemoveProjectMembers": "follows an event of projects",
 	"KnownToken":           "is by the token's hash", "Holders": "is by the token's hash",
 	"Code": "is by the code's holder", "RequestCode": "is by the code's holder", "UseCode": "is by the code's holder",
+	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryCode": "is by the code's holder", "ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
 }
 

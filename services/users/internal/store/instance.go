@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
@@ -28,14 +27,10 @@ type Instance struct {
 // membership's comes before the token's.
 type InstanceEvents struct{ Org, Administrator, Member, PAT proto.Message }
 
-// Administrator reads the user that the first start made; false before it.
-func (s Store) Administrator(ctx context.Context) (domain.User, bool, error) {
-	u, err := postgres.One[domain.User](ctx, s.journal.DB,
-		`select `+prefixed("u", userColumns)+` from instance i join users u on u.id = i.administrator`, nil)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return domain.User{}, false, nil
-	}
-	return u, err == nil, postgres.Fault(err)
+// Started reports whether there has been a first start.
+func (s Store) Started(ctx context.Context) (started bool, err error) {
+	err = s.journal.DB.QueryRow(ctx, `select exists (select from instance)`).Scan(&started)
+	return started, postgres.Fault(err)
 }
 
 // CreateInstance writes an instance's first organization and its administrator, all

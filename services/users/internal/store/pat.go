@@ -22,15 +22,20 @@ const (
 		` where p.id = @id and u.org_id is not distinct from @org_id and p.user_id is not distinct from @user_id`
 )
 
-// CreatePAT writes a token's hash.
+// CreatePAT writes the hash of a token of an active user, who is held meanwhile: whoever is
+// kept out has no token that was made afterwards.
 func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
-	return s.journal.Create(ctx, added, newPAT(t, hash))
+	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
+		Lock: readUser + ` for share`, Args: postgres.Args{"org_id": t.OrgID, "id": t.UserID},
+		NotFound: domain.ErrUserNotFound,
+		Write:    func(domain.User) event.Statement { return newPAT(t, hash) },
+	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveTokens() })
+	return resource.Record{Sequence: u.Sequence, CreatedAt: u.ChangedAt, ChangedAt: u.ChangedAt}, err
 }
 
 func newPAT(t domain.PAT, hash []byte) event.Statement {
 	return event.Statement{
-		AggregateID: t.ID, OrganizationID: t.OrgID, Unless: domain.ErrUserNotFound,
-		If: `exists (select from users where id = @user_id and org_id is not distinct from @event_organization)`,
+		AggregateID: t.ID, OrganizationID: t.OrgID,
 		SQL: `pat as (
 			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
 			select @id, @user_id, @hash, @scopes, @expires_at, position, time, time from event

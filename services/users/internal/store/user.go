@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -18,7 +16,7 @@ import (
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
 	email, email_verified, phone, phone_verified, password_hash, password_change_required,
-	description, access_token_type, generation, sequence, created_at, changed_at`
+	description, access_token_type, generation, uninitialized, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
@@ -59,6 +57,8 @@ func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message)
 }
 
 func newUser(u NewUser) event.Statement {
+	args := userArgs(u.User)
+	args["org_id"], args["type"], args["import_digest"] = u.OrgID, u.Type, u.Digest
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `created as (
@@ -79,19 +79,7 @@ func newUser(u NewUser) event.Statement {
 			from event
 			returning id
 		)`,
-		Args: postgres.Args{
-			"id": u.ID, "org_id": u.OrgID, "type": u.Type, "state": u.State,
-			"user_name": u.UserName, "user_name_folded": search.Fold(u.UserName),
-			"first_name": u.FirstName, "first_name_folded": search.Fold(u.FirstName),
-			"last_name": u.LastName, "last_name_folded": search.Fold(u.LastName),
-			"nick_name": u.NickName, "display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
-			"preferred_language": u.PreferredLanguage, "gender": u.Gender,
-			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
-			"phone": u.Phone, "phone_verified": u.PhoneVerified,
-			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
-			"description": u.Description, "access_token_type": u.AccessTokenType,
-			"import_digest": u.Digest,
-		},
+		Args: args,
 	}
 	if u.Code != nil {
 		save.EventID = u.Code.NotificationID
@@ -105,17 +93,25 @@ func newUser(u NewUser) event.Statement {
 			postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
 	}
 	if len(u.Metadata) > 0 {
-		keys := slices.Collect(maps.Keys(u.Metadata))
-		values := make([][]byte, len(keys))
-		for i, k := range keys {
-			values[i] = append([]byte{}, u.Metadata[k]...) // nil would be null
-		}
-		save.Also(`metadata as (
-			insert into user_metadata (user_id, key, value) select created.id, m.key, m.value
-			from created, unnest(@keys::text[], @values::bytea[]) m (key, value)
-		)`, postgres.Args{"keys": keys, "values": values})
+		save.Also(metadataOf(u.Metadata))
 	}
 	return save
+}
+
+// userArgs are the arguments that a creation and a change have in common.
+func userArgs(u domain.User) postgres.Args {
+	return postgres.Args{
+		"id": u.ID, "state": u.State,
+		"user_name": u.UserName, "user_name_folded": search.Fold(u.UserName),
+		"first_name": u.FirstName, "first_name_folded": search.Fold(u.FirstName),
+		"last_name": u.LastName, "last_name_folded": search.Fold(u.LastName),
+		"nick_name": u.NickName, "display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
+		"preferred_language": u.PreferredLanguage, "gender": u.Gender,
+		"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
+		"phone": u.Phone, "phone_verified": u.PhoneVerified,
+		"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
+		"description": u.Description, "access_token_type": u.AccessTokenType,
+	}
 }
 
 // FirstImport is what is known of the import that took an id.
@@ -171,24 +167,24 @@ func (s Store) ChangeUser(
 
 // saveUser writes what changes of a user after its creation.
 func saveUser(u domain.User) event.Statement {
+	args := userArgs(u)
+	args["generation"], args["uninitialized"] = u.Generation, u.Uninitialized
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
 			update users set state = @state, user_name = @user_name, user_name_folded = @user_name_folded,
+				first_name = @first_name, first_name_folded = @first_name_folded,
+				last_name = @last_name, last_name_folded = @last_name_folded, nick_name = @nick_name,
 				display_name = @display_name, display_name_folded = @display_name_folded,
+				preferred_language = @preferred_language, gender = @gender,
 				email = @email, email_folded = @email_folded, email_verified = @email_verified,
-				password_hash = @password_hash, password_change_required = @password_change_required,
-				description = @description, access_token_type = @access_token_type,
-				sequence = position, changed_at = time
+				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
+				password_change_required = @password_change_required, generation = @generation,
+				uninitialized = @uninitialized, description = @description,
+				access_token_type = @access_token_type, sequence = position, changed_at = time
 			from event where id = @id
 		)`,
-		Args: postgres.Args{
-			"id": u.ID, "state": u.State, "user_name": u.UserName, "user_name_folded": search.Fold(u.UserName),
-			"display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
-			"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
-			"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
-			"description": u.Description, "access_token_type": u.AccessTokenType,
-		},
+		Args: args,
 	}
 }
 

@@ -881,7 +881,7 @@ type MemberRemoved struct {
 	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Instance  bool                   `protobuf:"varint,2,opt,name=instance,proto3" json:"instance,omitempty"`
 	ProjectId string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The removed project's.
+	// That of the project, user or organization that was removed.
 	Cause         string `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -990,8 +990,10 @@ func (x *PersonalAccessTokenAdded) GetUserId() string {
 }
 
 type PersonalAccessTokenRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// That of the user or organization that was removed.
+	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1029,6 +1031,13 @@ func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
 	if x != nil {
 		return x.UserId
+	}
+	return ""
+}
+
+func (x *PersonalAccessTokenRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -1115,9 +1124,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"s\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:>\x8a\x82):\n" +
-	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token before0\x01\"a\n" +
+	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token before0\x01\"w\n" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:*\x8a\x82)&\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:*\x8a\x82)&\n" +
 	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (

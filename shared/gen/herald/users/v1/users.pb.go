@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xa7P\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x85e\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -37,11 +37,13 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\borg.read\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\x8a\x01\n" +
 	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"0\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa2\x01\n" +
-	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"<\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x12\xa2\x01\n" +
-	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"<\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x12\x86\x01\n" +
+	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa3\x01\n" +
+	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x12\xa3\x01\n" +
+	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x12\x86\x01\n" +
 	"\n" +
 	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"/\x8a\x82)\n" +
 	"\n" +
@@ -108,7 +110,46 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xdc\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xb1\x01\n" +
+	"\x0eDeactivateUser\x12&.herald.users.v1.DeactivateUserRequest\x1a'.herald.users.v1.DeactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_deactivate\x12\xb1\x01\n" +
+	"\x0eReactivateUser\x12&.herald.users.v1.ReactivateUserRequest\x1a'.herald.users.v1.ReactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_reactivate\x12\x99\x01\n" +
+	"\bLockUser\x12 .herald.users.v1.LockUserRequest\x1a!.herald.users.v1.LockUserResponse\"H\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/users/{user_id}/_lock\x12\xa1\x01\n" +
+	"\n" +
+	"UnlockUser\x12\".herald.users.v1.UnlockUserRequest\x1a#.herald.users.v1.UnlockUserResponse\"J\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x12\x97\x01\n" +
+	"\n" +
+	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"@\x8a\x82)\x16\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xae\x01\n" +
+	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"K\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xaa\x01\n" +
+	"\rUpdateProfile\x12%.herald.users.v1.UpdateProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"J\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\xa2\x01\n" +
+	"\vUpdatePhone\x12#.herald.users.v1.UpdatePhoneRequest\x1a$.herald.users.v1.UpdatePhoneResponse\"H\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\x9f\x01\n" +
+	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"E\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc2\x01\n" +
+	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"^\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xca\x01\n" +
+	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"a\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xb7\x01\n" +
+	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"Q\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x12\xaa\x01\n" +
+	"\x0fGetUserMetadata\x12'.herald.users.v1.GetUserMetadataRequest\x1a(.herald.users.v1.GetUserMetadataResponse\"D\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/users/{user_id}/metadata/{key}\x12\xbe\x01\n" +
+	"\x12RemoveUserMetadata\x12*.herald.users.v1.RemoveUserMetadataRequest\x1a+.herald.users.v1.RemoveUserMetadataResponse\"O\x8a\x82)\x16\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02/*-/management/v1/users/{user_id}/metadata/{key}\x12\xb8\x01\n" +
+	"\x12SearchUserMetadata\x12*.herald.users.v1.SearchUserMetadataRequest\x1a+.herald.users.v1.SearchUserMetadataResponse\"I\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x12\xdc\x01\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
 	"\n" +
 	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa2\x01\n" +
@@ -185,194 +226,253 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMyChangesRequest)(nil),              // 26: herald.users.v1.SearchMyChangesRequest
 	(*SearchMyOrgChangesRequest)(nil),           // 27: herald.users.v1.SearchMyOrgChangesRequest
 	(*IsUserUniqueRequest)(nil),                 // 28: herald.users.v1.IsUserUniqueRequest
-	(*ResendInitializationRequest)(nil),         // 29: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 30: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 31: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 32: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 33: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 34: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 35: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 36: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 37: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 38: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 39: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 40: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 41: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 42: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 43: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 44: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 45: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 46: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 47: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 48: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 49: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 50: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 51: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 52: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 53: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 54: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 55: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 56: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 57: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 58: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 59: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 60: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 61: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 62: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 63: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 64: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 65: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 66: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 67: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 68: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 69: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 70: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 71: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 72: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 73: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 74: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 75: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 76: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 77: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 78: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 79: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 80: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 81: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 82: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 83: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 84: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 85: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 86: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 87: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 88: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 89: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 90: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 91: herald.users.v1.MakeProjectOwnerResponse
+	(*DeactivateUserRequest)(nil),               // 29: herald.users.v1.DeactivateUserRequest
+	(*ReactivateUserRequest)(nil),               // 30: herald.users.v1.ReactivateUserRequest
+	(*LockUserRequest)(nil),                     // 31: herald.users.v1.LockUserRequest
+	(*UnlockUserRequest)(nil),                   // 32: herald.users.v1.UnlockUserRequest
+	(*RemoveUserRequest)(nil),                   // 33: herald.users.v1.RemoveUserRequest
+	(*UpdateUserNameRequest)(nil),               // 34: herald.users.v1.UpdateUserNameRequest
+	(*UpdateProfileRequest)(nil),                // 35: herald.users.v1.UpdateProfileRequest
+	(*UpdatePhoneRequest)(nil),                  // 36: herald.users.v1.UpdatePhoneRequest
+	(*RemovePhoneRequest)(nil),                  // 37: herald.users.v1.RemovePhoneRequest
+	(*UpdateMyProfileRequest)(nil),              // 38: herald.users.v1.UpdateMyProfileRequest
+	(*UpdateMyPasswordRequest)(nil),             // 39: herald.users.v1.UpdateMyPasswordRequest
+	(*SetUserMetadataRequest)(nil),              // 40: herald.users.v1.SetUserMetadataRequest
+	(*GetUserMetadataRequest)(nil),              // 41: herald.users.v1.GetUserMetadataRequest
+	(*RemoveUserMetadataRequest)(nil),           // 42: herald.users.v1.RemoveUserMetadataRequest
+	(*SearchUserMetadataRequest)(nil),           // 43: herald.users.v1.SearchUserMetadataRequest
+	(*ResendInitializationRequest)(nil),         // 44: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 45: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 46: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 47: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 48: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 49: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 50: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 51: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 52: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 53: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 54: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 55: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 56: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 57: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 58: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*ResolveTokenRequest)(nil),                 // 59: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 60: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 61: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 62: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 63: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 64: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 65: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 66: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 67: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 68: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 69: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 70: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 71: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 72: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 73: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 74: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 75: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 76: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 77: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 78: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 79: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 80: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 81: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 82: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 83: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 84: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 85: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 86: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 87: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 88: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 89: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 90: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 91: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 92: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 93: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 94: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 95: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 96: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 97: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 98: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 99: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 100: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 101: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 102: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 103: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 104: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 105: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 106: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 107: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 108: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 109: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 110: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 111: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*ResolveTokenResponse)(nil),                // 112: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 113: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 114: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 115: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 116: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 117: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 118: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 119: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 120: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
-	0,  // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
-	1,  // 1: herald.users.v1.Users.GetMyOrg:input_type -> herald.users.v1.GetMyOrgRequest
-	2,  // 2: herald.users.v1.Users.UpdateMyOrg:input_type -> herald.users.v1.UpdateMyOrgRequest
-	3,  // 3: herald.users.v1.Users.DeactivateMyOrg:input_type -> herald.users.v1.DeactivateMyOrgRequest
-	4,  // 4: herald.users.v1.Users.ReactivateMyOrg:input_type -> herald.users.v1.ReactivateMyOrgRequest
-	5,  // 5: herald.users.v1.Users.SearchOrgs:input_type -> herald.users.v1.SearchOrgsRequest
-	6,  // 6: herald.users.v1.Users.GetOrg:input_type -> herald.users.v1.GetOrgRequest
-	7,  // 7: herald.users.v1.Users.AddOrgMember:input_type -> herald.users.v1.AddMemberRequest
-	8,  // 8: herald.users.v1.Users.UpdateOrgMember:input_type -> herald.users.v1.UpdateMemberRequest
-	9,  // 9: herald.users.v1.Users.RemoveOrgMember:input_type -> herald.users.v1.RemoveMemberRequest
-	10, // 10: herald.users.v1.Users.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
-	11, // 11: herald.users.v1.Users.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	11, // 12: herald.users.v1.Users.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	12, // 13: herald.users.v1.Users.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
-	13, // 14: herald.users.v1.Users.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
-	14, // 15: herald.users.v1.Users.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
-	15, // 16: herald.users.v1.Users.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
-	7,  // 17: herald.users.v1.Users.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
-	8,  // 18: herald.users.v1.Users.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
-	9,  // 19: herald.users.v1.Users.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
-	10, // 20: herald.users.v1.Users.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
-	11, // 21: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	16, // 22: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
-	17, // 23: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
-	18, // 24: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
-	19, // 25: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	20, // 26: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
-	21, // 27: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
-	22, // 28: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	23, // 29: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	24, // 30: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	25, // 31: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	26, // 32: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	27, // 33: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	28, // 34: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	29, // 35: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	30, // 36: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	31, // 37: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	32, // 38: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	33, // 39: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	34, // 40: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	35, // 41: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	36, // 42: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	37, // 43: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	38, // 44: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	39, // 45: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	40, // 46: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	41, // 47: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	42, // 48: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	43, // 49: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	44, // 50: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	45, // 51: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	46, // 52: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	47, // 53: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	48, // 54: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	49, // 55: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	50, // 56: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	51, // 57: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	52, // 58: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	53, // 59: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	54, // 60: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	55, // 61: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	56, // 62: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	57, // 63: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	58, // 64: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	59, // 65: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	60, // 66: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	60, // 67: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	60, // 68: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	61, // 69: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	62, // 70: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	62, // 71: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	60, // 72: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	60, // 73: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	60, // 74: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	61, // 75: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	60, // 76: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	60, // 77: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	60, // 78: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	61, // 79: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	62, // 80: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	63, // 81: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	63, // 82: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	64, // 83: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	65, // 84: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	66, // 85: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	66, // 86: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	67, // 87: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	68, // 88: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	69, // 89: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	70, // 90: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	70, // 91: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	70, // 92: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	71, // 93: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	72, // 94: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	73, // 95: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	74, // 96: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	75, // 97: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	76, // 98: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	77, // 99: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	74, // 100: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	78, // 101: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	79, // 102: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	80, // 103: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	81, // 104: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	82, // 105: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	79, // 106: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	80, // 107: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	82, // 108: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	83, // 109: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	84, // 110: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	85, // 111: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	86, // 112: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	87, // 113: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	88, // 114: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	89, // 115: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	90, // 116: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	91, // 117: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	59, // [59:118] is the sub-list for method output_type
-	0,  // [0:59] is the sub-list for method input_type
-	0,  // [0:0] is the sub-list for extension type_name
-	0,  // [0:0] is the sub-list for extension extendee
-	0,  // [0:0] is the sub-list for field type_name
+	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
+	1,   // 1: herald.users.v1.Users.GetMyOrg:input_type -> herald.users.v1.GetMyOrgRequest
+	2,   // 2: herald.users.v1.Users.UpdateMyOrg:input_type -> herald.users.v1.UpdateMyOrgRequest
+	3,   // 3: herald.users.v1.Users.DeactivateMyOrg:input_type -> herald.users.v1.DeactivateMyOrgRequest
+	4,   // 4: herald.users.v1.Users.ReactivateMyOrg:input_type -> herald.users.v1.ReactivateMyOrgRequest
+	5,   // 5: herald.users.v1.Users.SearchOrgs:input_type -> herald.users.v1.SearchOrgsRequest
+	6,   // 6: herald.users.v1.Users.GetOrg:input_type -> herald.users.v1.GetOrgRequest
+	7,   // 7: herald.users.v1.Users.AddOrgMember:input_type -> herald.users.v1.AddMemberRequest
+	8,   // 8: herald.users.v1.Users.UpdateOrgMember:input_type -> herald.users.v1.UpdateMemberRequest
+	9,   // 9: herald.users.v1.Users.RemoveOrgMember:input_type -> herald.users.v1.RemoveMemberRequest
+	10,  // 10: herald.users.v1.Users.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
+	11,  // 11: herald.users.v1.Users.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	11,  // 12: herald.users.v1.Users.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	12,  // 13: herald.users.v1.Users.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
+	13,  // 14: herald.users.v1.Users.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
+	14,  // 15: herald.users.v1.Users.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
+	15,  // 16: herald.users.v1.Users.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
+	7,   // 17: herald.users.v1.Users.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
+	8,   // 18: herald.users.v1.Users.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
+	9,   // 19: herald.users.v1.Users.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
+	10,  // 20: herald.users.v1.Users.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
+	11,  // 21: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	16,  // 22: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
+	17,  // 23: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
+	18,  // 24: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
+	19,  // 25: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
+	20,  // 26: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
+	21,  // 27: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
+	22,  // 28: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	23,  // 29: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	24,  // 30: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	25,  // 31: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	26,  // 32: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	27,  // 33: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	28,  // 34: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	29,  // 35: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
+	30,  // 36: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
+	31,  // 37: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
+	32,  // 38: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
+	33,  // 39: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
+	34,  // 40: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
+	35,  // 41: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
+	36,  // 42: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
+	37,  // 43: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
+	38,  // 44: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
+	39,  // 45: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
+	40,  // 46: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
+	41,  // 47: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
+	42,  // 48: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
+	43,  // 49: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
+	44,  // 50: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	45,  // 51: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	46,  // 52: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	47,  // 53: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	48,  // 54: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	49,  // 55: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	50,  // 56: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	51,  // 57: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	52,  // 58: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	53,  // 59: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	54,  // 60: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	55,  // 61: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	56,  // 62: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	57,  // 63: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	58,  // 64: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	59,  // 65: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	60,  // 66: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	61,  // 67: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	62,  // 68: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	63,  // 69: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	64,  // 70: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	65,  // 71: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	66,  // 72: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	67,  // 73: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	68,  // 74: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	69,  // 75: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	70,  // 76: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	71,  // 77: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	72,  // 78: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	73,  // 79: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	74,  // 80: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	75,  // 81: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 82: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 83: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	76,  // 84: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	77,  // 85: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	77,  // 86: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	75,  // 87: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 88: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 89: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	76,  // 90: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	75,  // 91: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 92: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	75,  // 93: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	76,  // 94: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	77,  // 95: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	78,  // 96: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	78,  // 97: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	79,  // 98: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	80,  // 99: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	81,  // 100: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	81,  // 101: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	82,  // 102: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	83,  // 103: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	84,  // 104: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	85,  // 105: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	85,  // 106: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	85,  // 107: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	86,  // 108: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	87,  // 109: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	88,  // 110: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	89,  // 111: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	90,  // 112: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	91,  // 113: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	92,  // 114: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	93,  // 115: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	94,  // 116: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	95,  // 117: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	93,  // 118: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	96,  // 119: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	97,  // 120: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	98,  // 121: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	99,  // 122: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	100, // 123: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	101, // 124: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	102, // 125: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	103, // 126: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	104, // 127: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	105, // 128: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	106, // 129: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	103, // 130: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	107, // 131: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	108, // 132: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	109, // 133: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	110, // 134: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	111, // 135: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	108, // 136: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	109, // 137: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	111, // 138: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	112, // 139: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	113, // 140: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	114, // 141: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	115, // 142: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	116, // 143: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	117, // 144: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	118, // 145: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	119, // 146: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	120, // 147: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	74,  // [74:148] is the sub-list for method output_type
+	0,   // [0:74] is the sub-list for method input_type
+	0,   // [0:0] is the sub-list for extension type_name
+	0,   // [0:0] is the sub-list for extension extendee
+	0,   // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_users_proto_init() }
@@ -381,12 +481,15 @@ func file_herald_users_v1_users_proto_init() {
 		return
 	}
 	file_herald_users_v1_change_proto_init()
+	file_herald_users_v1_human_proto_init()
 	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_mail_proto_init()
 	file_herald_users_v1_member_proto_init()
+	file_herald_users_v1_metadata_proto_init()
 	file_herald_users_v1_org_proto_init()
 	file_herald_users_v1_pat_proto_init()
 	file_herald_users_v1_resolve_proto_init()
+	file_herald_users_v1_state_proto_init()
 	file_herald_users_v1_token_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}

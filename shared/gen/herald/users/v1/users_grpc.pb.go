@@ -57,6 +57,21 @@ const (
 	Users_SearchMyChanges_FullMethodName              = "/herald.users.v1.Users/SearchMyChanges"
 	Users_SearchMyOrgChanges_FullMethodName           = "/herald.users.v1.Users/SearchMyOrgChanges"
 	Users_IsUserUnique_FullMethodName                 = "/herald.users.v1.Users/IsUserUnique"
+	Users_DeactivateUser_FullMethodName               = "/herald.users.v1.Users/DeactivateUser"
+	Users_ReactivateUser_FullMethodName               = "/herald.users.v1.Users/ReactivateUser"
+	Users_LockUser_FullMethodName                     = "/herald.users.v1.Users/LockUser"
+	Users_UnlockUser_FullMethodName                   = "/herald.users.v1.Users/UnlockUser"
+	Users_RemoveUser_FullMethodName                   = "/herald.users.v1.Users/RemoveUser"
+	Users_UpdateUserName_FullMethodName               = "/herald.users.v1.Users/UpdateUserName"
+	Users_UpdateProfile_FullMethodName                = "/herald.users.v1.Users/UpdateProfile"
+	Users_UpdatePhone_FullMethodName                  = "/herald.users.v1.Users/UpdatePhone"
+	Users_RemovePhone_FullMethodName                  = "/herald.users.v1.Users/RemovePhone"
+	Users_UpdateMyProfile_FullMethodName              = "/herald.users.v1.Users/UpdateMyProfile"
+	Users_UpdateMyPassword_FullMethodName             = "/herald.users.v1.Users/UpdateMyPassword"
+	Users_SetUserMetadata_FullMethodName              = "/herald.users.v1.Users/SetUserMetadata"
+	Users_GetUserMetadata_FullMethodName              = "/herald.users.v1.Users/GetUserMetadata"
+	Users_RemoveUserMetadata_FullMethodName           = "/herald.users.v1.Users/RemoveUserMetadata"
+	Users_SearchUserMetadata_FullMethodName           = "/herald.users.v1.Users/SearchUserMetadata"
 	Users_ResendInitialization_FullMethodName         = "/herald.users.v1.Users/ResendInitialization"
 	Users_UpdateEmail_FullMethodName                  = "/herald.users.v1.Users/UpdateEmail"
 	Users_ResendEmailVerification_FullMethodName      = "/herald.users.v1.Users/ResendEmailVerification"
@@ -160,6 +175,38 @@ type UsersClient interface {
 	SearchMyOrgChanges(ctx context.Context, in *SearchMyOrgChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Tells whether a login name is free.
 	IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error)
+	// Ends a user's tokens and sessions for good and refuses new ones; personal access tokens work again after
+	// _reactivate.
+	DeactivateUser(ctx context.Context, in *DeactivateUserRequest, opts ...grpc.CallOption) (*DeactivateUserResponse, error)
+	// Lets an inactive user in again.
+	ReactivateUser(ctx context.Context, in *ReactivateUserRequest, opts ...grpc.CallOption) (*ReactivateUserResponse, error)
+	// Keeps a user out until _unlock, as _deactivate does.
+	LockUser(ctx context.Context, in *LockUserRequest, opts ...grpc.CallOption) (*LockUserResponse, error)
+	// Lets a locked user in again.
+	UnlockUser(ctx context.Context, in *UnlockUserRequest, opts ...grpc.CallOption) (*UnlockUserResponse, error)
+	// Removes a user with all that the user has. The id is never given again.
+	RemoveUser(ctx context.Context, in *RemoveUserRequest, opts ...grpc.CallOption) (*RemoveUserResponse, error)
+	// Replaces a user's login name.
+	UpdateUserName(ctx context.Context, in *UpdateUserNameRequest, opts ...grpc.CallOption) (*UpdateUserNameResponse, error)
+	// Replaces a person's names, language and gender.
+	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
+	// Replaces a person's phone.
+	UpdatePhone(ctx context.Context, in *UpdatePhoneRequest, opts ...grpc.CallOption) (*UpdatePhoneResponse, error)
+	// Removes a person's phone.
+	RemovePhone(ctx context.Context, in *RemovePhoneRequest, opts ...grpc.CallOption) (*RemovePhoneResponse, error)
+	// Replaces the caller's names, language and gender.
+	UpdateMyProfile(ctx context.Context, in *UpdateMyProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
+	// Replaces the password of the caller, who knows the old one. Ten wrong ones in 15 minutes end it for the
+	// rest of them.
+	UpdateMyPassword(ctx context.Context, in *UpdateMyPasswordRequest, opts ...grpc.CallOption) (*UpdateMyPasswordResponse, error)
+	// Notes a value about a user under a key, or replaces it.
+	SetUserMetadata(ctx context.Context, in *SetUserMetadataRequest, opts ...grpc.CallOption) (*SetUserMetadataResponse, error)
+	// Reads what is noted about a user under a key.
+	GetUserMetadata(ctx context.Context, in *GetUserMetadataRequest, opts ...grpc.CallOption) (*GetUserMetadataResponse, error)
+	// Removes what is noted about a user under a key.
+	RemoveUserMetadata(ctx context.Context, in *RemoveUserMetadataRequest, opts ...grpc.CallOption) (*RemoveUserMetadataResponse, error)
+	// Lists what is noted about a user.
+	SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
@@ -568,6 +615,156 @@ func (c *usersClient) IsUserUnique(ctx context.Context, in *IsUserUniqueRequest,
 	return out, nil
 }
 
+func (c *usersClient) DeactivateUser(ctx context.Context, in *DeactivateUserRequest, opts ...grpc.CallOption) (*DeactivateUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeactivateUserResponse)
+	err := c.cc.Invoke(ctx, Users_DeactivateUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ReactivateUser(ctx context.Context, in *ReactivateUserRequest, opts ...grpc.CallOption) (*ReactivateUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReactivateUserResponse)
+	err := c.cc.Invoke(ctx, Users_ReactivateUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) LockUser(ctx context.Context, in *LockUserRequest, opts ...grpc.CallOption) (*LockUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LockUserResponse)
+	err := c.cc.Invoke(ctx, Users_LockUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UnlockUser(ctx context.Context, in *UnlockUserRequest, opts ...grpc.CallOption) (*UnlockUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UnlockUserResponse)
+	err := c.cc.Invoke(ctx, Users_UnlockUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveUser(ctx context.Context, in *RemoveUserRequest, opts ...grpc.CallOption) (*RemoveUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveUserResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateUserName(ctx context.Context, in *UpdateUserNameRequest, opts ...grpc.CallOption) (*UpdateUserNameResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateUserNameResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateUserName_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateProfileResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdatePhone(ctx context.Context, in *UpdatePhoneRequest, opts ...grpc.CallOption) (*UpdatePhoneResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdatePhoneResponse)
+	err := c.cc.Invoke(ctx, Users_UpdatePhone_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemovePhone(ctx context.Context, in *RemovePhoneRequest, opts ...grpc.CallOption) (*RemovePhoneResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemovePhoneResponse)
+	err := c.cc.Invoke(ctx, Users_RemovePhone_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateMyProfile(ctx context.Context, in *UpdateMyProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateProfileResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateMyProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateMyPassword(ctx context.Context, in *UpdateMyPasswordRequest, opts ...grpc.CallOption) (*UpdateMyPasswordResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateMyPasswordResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateMyPassword_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SetUserMetadata(ctx context.Context, in *SetUserMetadataRequest, opts ...grpc.CallOption) (*SetUserMetadataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetUserMetadataResponse)
+	err := c.cc.Invoke(ctx, Users_SetUserMetadata_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) GetUserMetadata(ctx context.Context, in *GetUserMetadataRequest, opts ...grpc.CallOption) (*GetUserMetadataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUserMetadataResponse)
+	err := c.cc.Invoke(ctx, Users_GetUserMetadata_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveUserMetadata(ctx context.Context, in *RemoveUserMetadataRequest, opts ...grpc.CallOption) (*RemoveUserMetadataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveUserMetadataResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveUserMetadata_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchUserMetadataResponse)
+	err := c.cc.Invoke(ctx, Users_SearchUserMetadata_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResendInitializationResponse)
@@ -885,6 +1082,38 @@ type UsersServer interface {
 	SearchMyOrgChanges(context.Context, *SearchMyOrgChangesRequest) (*v1.SearchChangesResponse, error)
 	// Tells whether a login name is free.
 	IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error)
+	// Ends a user's tokens and sessions for good and refuses new ones; personal access tokens work again after
+	// _reactivate.
+	DeactivateUser(context.Context, *DeactivateUserRequest) (*DeactivateUserResponse, error)
+	// Lets an inactive user in again.
+	ReactivateUser(context.Context, *ReactivateUserRequest) (*ReactivateUserResponse, error)
+	// Keeps a user out until _unlock, as _deactivate does.
+	LockUser(context.Context, *LockUserRequest) (*LockUserResponse, error)
+	// Lets a locked user in again.
+	UnlockUser(context.Context, *UnlockUserRequest) (*UnlockUserResponse, error)
+	// Removes a user with all that the user has. The id is never given again.
+	RemoveUser(context.Context, *RemoveUserRequest) (*RemoveUserResponse, error)
+	// Replaces a user's login name.
+	UpdateUserName(context.Context, *UpdateUserNameRequest) (*UpdateUserNameResponse, error)
+	// Replaces a person's names, language and gender.
+	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
+	// Replaces a person's phone.
+	UpdatePhone(context.Context, *UpdatePhoneRequest) (*UpdatePhoneResponse, error)
+	// Removes a person's phone.
+	RemovePhone(context.Context, *RemovePhoneRequest) (*RemovePhoneResponse, error)
+	// Replaces the caller's names, language and gender.
+	UpdateMyProfile(context.Context, *UpdateMyProfileRequest) (*UpdateProfileResponse, error)
+	// Replaces the password of the caller, who knows the old one. Ten wrong ones in 15 minutes end it for the
+	// rest of them.
+	UpdateMyPassword(context.Context, *UpdateMyPasswordRequest) (*UpdateMyPasswordResponse, error)
+	// Notes a value about a user under a key, or replaces it.
+	SetUserMetadata(context.Context, *SetUserMetadataRequest) (*SetUserMetadataResponse, error)
+	// Reads what is noted about a user under a key.
+	GetUserMetadata(context.Context, *GetUserMetadataRequest) (*GetUserMetadataResponse, error)
+	// Removes what is noted about a user under a key.
+	RemoveUserMetadata(context.Context, *RemoveUserMetadataRequest) (*RemoveUserMetadataResponse, error)
+	// Lists what is noted about a user.
+	SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
@@ -1046,6 +1275,51 @@ func (UnimplementedUsersServer) SearchMyOrgChanges(context.Context, *SearchMyOrg
 }
 func (UnimplementedUsersServer) IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method IsUserUnique not implemented")
+}
+func (UnimplementedUsersServer) DeactivateUser(context.Context, *DeactivateUserRequest) (*DeactivateUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeactivateUser not implemented")
+}
+func (UnimplementedUsersServer) ReactivateUser(context.Context, *ReactivateUserRequest) (*ReactivateUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReactivateUser not implemented")
+}
+func (UnimplementedUsersServer) LockUser(context.Context, *LockUserRequest) (*LockUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LockUser not implemented")
+}
+func (UnimplementedUsersServer) UnlockUser(context.Context, *UnlockUserRequest) (*UnlockUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UnlockUser not implemented")
+}
+func (UnimplementedUsersServer) RemoveUser(context.Context, *RemoveUserRequest) (*RemoveUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveUser not implemented")
+}
+func (UnimplementedUsersServer) UpdateUserName(context.Context, *UpdateUserNameRequest) (*UpdateUserNameResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateUserName not implemented")
+}
+func (UnimplementedUsersServer) UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateProfile not implemented")
+}
+func (UnimplementedUsersServer) UpdatePhone(context.Context, *UpdatePhoneRequest) (*UpdatePhoneResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdatePhone not implemented")
+}
+func (UnimplementedUsersServer) RemovePhone(context.Context, *RemovePhoneRequest) (*RemovePhoneResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemovePhone not implemented")
+}
+func (UnimplementedUsersServer) UpdateMyProfile(context.Context, *UpdateMyProfileRequest) (*UpdateProfileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMyProfile not implemented")
+}
+func (UnimplementedUsersServer) UpdateMyPassword(context.Context, *UpdateMyPasswordRequest) (*UpdateMyPasswordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMyPassword not implemented")
+}
+func (UnimplementedUsersServer) SetUserMetadata(context.Context, *SetUserMetadataRequest) (*SetUserMetadataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetUserMetadata not implemented")
+}
+func (UnimplementedUsersServer) GetUserMetadata(context.Context, *GetUserMetadataRequest) (*GetUserMetadataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUserMetadata not implemented")
+}
+func (UnimplementedUsersServer) RemoveUserMetadata(context.Context, *RemoveUserMetadataRequest) (*RemoveUserMetadataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveUserMetadata not implemented")
+}
+func (UnimplementedUsersServer) SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchUserMetadata not implemented")
 }
 func (UnimplementedUsersServer) ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResendInitialization not implemented")
@@ -1769,6 +2043,276 @@ func _Users_IsUserUnique_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_DeactivateUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeactivateUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).DeactivateUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_DeactivateUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).DeactivateUser(ctx, req.(*DeactivateUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ReactivateUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReactivateUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ReactivateUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ReactivateUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ReactivateUser(ctx, req.(*ReactivateUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_LockUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LockUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).LockUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_LockUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).LockUser(ctx, req.(*LockUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UnlockUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnlockUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UnlockUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UnlockUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UnlockUser(ctx, req.(*UnlockUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveUser(ctx, req.(*RemoveUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateUserName_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateUserNameRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateUserName(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateUserName_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateUserName(ctx, req.(*UpdateUserNameRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateProfile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateProfileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateProfile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateProfile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateProfile(ctx, req.(*UpdateProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdatePhone_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdatePhoneRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdatePhone(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdatePhone_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdatePhone(ctx, req.(*UpdatePhoneRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemovePhone_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemovePhoneRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemovePhone(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemovePhone_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemovePhone(ctx, req.(*RemovePhoneRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateMyProfile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMyProfileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateMyProfile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateMyProfile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateMyProfile(ctx, req.(*UpdateMyProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateMyPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMyPasswordRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateMyPassword(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateMyPassword_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateMyPassword(ctx, req.(*UpdateMyPasswordRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SetUserMetadata_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetUserMetadataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SetUserMetadata(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SetUserMetadata_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SetUserMetadata(ctx, req.(*SetUserMetadataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_GetUserMetadata_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUserMetadataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).GetUserMetadata(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_GetUserMetadata_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).GetUserMetadata(ctx, req.(*GetUserMetadataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveUserMetadata_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveUserMetadataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveUserMetadata(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveUserMetadata_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveUserMetadata(ctx, req.(*RemoveUserMetadataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchUserMetadata_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchUserMetadataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchUserMetadata(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchUserMetadata_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchUserMetadata(ctx, req.(*SearchUserMetadataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_ResendInitialization_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResendInitializationRequest)
 	if err := dec(in); err != nil {
@@ -2347,6 +2891,66 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "IsUserUnique",
 			Handler:    _Users_IsUserUnique_Handler,
+		},
+		{
+			MethodName: "DeactivateUser",
+			Handler:    _Users_DeactivateUser_Handler,
+		},
+		{
+			MethodName: "ReactivateUser",
+			Handler:    _Users_ReactivateUser_Handler,
+		},
+		{
+			MethodName: "LockUser",
+			Handler:    _Users_LockUser_Handler,
+		},
+		{
+			MethodName: "UnlockUser",
+			Handler:    _Users_UnlockUser_Handler,
+		},
+		{
+			MethodName: "RemoveUser",
+			Handler:    _Users_RemoveUser_Handler,
+		},
+		{
+			MethodName: "UpdateUserName",
+			Handler:    _Users_UpdateUserName_Handler,
+		},
+		{
+			MethodName: "UpdateProfile",
+			Handler:    _Users_UpdateProfile_Handler,
+		},
+		{
+			MethodName: "UpdatePhone",
+			Handler:    _Users_UpdatePhone_Handler,
+		},
+		{
+			MethodName: "RemovePhone",
+			Handler:    _Users_RemovePhone_Handler,
+		},
+		{
+			MethodName: "UpdateMyProfile",
+			Handler:    _Users_UpdateMyProfile_Handler,
+		},
+		{
+			MethodName: "UpdateMyPassword",
+			Handler:    _Users_UpdateMyPassword_Handler,
+		},
+		{
+			MethodName: "SetUserMetadata",
+			Handler:    _Users_SetUserMetadata_Handler,
+		},
+		{
+			MethodName: "GetUserMetadata",
+			Handler:    _Users_GetUserMetadata_Handler,
+		},
+		{
+			MethodName: "RemoveUserMetadata",
+			Handler:    _Users_RemoveUserMetadata_Handler,
+		},
+		{
+			MethodName: "SearchUserMetadata",
+			Handler:    _Users_SearchUserMetadata_Handler,
 		},
 		{
 			MethodName: "ResendInitialization",

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
+)
+
+// SetUserMetadata notes a value about a user under a key, or replaces it.
+func (u Users) SetUserMetadata(
+	ctx context.Context, r *usersv1.SetUserMetadataRequest,
+) (*usersv1.SetUserMetadataResponse, error) {
+	added := false
+	m, err := u.Store.SetMetadata(ctx, orgID(ctx), r.UserId, r.Key, func(m *domain.Metadata) (proto.Message, error) {
+		added = m.Sequence == 0
+		if !m.Set(r.Value) {
+			return nil, nil
+		}
+		return &usersv1.UserMetadataSet{Key: m.Key}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if added {
+		m.CreatedAt = m.ChangedAt
+		return &usersv1.SetUserMetadataResponse{Details: resource.Details(m.Record, m.OrgID)}, nil
+	}
+	return &usersv1.SetUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
+}
+
+// GetUserMetadata reads what is noted about a user under a key.
+func (u Users) GetUserMetadata(
+	ctx context.Context, r *usersv1.GetUserMetadataRequest,
+) (*usersv1.GetUserMetadataResponse, error) {
+	m, err := u.Store.Metadata(ctx, orgID(ctx), r.UserId, r.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetUserMetadataResponse{Metadata: metadata(m)}, nil
+}
+
+// RemoveUserMetadata removes what is noted about a user under a key.
+func (u Users) RemoveUserMetadata(
+	ctx context.Context, r *usersv1.RemoveUserMetadataRequest,
+) (*usersv1.RemoveUserMetadataResponse, error) {
+	m, err := u.Store.RemoveMetadata(ctx, orgID(ctx), r.UserId, r.Key, &usersv1.UserMetadataRemoved{Key: r.Key})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
+}
+
+// SearchUserMetadata lists what is noted about a user.
+func (u Users) SearchUserMetadata(
+	ctx context.Context, r *usersv1.SearchUserMetadataRequest,
+) (*usersv1.SearchUserMetadataResponse, error) {
+	p, err := search.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
+		return nil, err
+	}
+	list, err := u.Store.SearchMetadata(ctx, orgID(ctx), r.UserId, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchUserMetadataResponse{Details: list.Details(), Result: search.Each(list.Rows, metadata)}, nil
+}
+
+func metadata(m domain.Metadata) *usersv1.UserMetadata {
+	return &usersv1.UserMetadata{Key: m.Key, Value: m.Value, Details: resource.Details(m.Record, m.OrgID)}
+}

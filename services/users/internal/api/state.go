@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/resource"
+)
+
+// DeactivateUser ends a user's tokens for good and refuses new ones.
+func (u Users) DeactivateUser(
+	ctx context.Context, r *usersv1.DeactivateUserRequest,
+) (*usersv1.DeactivateUserResponse, error) {
+	details, err := u.keepOut(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Deactivate()
+		return &usersv1.UserDeactivated{Generation: uint64(found.Generation)}, err
+	})
+	return &usersv1.DeactivateUserResponse{Details: details}, err
+}
+
+// ReactivateUser lets an inactive user in again.
+func (u Users) ReactivateUser(
+	ctx context.Context, r *usersv1.ReactivateUserRequest,
+) (*usersv1.ReactivateUserResponse, error) {
+	details, err := u.letIn(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Reactivate()
+		return &usersv1.UserReactivated{State: usersv1.UserState(found.State)}, err
+	})
+	return &usersv1.ReactivateUserResponse{Details: details}, err
+}
+
+// LockUser keeps a user out until UnlockUser.
+func (u Users) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
+	details, err := u.keepOut(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Lock()
+		return &usersv1.UserLocked{Generation: uint64(found.Generation)}, err
+	})
+	return &usersv1.LockUserResponse{Details: details}, err
+}
+
+// UnlockUser lets a locked user in again.
+func (u Users) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
+	details, err := u.letIn(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Unlock()
+		return &usersv1.UserUnlocked{State: usersv1.UserState(found.State)}, err
+	})
+	return &usersv1.UnlockUserResponse{Details: details}, err
+}
+
+// keepOut also ends the code with which the user could choose another password.
+func (u Users) keepOut(
+	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
+) (*heraldv1.ObjectDetails, error) {
+	details, _, err := u.changeUser(ctx, orgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
+		happened, err := change(found)
+		return store.UserChange{Event: happened, Ended: []domain.Kind{domain.KindPasswordReset}}, err
+	})
+	return details, err
+}
+
+// letIn also ends the code of the first mail, where the user does not wait for it any more.
+func (u Users) letIn(
+	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
+) (*heraldv1.ObjectDetails, error) {
+	details, _, err := u.changeUser(ctx, orgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
+		happened, err := change(found)
+		made := store.UserChange{Event: happened}
+		if found.State == domain.UserActive {
+			made.Ended = []domain.Kind{domain.KindInit}
+		}
+		return made, err
+	})
+	return details, err
+}
+
+// RemoveUser removes a user with all that the user has.
+func (u Users) RemoveUser(ctx context.Context, r *usersv1.RemoveUserRequest) (*usersv1.RemoveUserResponse, error) {
+	gone, err := u.Store.RemoveUser(ctx, orgID(ctx), r.UserId, &usersv1.UserRemoved{})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveUserResponse{Details: resource.Changed(gone.Record, gone.OrgID)}, nil
+}

@@ -1,0 +1,80 @@
+package domain
+
+import "herald/shared/fault"
+
+// ErrPhoneNotFound is the fault of a phone that is not there.
+var ErrPhoneNotFound = fault.New(fault.NotFound, "PHONE_NOT_FOUND", "The user has no phone")
+
+// Profile is what people are called, and the language in which they are written to.
+type Profile struct {
+	FirstName         string
+	LastName          string
+	NickName          string
+	DisplayName       string // first and last name where it is empty
+	PreferredLanguage string // as Language returns it
+	Gender            int16
+}
+
+// Rename replaces the login name; false where it is the same.
+func (u *User) Rename(name string) bool {
+	changed := u.UserName != name
+	u.UserName = name
+	return changed
+}
+
+// ChangeProfile replaces the profile of a person. It returns the names of the fields that
+// differ.
+func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
+	if u.Type != Human {
+		return nil, ErrUserNotHuman
+	}
+	if p.DisplayName == "" {
+		p.DisplayName = displayName(p.FirstName, p.LastName)
+	}
+	for _, f := range []struct {
+		name  string
+		field *string
+		to    string
+	}{
+		{"firstName", &u.FirstName, p.FirstName}, {"lastName", &u.LastName, p.LastName},
+		{"nickName", &u.NickName, p.NickName}, {"displayName", &u.DisplayName, p.DisplayName},
+		{"preferredLanguage", &u.PreferredLanguage, p.PreferredLanguage},
+	} {
+		if *f.field != f.to {
+			*f.field, changed = f.to, append(changed, "profile."+f.name)
+		}
+	}
+	if u.Gender != p.Gender {
+		u.Gender, changed = p.Gender, append(changed, "profile.gender")
+	}
+	return changed, nil
+}
+
+func displayName(first, last string) string { return first + " " + last }
+
+// ChangePhone replaces the phone of a person. It returns the names of the fields that differ.
+func (u *User) ChangePhone(phone string, verified bool) (changed []string, err error) {
+	if u.Type != Human {
+		return nil, ErrUserNotHuman
+	}
+	if u.Phone != phone {
+		changed = append(changed, "phone.phone")
+	}
+	if u.PhoneVerified != verified {
+		changed = append(changed, "phone.isPhoneVerified")
+	}
+	u.Phone, u.PhoneVerified = phone, verified
+	return changed, nil
+}
+
+// RemovePhone removes the phone of a person.
+func (u *User) RemovePhone() error {
+	switch {
+	case u.Type != Human:
+		return ErrUserNotHuman
+	case u.Phone == "":
+		return ErrPhoneNotFound
+	}
+	u.Phone, u.PhoneVerified = "", false
+	return nil
+}

@@ -1,0 +1,117 @@
+package domain_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/fault"
+)
+
+// Every state, every change of it: where to, or why not.
+func TestUserStates(t *testing.T) {
+	t.Parallel()
+	type end struct {
+		state domain.UserState
+		fault *fault.Fault
+	}
+	to := func(s domain.UserState) end { return end{state: s} }
+	no := func(f *fault.Fault) end { return end{fault: f} }
+	const (
+		active, inactive = domain.UserActive, domain.UserInactive
+		locked, initial  = domain.UserLocked, domain.UserInitial
+	)
+	changes := map[string]func(*domain.User) error{
+		"deactivate": (*domain.User).Deactivate, "reactivate": (*domain.User).Reactivate,
+		"lock": (*domain.User).Lock, "unlock": (*domain.User).Unlock,
+		"token": func(u *domain.User) error { return u.MayHaveTokens() },
+	}
+	for from, ends := range map[domain.User]map[string]end{
+		{State: active}: {"deactivate": to(inactive), "lock": to(locked), "token": to(active),
+			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
+		{State: inactive}: {"reactivate": to(active), "deactivate": no(domain.ErrUserInactive),
+			"lock": no(domain.ErrUserNotActive), "unlock": no(domain.ErrUserNotLocked),
+			"token": no(domain.ErrUserNotActive)},
+		{State: locked}: {"unlock": to(active), "deactivate": to(inactive), "lock": no(domain.ErrUserLocked),
+			"reactivate": no(domain.ErrUserNotInactive), "token": no(domain.ErrUserNotActive)},
+		{State: initial}: {"deactivate": to(inactive), "lock": to(locked), "token": no(domain.ErrUserInitial),
+			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
+		// Whoever still had to type a mailed code has to do so afterwards.
+		{State: inactive, Uninitialized: true}: {"reactivate": to(initial)},
+		{State: locked, Uninitialized: true}:   {"unlock": to(initial), "deactivate": to(inactive)},
+		// All that the code is for has come meanwhile.
+		{State: locked, Uninitialized: true, EmailVerified: true, PasswordHash: "x"}: {"unlock": to(active)},
+	} {
+		for name, want := range ends {
+			u := from
+			err := changes[name](&u)
+			if want.fault == nil && (err != nil || u.State != want.state) ||
+				want.fault != nil && (!errors.Is(err, want.fault) || u != from) {
+				t.Errorf("%s of %+v: %d, %v; want %d, %v", name, from, u.State, err, want.state, want.fault)
+			}
+			out := u.State == inactive || u.State == locked
+			if err == nil && out != (u.Generation > from.Generation) {
+				t.Errorf("%s of %+v has generation %d", name, from, u.Generation)
+			}
+		}
+	}
+	u := domain.User{State: initial}
+	for _, change := range []string{"lock", "deactivate", "reactivate"} {
+		if err := changes[change](&u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u.State != initial || u.Uninitialized || u.Generation != 2 {
+		t.Errorf("after a lock and a deactivation: %+v", u)
+	}
+}
+
+func TestChangeProfile(t *testing.T) {
+	t.Parallel()
+	u := domain.User{Type: domain.Human, FirstName: "Mini", LastName: "Mouse", DisplayName: "Mini Mouse", Gender: 1}
+	same := domain.Profile{FirstName: "Mini", LastName: "Mouse", Gender: 1}
+	if changed, err := u.ChangeProfile(same); len(changed) != 0 || err != nil {
+		t.Errorf("the same profile changes %v, %v", changed, err)
+	}
+	changed, err := u.ChangeProfile(domain.Profile{FirstName: "Maxi", LastName: "Mouse", PreferredLanguage: "de"})
+	if want := "[profile.firstName profile.displayName profile.preferredLanguage profile.gender]"; err != nil ||
+		fmt.Sprint(changed) != want || u.DisplayName != "Maxi Mouse" {
+		t.Errorf("%v, %v, %+v; want %s", changed, err, u, want)
+	}
+	machine := domain.User{Type: domain.Machine}
+	if _, err := machine.ChangeProfile(same); !errors.Is(err, domain.ErrUserNotHuman) {
+		t.Errorf("a machine: %v", err)
+	}
+	if _, err := machine.ChangePhone("+41791234567", true); !errors.Is(err, domain.ErrUserNotHuman) {
+		t.Errorf("a machine: %v", err)
+	}
+	if err := machine.RemovePhone(); !errors.Is(err, domain.ErrUserNotHuman) {
+		t.Errorf("a machine: %v", err)
+	}
+}
+
+func TestRemovePhone(t *testing.T) {
+	t.Parallel()
+	u := domain.User{Type: domain.Human, Phone: "+41791234567", PhoneVerified: true}
+	if err := u.RemovePhone(); err != nil || u.Phone != "" || u.PhoneVerified {
+		t.Errorf("%v, %+v", err, u)
+	}
+	if err := u.RemovePhone(); !errors.Is(err, domain.ErrPhoneNotFound) {
+		t.Errorf("a phone that is not there: %v", err)
+	}
+}
+
+// A password that was replaced since it was typed is the wrong one.
+func TestReplacePassword(t *testing.T) {
+	t.Parallel()
+	u := domain.User{Type: domain.Human, State: domain.UserActive, PasswordHash: "a", PasswordChangeRequired: true}
+	c, err := u.ReplacePassword("a", "b")
+	if err != nil || u.PasswordHash != "b" || u.PasswordChangeRequired ||
+		fmt.Sprint(c.Ended) != "[passwordreset password]" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := u.ReplacePassword("a", "c"); !errors.Is(err, domain.ErrPasswordWrong) || u.PasswordHash != "b" {
+		t.Errorf("a password of before: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/search"
+)
+
+const (
+	metadataColumns = `m.user_id, u.org_id, m.key, m.value, m.sequence, m.created_at, m.changed_at`
+	metadataFrom    = `user_metadata m join users u on u.id = m.user_id`
+	readMetadata    = `select ` + metadataColumns + ` from ` + metadataFrom + `
+		where m.user_id = @user_id and m.key = @key and u.org_id is not distinct from @org_id`
+)
+
+func metadataKey(orgID, userID, key string) postgres.Args {
+	return postgres.Args{"org_id": orgID, "user_id": userID, "key": key}
+}
+
+// Metadata reads what is noted about a user under a key.
+func (s Store) Metadata(ctx context.Context, orgID, userID, key string) (domain.Metadata, error) {
+	m, err := postgres.One[domain.Metadata](ctx, s.journal.DB, readMetadata, metadataKey(orgID, userID, key))
+	return m, postgres.Missing(err, domain.ErrMetadataNotFound)
+}
+
+// SetMetadata locks a user and saves what change makes of the value under a key; a key that
+// is not there has the sequence 0. The user, who does not change, is held so that the events
+// stay in order and the keys can be counted.
+func (s Store) SetMetadata(
+	ctx context.Context, orgID, userID, key string, change func(*domain.Metadata) (proto.Message, error),
+) (domain.Metadata, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.Metadata]{
+		// The row is made here, so that others see what has just been set; without a change it
+		// goes with the transaction.
+		Lock: `insert into user_metadata as m (user_id, key, value, sequence, created_at, changed_at)
+			select id, @key, '', 0, created_at, created_at from users
+			where id = @user_id and org_id is not distinct from @org_id for no key update
+			on conflict (user_id, key) do update set key = m.key
+			returning m.user_id, @org_id::text as org_id, m.key, m.value, m.sequence, m.created_at, m.changed_at`,
+		Args: metadataKey(orgID, userID, key), NotFound: domain.ErrUserNotFound,
+		Write: func(m domain.Metadata) event.Statement {
+			return event.Statement{
+				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: domain.ErrMetadataLimit,
+				If: `(select count(*) from user_metadata where user_id = @user_id) <= @most`,
+				SQL: `metadata as (
+					update user_metadata set value = @value, sequence = position, changed_at = time,
+						created_at = case sequence when 0 then time else created_at end
+					from event where user_id = @user_id and key = @key
+				), undone as (
+					-- The transaction is committed at the bound too.
+					delete from user_metadata where user_id = @user_id and key = @key and sequence = 0
+						and not exists (select from event)
+				)`,
+				Args: postgres.Args{
+					"user_id": m.UserID, "key": m.Key, "value": m.Value, "most": domain.MaxMetadata,
+				},
+			}
+		},
+	}, change)
+}
+
+// RemoveMetadata removes what is noted about a user under a key. The user is held as
+// SetMetadata does.
+func (s Store) RemoveMetadata(
+	ctx context.Context, orgID, userID, key string, removed proto.Message,
+) (domain.Metadata, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.Metadata]{
+		Lock: readMetadata + ` for no key update of u for update of m`, Args: metadataKey(orgID, userID, key),
+		NotFound: domain.ErrMetadataNotFound,
+		Write: func(m domain.Metadata) event.Statement {
+			return event.Statement{
+				AggregateID: m.UserID, OrganizationID: m.OrgID,
+				SQL:  `gone as (delete from user_metadata m using event where m.user_id = @user_id and m.key = @key)`,
+				Args: postgres.Args{"user_id": m.UserID, "key": m.Key},
+			}
+		},
+	}, func(*domain.Metadata) (proto.Message, error) { return removed, nil })
+}
+
+// SearchMetadata lists what is noted about a user.
+func (s Store) SearchMetadata(
+	ctx context.Context, orgID, userID string, p search.Page,
+) (search.List[domain.Metadata], error) {
+	return search.Read[domain.Metadata](ctx, s.journal.DB,
+		search.Select(metadataColumns, metadataFrom, "m.created_at, m.key").
+			Where("u.org_id = ?", orgID).Where("m.user_id = ?", userID), p)
+}
+
+// metadataOf writes what is noted about a user who is created.
+func metadataOf(all map[string][]byte) (sql string, args postgres.Args) {
+	var keys []string
+	var values [][]byte
+	for key, value := range all {
+		keys, values = append(keys, key), append(values, append([]byte{}, value...)) // nil would be null
+	}
+	return `metadata as (
+		insert into user_metadata (user_id, key, value, sequence, created_at, changed_at)
+		select created.id, m.key, m.value, position, time, time
+		from event, created, unnest(@keys::text[], @values::bytea[]) m (key, value)
+	)`, postgres.Args{"keys": keys, "values": values}
+}

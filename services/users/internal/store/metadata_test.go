@@ -1,0 +1,48 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/event"
+	"herald/shared/testkit"
+)
+
+// At the bound nothing is written, and what is there can still be changed.
+func TestMetadataLimit(t *testing.T) {
+	t.Parallel()
+	db := kit.Pool(t)
+	s := store.New(event.Journal{DB: db, Now: time.Now, Committed: func(event.Event) {}})
+	if _, err := s.CreateOrg(t.Context(), domain.Org{ID: "o", Name: "o", PrimaryDomain: "o", State: domain.OrgActive},
+		"", happened); err != nil {
+		t.Fatal(err)
+	}
+	n := store.NewUser{User: domain.User{ID: "u", OrgID: "o", UserName: "u", Type: domain.Human,
+		State: domain.UserActive}, Metadata: map[string][]byte{}}
+	for i := range domain.MaxMetadata {
+		n.Metadata[fmt.Sprint(i)] = nil
+	}
+	if _, err := s.CreateUser(t.Context(), n, happened); err != nil {
+		t.Fatal(err)
+	}
+	set := func(key string) error {
+		_, err := s.SetMetadata(t.Context(), "o", "u", key, func(m *domain.Metadata) (proto.Message, error) {
+			m.Set([]byte("m"))
+			return happened, nil
+		})
+		return err
+	}
+	if err := set("another"); !errors.Is(err, domain.ErrMetadataLimit) ||
+		testkit.Rows(t, db, "user_metadata") != domain.MaxMetadata {
+		t.Errorf("%v, %d keys", err, testkit.Rows(t, db, "user_metadata"))
+	}
+	if err := set("0"); err != nil {
+		t.Error(err)
+	}
+}

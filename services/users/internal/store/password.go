@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/postgres"
+)
+
+// TryPassword counts a guess at a user's password before it is looked at, so that no number
+// of guesses at once gets more than the bound. From the bound on it returns how long until
+// guesses count anew; zero where the guess is allowed.
+func (s Store) TryPassword(ctx context.Context, userID string, now time.Time) (wait time.Duration, err error) {
+	args := postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword, "now": now,
+		"most": domain.PasswordTries, "old": now.Add(-domain.PasswordPause)}
+	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since)
+		values (@user_id, @purpose, 1, @now)
+		on conflict (user_id, purpose) do update set tries = case when t.since <= @old then 1 else t.tries + 1 end,
+			since = case when t.since <= @old then excluded.since else t.since end
+		where t.tries < @most or t.since <= @old`, args)
+	if err != nil || tag.RowsAffected() == 1 {
+		return 0, postgres.Fault(err)
+	}
+	var since time.Time
+	err = s.journal.DB.QueryRow(ctx, `select since from code_tries where user_id = @user_id and purpose = @purpose`,
+		postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword}).Scan(&since)
+	if errors.Is(err, pgx.ErrNoRows) { // the right password came meanwhile
+		since = now
+	} else if err != nil {
+		return 0, postgres.Fault(err)
+	}
+	return max(since.Add(domain.PasswordPause).Sub(now), time.Second), nil
+}
+
+// UntryPassword takes back a guess that was not looked at.
+func (s Store) UntryPassword(ctx context.Context, userID string) error {
+	_, err := s.journal.DB.Exec(ctx, `update code_tries set tries = tries - 1
+		where user_id = @user_id and purpose = @purpose and tries > 0`,
+		postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword})
+	return postgres.Fault(err)
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+)
+
+// ofUsers selects all that goes along with users who are removed, except for what only they
+// know: names, codes, factors, metadata.
+const ofUsers = `
+	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
+		from personal_access_tokens p join users u on u.id = p.user_id where u.id = any (@ids)
+	union all
+	select 'member', 'removed', m.user_id, m.org_id, jsonb_build_object(
+			'userId', m.user_id, 'projectId', m.project_id, 'instance', m.org_id = '')
+		from members m where m.user_id = any (@ids)`
+
+// gone removes users with all that is theirs. Their ids are not given again.
+const gone = `gone as (
+		delete from users u using event where u.id = any (@ids)
+	), remembered as (
+		insert into removed_users (id) select id from event, unnest(@ids::text[]) id on conflict do nothing
+	), forgotten as (
+		delete from code_tries t using event where t.user_id = any (@ids)
+	)`
+
+// RemoveUser removes a user of an organization.
+func (s Store) RemoveUser(ctx context.Context, orgID, id string, removed proto.Message) (domain.User, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.User]{
+		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
+		NotFound: domain.ErrUserNotFound,
+		Write: func(u domain.User) event.Statement {
+			return event.Statement{
+				AggregateID: u.ID, OrganizationID: u.OrgID, Along: ofUsers, SQL: gone,
+				Args: postgres.Args{"ids": []string{u.ID}},
+			}
+		},
+	}, func(*domain.User) (proto.Message, error) { return removed, nil })
+}

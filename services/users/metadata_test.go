@@ -1,0 +1,131 @@
+package users_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/testkit"
+)
+
+func (w *world) note(ctx context.Context, userID, key, value string) (*heraldv1.ObjectDetails, error) {
+	r, err := w.gateway.SetUserMetadata(ctx, &usersv1.SetUserMetadataRequest{UserId: userID, Key: key,
+		Value: []byte(value)})
+	return r.GetDetails(), err
+}
+
+func (w *world) noted(userID, key string) (*usersv1.UserMetadata, error) {
+	r, err := w.gateway.GetUserMetadata(w.admin, &usersv1.GetUserMetadataRequest{UserId: userID, Key: key})
+	return r.GetMetadata(), err
+}
+
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := minimal("mini")
+	r.Metadata = []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
+	imported, err := w.gateway.ImportHumanUser(w.admin, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := imported.UserId
+	if m, err := w.noted(id, "size"); err != nil || string(m.Value) != "s" ||
+		!proto.Equal(m.Details, imported.Details) {
+		t.Errorf("of the import: %v, %v", m, err)
+	}
+	changed, err := w.note(w.admin, id, "size", "m")
+	if err != nil || changed.Sequence <= imported.Details.Sequence || changed.CreationDate != nil {
+		t.Fatalf("%v, %v", changed, err)
+	}
+	if _, name, data := w.last(id); name != "metadata_set" || data != `{"key": "size"}` {
+		t.Errorf("event %s %s", name, data)
+	}
+	w.unwritten(func() {
+		if again, err := w.note(w.admin, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
+			t.Errorf("the same again answered %v, %v; want %v", again, err, changed)
+		}
+	})
+	empty, err := w.note(w.admin, id, "a/b ü", "")
+	if m, _ := w.noted(id, "a/b ü"); err != nil || len(m.GetValue()) != 0 || !proto.Equal(m.GetDetails(), empty) {
+		t.Errorf("an empty value: %v, %v; read %v", empty, err, m)
+	}
+	list, err := w.gateway.SearchUserMetadata(w.admin, &usersv1.SearchUserMetadataRequest{UserId: id,
+		Query: &heraldv1.ListQuery{Asc: true}})
+	if err != nil || list.Details.TotalResult != 2 || list.Result[0].Key != "size" ||
+		list.Result[0].Details.Sequence != changed.Sequence {
+		t.Errorf("%v, %v", list, err)
+	}
+	if u := w.user(id); !proto.Equal(u.Details, imported.Details) {
+		t.Errorf("the user has moved: %v", u.Details)
+	}
+	remove := &usersv1.RemoveUserMetadataRequest{UserId: id, Key: "size"}
+	if _, err := w.gateway.RemoveUserMetadata(w.admin, remove); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.gateway.RemoveUserMetadata(w.admin, remove)
+	refused(t, err, "METADATA_NOT_FOUND")
+	_, err = w.noted(id, "size")
+	refused(t, err, "METADATA_NOT_FOUND")
+	if _, name, data := w.last(id); name != "metadata_removed" || data != `{"key": "size"}` {
+		t.Errorf("event %s %s", name, data)
+	}
+}
+
+func TestMetadataRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, owner := w.person(w.admin, "mini"), w.person(w.admin, "owner")
+	w.addMember(w.admin, id, "ORG_USER_MANAGER")
+	w.addMember(w.admin, owner, "ORG_OWNER")
+	asManager := w.login(w.admin, id, "")
+	_, elsewhere := w.org("Elsewhere")
+	for _, c := range []struct {
+		ctx                    context.Context
+		user, key, value, want string
+	}{
+		{w.admin, "nobody", "size", "m", "USER_NOT_FOUND"}, {elsewhere, id, "size", "m", "USER_NOT_FOUND"},
+		{asManager, owner, "size", "m", "ESCALATION"},
+		{w.admin, id, "a\nb", "m", "INVALID_ARGUMENT"}, {w.admin, id, strings.Repeat("a", 201), "m", "NOT_FOUND"},
+		{w.admin, id, "size", strings.Repeat("a", 1<<16+1), "INVALID_ARGUMENT"},
+	} {
+		w.unwritten(func() {
+			_, err := w.note(c.ctx, c.user, c.key, c.value)
+			refused(t, err, c.want)
+		})
+	}
+	// At the bound nothing more fits, at once or one after the other; what is there changes.
+	for i := range 90 {
+		if _, err := w.note(w.admin, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := testkit.Race(t, 20, func(i int) error {
+		_, err := w.note(w.admin, id, fmt.Sprint(90+i), strings.Repeat("a", 1<<16))
+		return err
+	}, "METADATA_LIMIT"); n != 10 {
+		t.Errorf("%d of 20 found room for 10", n)
+	}
+	if _, err := w.note(w.admin, id, "0", "b"); err != nil {
+		t.Error(err)
+	}
+	if list, err := w.gateway.SearchUserMetadata(w.admin, &usersv1.SearchUserMetadataRequest{UserId: id}); err != nil ||
+		len(list.Result) != 100 {
+		t.Errorf("%d are listed, %v", len(list.GetResult()), err)
+	}
+}
+
+// The same value under a new key, set by many at once, is set once.
+func TestMetadataAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	if n := testkit.Race(t, 20, func(int) error { _, err := w.note(w.admin, id, "size", "m"); return err }); n != 20 ||
+		w.rows("events where name = 'metadata_set'") != 1 {
+		t.Errorf("%d succeeded, %d were written", n, w.rows("events where name = 'metadata_set'"))
+	}
+}
