@@ -15,12 +15,12 @@ import (
 	"herald/shared/id"
 )
 
-// asked is a mail that users asked for, told before its event comes.
+// asked returns a mail as users lists it before its event comes.
 func asked(kind string) *usersv1.AskedMail {
 	return &usersv1.AskedMail{NotificationId: id.New(), Kind: kind, Time: timestamppb.Now()}
 }
 
-// ids are those of a list, as it comes.
+// ids returns the ids of a list in its order.
 func ids(list []*notificationv1.Notification) (all []string) {
 	for _, n := range list {
 		all = append(all, n.Id)
@@ -28,8 +28,8 @@ func ids(list []*notificationv1.Notification) (all []string) {
 	return all
 }
 
-// What users has asked for is listed and sent before its event comes, which changes
-// nothing any more.
+// A mail that users lists is in the list and sent before its event comes. The event then changes
+// nothing.
 func TestListBeforeTheEvent(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -51,7 +51,7 @@ func TestListBeforeTheEvent(t *testing.T) {
 	w.people.happenAs(first.NotificationId, "ada", &usersv1.HumanImported{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED})
 	w.people.happenAs(second.NotificationId, "ada", &usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"})
 	w.people.happenAs(third.NotificationId, "ada", &usersv1.HumanPasswordResetRequested{Mail: "passwordreset"})
-	last := w.people.ask("ada") // comes after them
+	last := w.people.ask("ada") // its event comes after theirs
 	w.settled(last)
 	w.accepted(4)
 	if after := w.dump("(select * from notifications where id <> '" + last + "' order by id)"); after != before {
@@ -59,7 +59,7 @@ func TestListBeforeTheEvent(t *testing.T) {
 	}
 }
 
-// Lists at once, beside the event: one mail.
+// Several lists at the same time, and the event, lead to one mail.
 func TestListsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -87,7 +87,7 @@ func TestListsAtOnce(t *testing.T) {
 	}
 }
 
-// A mail whose event has not come can be asked for again like any other.
+// A mail can be sent again before its event has come.
 func TestResendBeforeTheEvent(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -100,7 +100,7 @@ func TestResendBeforeTheEvent(t *testing.T) {
 	w.accepted(1)
 }
 
-// Without users the list would lack what a caller was told of: it is refused.
+// Without users the list could lack a mail that the caller knows of, so listing fails.
 func TestListWithoutUsers(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})

@@ -15,7 +15,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// subscribe hears what another program hears.
+// subscribe subscribes to events as another program does.
 func (w *world) subscribe(subject string) *nats.Subscription {
 	w.Helper()
 	address := w.ground.Bus
@@ -35,8 +35,8 @@ func (w *world) subscribe(subject string) *nats.Subscription {
 	return sub
 }
 
-// A mail that is given up is news, and one line in the log: with the reply's code, but
-// nothing that the relay says, which may name the reader.
+// A mail that is given up makes one event and one line in the log. The line has the reply's code,
+// but not the relay's words, which may name the recipient.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	const failed, uncertain = notificationv1.NotificationState_NOTIFICATION_STATE_FAILED,
@@ -47,7 +47,7 @@ func TestGivenUp(t *testing.T) {
 		state  notificationv1.NotificationState
 		code   int32
 		reason string
-		counts string // as outcome of the last try
+		counts string // the last try's outcome in herald_mails_total
 	}{
 		"refused": {smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 <ada@example.com> nobody"}, false, failed, 550,
 			"the mail relay refused the recipient (550)", "rejected"},
@@ -107,7 +107,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// Nobody misses a mail whose code was used or replaced.
+// A mail whose code was used or replaced makes no event.
 func TestObsoleteIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})

@@ -9,7 +9,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// queue makes mails wait, as if they had been asked for some time ago.
+// queue adds mails as if they had been asked for some time ago.
 func (w *world) queue(mails int, age time.Duration) {
 	w.Helper()
 	ids := make([]string, mails)
@@ -23,8 +23,8 @@ func (w *world) queue(mails int, age time.Duration) {
 	}
 }
 
-// relayed waits until the relay has seen so many mails to their end. In steps, as each wait
-// is bounded: what counts is that mails keep going out.
+// relayed waits until the relay has accepted so many mails. It waits in steps, because the time of
+// each wait is bounded.
 func (w *world) relayed(mails int) {
 	w.Helper()
 	const step = 50
@@ -35,14 +35,14 @@ func (w *world) relayed(mails int) {
 	}
 }
 
-// recorded waits until what became of the last mails is.
+// recorded waits until the outcomes of the last mails are stored.
 func (w *world) recorded() {
 	w.Helper()
 	w.watch()
 	w.until("not exists (select from notifications where due_at is not null)")
 }
 
-// once fails for a mail that came more or less often than once.
+// once fails the test unless each mail came once.
 func (w *world) once(mails int) {
 	w.Helper()
 	for _, d := range w.accepted(mails) {
@@ -55,9 +55,9 @@ func (w *world) once(mails int) {
 	}
 }
 
-// The relay was away for an hour, and 2,000 users wait: with the pauses of a running
-// system at their longest, all have their mail within a minute of its return. A machine
-// that is busy with other things may take twice the time that it needs for as many mails.
+// After an hour without the relay 2,000 mails wait, and the pauses are as long as they can be. All
+// mails are sent within a minute of the relay's return. A busy machine may take twice the time
+// that it needs for as many mails without pauses.
 func TestRelayReturns(t *testing.T) {
 	t.Parallel()
 	usual := delivery.UsualTimes()
@@ -72,7 +72,7 @@ func TestRelayReturns(t *testing.T) {
 	w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true},
 		smtpd.Fault{At: smtpd.RSET, Drop: true})
 	w.queue(users, time.Hour)
-	// As many as are under way at once: the next probe is as far away as it can be.
+	// All workers have just failed, so the next probe is as far away as it can be.
 	if err := w.relay.Reached(t.Context(), smtpd.Greeting, away+8); err != nil {
 		t.Fatal(err)
 	}

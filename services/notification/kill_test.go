@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/domain"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
@@ -23,7 +24,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// What a notifier in a process of its own is told by its environment.
+// Environment variables of a notifier in a process of its own.
 const (
 	victimKeys     = "NOTIFIER_KEYS"
 	victimBus      = "NOTIFIER_BUS"
@@ -31,11 +32,11 @@ const (
 	victimRelay    = "NOTIFIER_RELAY"
 )
 
-// lively are the times of notifiers that die all the time.
+// lively are the times for notifiers that are killed often.
 func lively(x *delivery.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Millisecond }
 
-// victim is the whole program of a notifier that is going to be killed. It says when it
-// has begun, and ends by itself only with its parent's end of the pipe.
+// victim is the program of a notifier that the test kills. It prints a line when it has started, and
+// ends if its parent ends.
 func victim() error {
 	keys, err := secret.ParseKeys(os.Getenv(victimKeys))
 	if err != nil {
@@ -74,11 +75,10 @@ func victim() error {
 	return nil
 }
 
-// each is how many mails are queued for each notifier that is killed.
+// each is the number of queued mails per killed notifier.
 const each = 12
 
-// kill runs a notifier until the relay has come to a moment a few more times than now,
-// and kills it there.
+// kill runs a notifier and kills it when its sessions have come to a moment a few times.
 func (w *world) kill(keys, busURL string, at smtpd.Verb) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), os.Args[0])
@@ -109,12 +109,12 @@ func (w *world) kill(keys, busURL string, at smtpd.Verb) {
 	if err := c.Process.Kill(); err != nil {
 		w.Error(err)
 	}
-	_ = c.Wait() // says that it was killed
+	_ = c.Wait() // returns an error, because it was killed
 }
 
-// Killed a hundred times under way, at every moment of a session, notifiers deliver every
-// mail, and none twice but for the one repeat of a mail that nobody answered for. A mail
-// at whose final dot two notifiers died is given up, and said to be uncertain.
+// Notifiers are killed a hundred times, at every moment of a session. Every mail is delivered. Only
+// a mail whose notifier died before the relay's answer may come twice. If two notifiers die at the
+// final dot of the same mail, its state is Uncertain.
 func TestKilledUnderWay(t *testing.T) {
 	t.Parallel()
 	keys := secret.NewKeyText()
@@ -148,7 +148,7 @@ func TestKilledUnderWay(t *testing.T) {
 	}
 }
 
-// drained waits until no mail is left, in steps like relayed.
+// drained waits until no mail is left. It waits in steps, as relayed does.
 func (w *world) drained() {
 	w.Helper()
 	const due = "notifications where due_at is not null"
@@ -157,11 +157,11 @@ func (w *world) drained() {
 	}
 }
 
-// found counts the mails that came twice, those of which two notifiers died, and those of
-// these that never came.
+// found counts the mails that came twice, the uncertain ones at which two notifiers died, and the
+// uncertain ones that never came.
 type found struct{ repeats, uncertain, lost int }
 
-// deliveredOnce holds what is promised of each mail.
+// deliveredOnce checks what is promised for each mail.
 func (w *world) deliveredOnce() (f found) {
 	w.Helper()
 	came := map[string][]smtpd.Delivery{}
@@ -174,12 +174,14 @@ func (w *world) deliveredOnce() (f found) {
 		came[id] = append(came[id], d)
 	}
 	type ended struct {
-		ID                string
-		State, Unanswered int
+		ID         string
+		State      domain.State
+		Unanswered int
 	}
 	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state,
-		count(a) filter (where a.state = 6) as unanswered
-		from notifications n left join attempts a on a.notification_id = n.id group by n.id`, nil)
+		count(a) filter (where a.state = @uncertain) as unanswered
+		from notifications n left join attempts a on a.notification_id = n.id group by n.id`,
+		postgres.Args{"uncertain": domain.Uncertain})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -187,10 +189,10 @@ func (w *world) deliveredOnce() (f found) {
 		mails := came[n.ID]
 		delete(came, n.ID)
 		switch {
-		case n.State == 6 && n.Unanswered == 2 && len(mails) <= 2:
+		case n.State == domain.Uncertain && n.Unanswered == 2 && len(mails) <= 2:
 			f.uncertain++
 			f.lost += 1 - min(1, len(mails))
-		case n.State != 3 || len(mails) == 0 || len(mails) > 1+n.Unanswered || n.Unanswered > 1:
+		case n.State != domain.Sent || len(mails) == 0 || len(mails) > 1+n.Unanswered || n.Unanswered > 1:
 			w.Errorf("%s came %d times, has %d attempts without an answer and state %d", n.ID,
 				len(mails), n.Unanswered, n.State)
 		}

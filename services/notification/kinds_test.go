@@ -9,7 +9,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Each kind of mail has its own texts and leads to its own page.
+// Each kind of mail has its own texts and a link to its own page.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -39,7 +39,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Events without a mail, and with one that there is not: no event brings a test mail.
+// Events without a mail or with an unknown kind of mail queue nothing; no event queues a test mail.
 func TestOtherEvents(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})

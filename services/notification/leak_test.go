@@ -17,8 +17,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// Hostile case 21: the code is nowhere but in the mail, a person nowhere but where the
-// mail is kept, neither of them in a log or a metric.
+// Hostile case 21: only the mail has the code, only the mail and its row have the person's data, and
+// logs and metrics have neither.
 func TestLeaks(t *testing.T) {
 	t.Parallel()
 	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
@@ -80,8 +80,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// Hostile case 14: what people are called and where they say they live makes no second
-// recipient and no header.
+// Hostile case 14: names and addresses of people cannot add a recipient or a header.
 func TestInjection(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -151,7 +150,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// What the help shows as an address is one.
+// The addresses in the help of the settings are valid.
 func TestHelpShowsEachForm(t *testing.T) {
 	t.Parallel()
 	settings, err := boot.Settings(&Config{})

@@ -15,8 +15,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// block holds the first request for a mail until release is called; held is closed
-// when it has come.
+// block makes the first request for a mail wait until release is called. held is closed when the
+// request has come.
 func (p *people) block() (held <-chan struct{}, release func()) {
 	came, gate := make(chan struct{}), make(chan struct{})
 	var asked atomic.Int64
@@ -53,8 +53,8 @@ func TestTwoSenders(t *testing.T) {
 	}
 }
 
-// A notifier that sleeps over the end of its lease finds its mail taken, and neither
-// sends it nor writes.
+// A notifier that was stopped for longer than its lease neither sends its mail nor records it,
+// because another one has taken it over.
 func TestLateSender(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -80,7 +80,7 @@ func TestLateSender(t *testing.T) {
 	w.accepted(1)
 }
 
-// A mail that takes longer than a lease stays with its notifier.
+// The lease of a mail that takes longer is renewed.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	s := setup{times: func(x *delivery.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
@@ -102,13 +102,12 @@ func TestRenewal(t *testing.T) {
 	w.accepted(1)
 }
 
-// store is the service's, on the test's own connections.
+// store returns the service's store, with the test's own connections.
 func (w *world) store() store.Store {
 	return store.New(event.Journal{DB: w.db, Now: time.Now, Committed: func(event.Event) {}})
 }
 
-// died leaves behind what a notifier does that dies: after a claim, or, with what it
-// has rendered, just before the final dot.
+// died leaves a claim as a notifier does that dies: after Claim or, with rendered, after Mark.
 func (w *world) died(id string, rendered []byte) {
 	w.Helper()
 	db := w.store()
@@ -128,7 +127,7 @@ func (w *world) died(id string, rendered []byte) {
 	}
 }
 
-// kept is a mail as an earlier release may have kept it.
+// kept is a rendered mail in a form that an earlier release may have stored.
 const kept = `{"from": "Old <old@example.com>", "to": "ada@example.com", "messageId": "1@old.example.com",
 "language": "en",
 	"subject": "Hello", "text": "The code is \u001a.\n", "html": "<p>The code is \u001a.</p>"}`
@@ -175,8 +174,8 @@ func TestNotifierDied(t *testing.T) {
 	}
 }
 
-// The database ends all connections again and again: every mail is sent, and none twice,
-// since what the relay said is recorded as soon as that is possible.
+// While the database closes all connections again and again, every mail is sent once: the
+// relay's answer is recorded as soon as that is possible.
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{times: func(x *delivery.Times) { x.Lease, x.Tick = 3*time.Second, 50*time.Millisecond }})

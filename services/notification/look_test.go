@@ -12,7 +12,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// until waits until a query about the notifications answers true.
+// until waits until a query about the notifications returns true.
 func (w *world) until(condition string, args ...any) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
@@ -39,7 +39,7 @@ func (w *world) until(condition string, args ...any) {
 	}
 }
 
-// settled waits until nothing more happens to a mail.
+// settled waits until a mail has its last state.
 func (w *world) settled(id string) *notificationv1.Notification {
 	w.Helper()
 	w.until("exists (select from notifications where id = $1 and due_at is null)", id)
@@ -52,7 +52,7 @@ func (w *world) settled(id string) *notificationv1.Notification {
 	return nil
 }
 
-// story writes a mail's states: those of the attempts, then its own.
+// story returns a mail's states as text: those of its attempts, then its own.
 func story(n *notificationv1.Notification) string {
 	var states []string
 	for _, a := range n.Attempts {
@@ -65,7 +65,7 @@ func short(s notificationv1.NotificationState) string {
 	return strings.TrimPrefix(s.String(), "NOTIFICATION_STATE_")
 }
 
-// list reads the mails to ada as her organization's owner does.
+// list returns the mails to ada, read as the owner of her organization.
 func (w *world) list(ctx context.Context) []*notificationv1.Notification {
 	w.Helper()
 	r, err := w.gateway.ListNotifications(w.as(ctx, "o1", "ORG_OWNER"),
@@ -80,7 +80,7 @@ func (w *world) as(ctx context.Context, orgID string, roles ...string) context.C
 	return testkit.Member(ctx, w.ground, "boss", orgID, roles...)
 }
 
-// accepted waits for mails at the relay and fails if there are more.
+// accepted waits until the relay has accepted n mails and fails if it has more.
 func (w *world) accepted(n int) []smtpd.Delivery {
 	w.Helper()
 	got, err := w.relay.Wait(w.Context(), n)
@@ -99,7 +99,7 @@ func (w *world) parse(d smtpd.Delivery) smtpd.Message {
 	return m
 }
 
-// dump writes a table as text.
+// dump returns a table as text.
 func (w *world) dump(table string) (text string) {
 	w.Helper()
 	if err := w.db.QueryRow(w.Context(), "select coalesce(string_agg(r::text, E'\n'), '') from "+table+" r").
@@ -126,7 +126,7 @@ func (l *logs) text() string {
 	return l.Buffer.String()
 }
 
-// count counts what a query finds.
+// count returns the number that a query returns.
 func (w *world) count(from string) (n int) {
 	w.Helper()
 	if err := w.db.QueryRow(w.Context(), "select count(*) from "+from).Scan(&n); err != nil {
@@ -135,7 +135,7 @@ func (w *world) count(from string) (n int) {
 	return n
 }
 
-// text reads a single value.
+// text returns the single value of a query.
 func (w *world) text(query string) (text string) {
 	w.Helper()
 	if err := w.db.QueryRow(w.Context(), query).Scan(&text); err != nil {

@@ -15,7 +15,7 @@ import (
 	"herald/shared/id"
 )
 
-// From the event to the mailbox.
+// An event leads to a mail in the mailbox.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -64,7 +64,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// counted reads a replica's herald_mails_total.
+// counted returns a replica's herald_mails_total.
 func counted(t testing.TB, s *boot.Service, outcome string) (n float64) {
 	t.Helper()
 	families, err := s.Metrics.Gather()
@@ -81,7 +81,7 @@ func counted(t testing.TB, s *boot.Service, outcome string) (n float64) {
 	return n
 }
 
-// Ids are strangers' input: none of them ends its part of the link.
+// Clients choose ids: no id can change other parts of the link.
 func TestLinkIsEscaped(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -105,7 +105,7 @@ func TestLinkIsEscaped(t *testing.T) {
 	}
 }
 
-// Which events ask for a mail.
+// Events that ask for a mail, and events that do not.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -128,7 +128,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// An event that comes again, before and after its mail was sent, is the same mail.
+// An event that is delivered again makes no second mail, before and after its mail was sent.
 func TestRepeatedEvent(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -140,7 +140,7 @@ func TestRepeatedEvent(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		event.Header.Set(nats.MsgIdHdr, id.New()) // else JetStream drops it
+		event.Header.Set(nats.MsgIdHdr, id.New()) // JetStream drops an event whose id it knows
 		if _, err := w.people.service.JS.PublishMsg(t.Context(), &nats.Msg{Subject: event.Subject, Header: event.Header,
 			Data: event.Data}); err != nil {
 			t.Fatal(err)

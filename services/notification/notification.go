@@ -1,5 +1,5 @@
-// Package notification is the service that turns what happened to users into mails:
-// each asked for by one event, sent once, and on record with every attempt.
+// Package notification is the service that sends mails to users. Each mail is asked for by one event
+// and sent once, and every attempt is recorded.
 package notification
 
 import (
@@ -33,8 +33,8 @@ type Config struct {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
-// New registers the service. It fails for settings with which no mail could be sent; it
-// does not ask the relay, which may come later.
+// New registers the service. It fails for settings with which no mail can be sent. It does not
+// connect to the relay, which may start later.
 func New(_ context.Context, s *boot.Service, c Config) error {
 	sender, err := newSender(s, c)
 	if err != nil {
@@ -68,11 +68,11 @@ func newSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
 		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
-		News: make(chan struct{}, 1), Trials: make(chan delivery.Trial),
+		Queued: make(chan struct{}, 1), Trials: make(chan delivery.Trial),
 	}, nil
 }
 
-// mailDomain is the public host as the domain of a Message-ID (RFC 5322, section 3.6.4).
+// mailDomain returns the public host as the domain of a Message-ID (RFC 5322, section 3.6.4).
 func mailDomain(public *url.URL) string {
 	host := public.Hostname()
 	if strings.Contains(host, ":") {

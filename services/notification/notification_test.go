@@ -35,19 +35,19 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// Most of the tests wait for a disk or for a pause: more fit at once than there are cores.
+	// Most tests wait for a disk or for a pause, so more than one per core can run.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(kit.Main(m))
 }
 
-// world is a running service, those whom it asks and the relay that it sends to.
+// world is a running service, stand-ins for the services that it asks, and its relay.
 type world struct {
 	testing.TB
 	ground   boot.Ground
 	database secret.Text
-	db       *pgxpool.Pool // the test's own
+	db       *pgxpool.Pool // the test's own connections
 	service  *boot.Service // the first replica
 	stop     func()        // stops it and waits
 	people   *people
@@ -56,20 +56,20 @@ type world struct {
 	logs     *logs
 }
 
-// setup is how a test's world differs from the usual one.
+// setup is the differences of a test's world from the usual one.
 type setup struct {
 	relay  smtpd.Config
 	faults []smtpd.Fault
 	config func(*Config)
 	times  func(*delivery.Times)
-	// keys, if set, are those of a bus that other processes reach.
+	// keys, if set, are the master keys of a bus that other processes use.
 	keys string
-	// unwatched is for a test that measures: it calls watch, if at all, after that.
+	// unwatched is for tests that measure: watch would make the changes slower.
 	unwatched bool
 }
 
-// quick are times for tests: pauses are a thousandth, and nothing happens for the
-// passing of time alone, so that a wake-up that is missing fails a test.
+// quick are times for tests. Pauses are a thousandth of the usual ones. Leases are long, so that
+// the sender finds a mail by a wake-up only, and a missing wake-up fails a test.
 func quick() delivery.Times {
 	return delivery.Times{
 		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond,
@@ -78,7 +78,7 @@ func quick() delivery.Times {
 	}
 }
 
-// newWorld has everything but a running replica.
+// newWorld returns a world without a running replica.
 func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := &world{TB: t, ground: testkit.Ground(t), database: kit.Database(t), logs: &logs{}}
@@ -102,7 +102,7 @@ func newWorld(t testing.TB, s setup) *world {
 	return w
 }
 
-// watch lets until hear of every change, which makes the changes wait for each other.
+// watch makes until notice every change. Its trigger makes changes wait for each other.
 func (w *world) watch() {
 	w.Helper()
 	if _, err := w.db.Exec(w.Context(),
@@ -113,7 +113,7 @@ func (w *world) watch() {
 	}
 }
 
-// listen gives the world a bus of its own, with an address.
+// listen gives the world a bus of its own, which listens at an address.
 func (w *world) listen(keys string) {
 	w.Helper()
 	var err error
@@ -135,7 +135,7 @@ func startWorld(t testing.TB, s setup) *world {
 	return w
 }
 
-// open makes another replica.
+// open returns another replica.
 func (w *world) open(s setup) *boot.Service {
 	w.Helper()
 	g := w.ground
@@ -167,7 +167,7 @@ func (w *world) open(s setup) *boot.Service {
 	return service
 }
 
-// run runs a replica until the test ends or the answer is called.
+// run runs a replica until the test ends or the returned function is called.
 func (w *world) run(s *boot.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	var running sync.WaitGroup

@@ -20,16 +20,16 @@ import (
 	"herald/shared/testkit"
 )
 
-// people stand in for the services users and text. Their events go the way of real ones.
+// people stands in for the services users and text. Its events are sent like real ones.
 type people struct {
 	testing.TB
 	service *boot.Service // users
 	mu      sync.Mutex
-	// answer replaces the usual answer to a request for a mail; nil answers as usual.
+	// answer replaces the usual answer of PrepareMail; nil for the usual one.
 	answer func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error)
-	// asked answers requests for what was asked for lately; nil knows of nothing.
+	// asked returns the answer of ListAskedMails; nil for an empty one.
 	asked func() ([]*usersv1.AskedMail, error)
-	// renew answers requests for new mails with their ids, me those for the caller.
+	// renew returns the ids of requested new mails, me the caller.
 	renew func(ctx context.Context, kind, userID string) (string, error)
 	me    *usersv1.User
 	usersv1.UnimplementedUsersServer
@@ -56,7 +56,7 @@ func newPeople(t testing.TB, g boot.Ground) *people {
 	return p
 }
 
-// ask makes users ask for a mail and returns its id.
+// ask sends an event that asks for a mail and returns the mail's id.
 func (p *people) ask(userID string) string {
 	p.Helper()
 	return p.happen(userID, &usersv1.HumanImported{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED})
@@ -69,7 +69,7 @@ func (p *people) happen(userID string, m proto.Message) string {
 	return eventID
 }
 
-// happenAs is for an event whose id is known before it comes.
+// happenAs sends an event with a given id.
 func (p *people) happenAs(eventID, userID string, m proto.Message) {
 	p.Helper()
 	save := event.Statement{AggregateID: userID, OrganizationID: "o1", EventID: eventID}
@@ -78,7 +78,7 @@ func (p *people) happenAs(eventID, userID string, m proto.Message) {
 	}
 }
 
-// tells sets what users answers when it is asked for the mails to Ada.
+// tells sets the answer of ListAskedMails for Ada.
 func (p *people) tells(mails ...*usersv1.AskedMail) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,7 @@ func (p *people) answers(f func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMa
 	p.answer = f
 }
 
-// PrepareMail answers for any user as it would for Ada, whose code is a function of the
-// notification's id.
+// PrepareMail returns Ada's data for every user. The code is a function of the notification's id.
 func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	p.mu.Lock()
 	answer := p.answer
@@ -103,7 +102,7 @@ func (p *people) PrepareMail(_ context.Context, r *usersv1.PrepareMailRequest) (
 	return person(r), nil
 }
 
-// ListAskedMails knows only Ada, who is of o1.
+// ListAskedMails knows only Ada, a user of o1.
 func (p *people) ListAskedMails(
 	ctx context.Context, r *usersv1.ListAskedMailsRequest,
 ) (*usersv1.ListAskedMailsResponse, error) {
@@ -163,12 +162,12 @@ func person(r *usersv1.PrepareMailRequest) *usersv1.PrepareMailResponse {
 	}
 }
 
-// code is the end of the id, which is random.
+// code returns the end of the id, which is random.
 func code(notificationID string) string {
 	return strings.ToUpper(notificationID[len(notificationID)-8:])
 }
 
-// ResolveMessageText knows all placeholders, in German and English.
+// ResolveMessageText returns texts with all placeholders, in German and English.
 func (*people) ResolveMessageText(
 	_ context.Context, r *textv1.ResolveMessageTextRequest,
 ) (*textv1.ResolveMessageTextResponse, error) {

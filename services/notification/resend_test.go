@@ -32,8 +32,8 @@ func (w *world) refused(err error, id string, code fault.Code) {
 	}
 }
 
-// After its end a mail is asked for anew, as the one who calls, and the new one is listed
-// before its event has come, which finds it there.
+// For a mail that has ended a new one is asked for in the caller's name. The new mail is in the
+// list before its event has come; the event then changes nothing.
 func TestResendAnew(t *testing.T) {
 	t.Parallel()
 	for _, known := range mailkind.All() {
@@ -83,7 +83,7 @@ func TestResendRefused(t *testing.T) {
 	}
 	_, err := w.resend("o1", "ORG_OWNER_VIEWER", "ada", sent)
 	w.refused(err, "PERMISSION_DENIED", fault.Denied)
-	// The one who may write users, but not their credentials, is refused by users itself.
+	// A caller who may write users but not their credentials is refused by users.
 	_, err = w.resend("o1", "ORG_USER_MANAGER", "ada", sent)
 	w.refused(err, "PERMISSION_DENIED", fault.Denied)
 	if f := fault.From(err); f.Permission != "user.credential.write" || f.Organization != "o1" {
@@ -102,7 +102,7 @@ func TestResendRefused(t *testing.T) {
 	}
 }
 
-// A mail that waits an hour for its next try is sent now; one under way is left alone.
+// A mail that waits an hour for its next try is sent at once; one that is being sent is not changed.
 func TestResendWaiting(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
@@ -130,7 +130,7 @@ func TestResendWaiting(t *testing.T) {
 	w.accepted(2)
 }
 
-// Fifty ask at once for a mail that waits: it is sent once.
+// A waiting mail that fifty callers resend at the same time is sent once.
 func TestResendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})

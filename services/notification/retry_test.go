@@ -11,7 +11,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// guarded is a relay that wants everything.
+// guarded is a relay that requires TLS and a login.
 var guarded = smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY-password"}
 
 func TestGuardedRelay(t *testing.T) {
@@ -23,7 +23,7 @@ func TestGuardedRelay(t *testing.T) {
 	}
 }
 
-// One refusal at each moment of a session, and what becomes of the mail.
+// The states of a mail that is refused once, at each moment of a session.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -65,7 +65,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// After 72 hours a mail that is not accepted has failed.
+// A mail that is not accepted fails after 72 hours.
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 greylisted"}}})
@@ -76,7 +76,7 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// Mails that hang hold up nobody else, and a stop gives them back unharmed.
+// Mails to a relay that hangs do not delay others, and a stop gives them back.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 4, Hang: true}}})
@@ -97,8 +97,8 @@ func TestHang(t *testing.T) {
 	w.accepted(24)
 }
 
-// The connection ends between the final dot and the reply: the same bytes go out once more,
-// whatever has changed since, and never a third time.
+// If the connection ends between the final dot and the reply, the same bytes are sent once more,
+// although texts have changed since, and never a third time.
 func TestDropAfterTheDot(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -126,7 +126,7 @@ func TestDropAfterTheDot(t *testing.T) {
 			var asked atomic.Int64
 			w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 				p := person(r)
-				if asked.Add(1) > 1 { // since the first attempt
+				if asked.Add(1) > 1 { // changed since the first attempt
 					p.DisplayName, p.OrgName, p.Recipient, p.PreferredLanguage = "Other", "Other",
 						"other@example.com", "en"
 				}

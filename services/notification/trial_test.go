@@ -22,14 +22,14 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// trial asks for a test mail as the instance's owner does.
+// trial sends a test mail as an owner of the instance.
 func (w *world) trial(ctx context.Context, recipient string) (*notificationv1.Notification, error) {
 	w.Helper()
 	r, err := w.gateway.SendTestMail(w.owner(ctx), &notificationv1.SendTestMailRequest{Recipient: recipient})
 	return r.GetNotification(), err
 }
 
-// owner acts on an organization that is not its own.
+// owner is the context of an owner of the instance who acts on another organization.
 func (w *world) owner(ctx context.Context) context.Context {
 	return testkit.As(ctx, w.ground, caller.Caller{
 		UserID: "ada", OrganizationID: "o2", HomeOrganizationID: "o1",
@@ -37,7 +37,7 @@ func (w *world) owner(ctx context.Context) context.Context {
 	})
 }
 
-// tried is what became of a test mail.
+// tried is the expected outcome of a test mail.
 func (w *world) tried(recipient string) *notificationv1.Notification {
 	w.Helper()
 	n, err := w.trial(w.Context(), recipient)
@@ -116,8 +116,7 @@ func TestTestMailRecipient(t *testing.T) {
 	}
 }
 
-// What is wrong is said in the answer, with the setting to look at, and the mail is not
-// tried again.
+// The answer says what is wrong and which setting to check, and the mail is not tried again.
 func TestTestMailSaysWhy(t *testing.T) {
 	t.Parallel()
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
@@ -169,8 +168,7 @@ func TestTestMailSaysWhy(t *testing.T) {
 	}
 }
 
-// While no mail can be sent a test mail is tried nevertheless, and one that gets through
-// lets the others out.
+// A test mail is tried even while no mail can be sent. If it is sent, the others are sent too.
 func TestTestMailWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
@@ -191,7 +189,7 @@ func TestTestMailWhileOthersWait(t *testing.T) {
 	w.accepted(2)
 }
 
-// A test mail does not wait for a worker either.
+// A test mail does not wait for a free worker.
 func TestTestMailPassesOthers(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -221,7 +219,7 @@ func TestTestMailPassesOthers(t *testing.T) {
 	}
 }
 
-// A caller hears in time that a mail is still under way, and it goes on without it.
+// A caller gets an answer in time that the mail is still being sent; the sending goes on.
 func TestTestMailTakesLong(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Hang: true}}})
@@ -231,7 +229,7 @@ func TestTestMailTakesLong(t *testing.T) {
 	if err != nil || story(n) != ": SENDING" {
 		t.Fatalf("%v, %v", n, err)
 	}
-	w.stop() // gives it back, but nobody sends it again
+	w.stop() // gives the mail back; no notifier sends it again
 	w.relay.Script()
 	w.run(w.open(setup{}))
 	if n := w.settled(n.Id); story(n) != "FAILED: FAILED" ||
@@ -241,8 +239,8 @@ func TestTestMailTakesLong(t *testing.T) {
 	w.accepted(0)
 }
 
-// The notifier that has a test mail loses its lease: another one ends the mail, and who
-// waits hears that.
+// If the notifier of a test mail loses its lease, another one ends the mail, and the waiting caller
+// gets that outcome.
 func TestTestMailIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
@@ -273,7 +271,7 @@ func TestTestMailIsTakenOver(t *testing.T) {
 	}
 }
 
-// A notifier that died after the mark of a test mail may have sent it.
+// If its notifier died after Mark, a test mail is Uncertain.
 func TestTestMailUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})

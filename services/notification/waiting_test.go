@@ -10,7 +10,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// Users says that the mail's code was used or replaced.
+// A mail is not sent if users says that its code was used or replaced.
 func TestObsoleteMail(t *testing.T) {
 	t.Parallel()
 	gone := fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE", "gone")
@@ -34,7 +34,7 @@ func TestObsoleteMail(t *testing.T) {
 	w.accepted(1)
 }
 
-// A mail that cannot be made is tried again like one that is not accepted, others pass it by.
+// A mail that cannot be made is tried again later and does not delay others.
 func TestUnpreparedMail(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
@@ -57,14 +57,14 @@ func TestUnpreparedMail(t *testing.T) {
 	}
 }
 
-// Relay or users are away: few tries are made, the log says it once, and afterwards all
-// that waited goes out, each once.
+// While the relay or users are away few tries are made and one line is logged. Afterwards every
+// waiting mail is sent once.
 func TestNoMailCanBeSent(t *testing.T) {
 	t.Parallel()
 	away := fault.ErrUnavailable
 	for name, test := range map[string]struct {
 		block, mend func(*world)
-		counts      bool // as attempts
+		counts      bool // the tries are counted as attempts
 		reason      string
 	}{
 		"relay": {

@@ -21,7 +21,7 @@ import (
 type Notifications struct {
 	Store store.Store
 	Users usersv1.UsersClient
-	// Mails sends what is asked for here.
+	// Mails sends test mails and is woken for mails that are due at once.
 	Mails *delivery.Sender
 	// MaxLimit is the largest page of a list.
 	MaxLimit int64
@@ -29,8 +29,8 @@ type Notifications struct {
 
 var _ notificationv1.NotificationsServer = Notifications{}
 
-// ListNotifications lists the mails to a user of the organization acted on, all those
-// among them that users has asked for so far.
+// ListNotifications returns the mails to a user of the organization acted on. The list is complete:
+// it has every mail that users has asked for.
 func (n Notifications) ListNotifications(
 	ctx context.Context, r *notificationv1.ListNotificationsRequest,
 ) (*notificationv1.ListNotificationsResponse, error) {
@@ -52,9 +52,9 @@ func (n Notifications) ListNotifications(
 	return answer, nil
 }
 
-// catchUp queues the mails that were asked for in the last minutes and whose events may
-// still be on the way. An event that comes later finds its mail queued and adds none. The
-// fault of users for an unknown user is returned as it is.
+// catchUp asks users for the mails of the last minutes and queues those whose events have not come
+// yet. A later event finds its mail queued and adds none. catchUp returns the fault of users for
+// an unknown user unchanged.
 func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	orgID := caller.From(ctx).OrganizationID
 	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx),

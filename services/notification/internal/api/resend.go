@@ -13,9 +13,9 @@ import (
 	"herald/shared/mailkind"
 )
 
-// ResendNotification sends a waiting mail at once and leaves one that is under way as it
-// is. For a mail that has ended it asks users, as the caller, for a new one of the same
-// kind. The new mail is in the list as soon as this returns, even before its event comes.
+// ResendNotification makes a waiting mail due at once; if the mail is being sent it does nothing.
+// If the mail has ended it asks users, in the caller's name, for a new one of the same kind. The
+// new mail is in the list as soon as this returns.
 func (n Notifications) ResendNotification(
 	ctx context.Context, r *notificationv1.ResendNotificationRequest,
 ) (*notificationv1.ResendNotificationResponse, error) {
@@ -42,7 +42,7 @@ func (n Notifications) ResendNotification(
 	return &notificationv1.ResendNotificationResponse{NotificationId: found.ID}, nil
 }
 
-// hurry makes a waiting mail due at once, also one whose event is still to come. It returns
+// hurry makes a waiting mail due at once, also one whose event has not come yet. It returns
 // ErrNotFound for a user who does not exist.
 func (n Notifications) hurry(
 	ctx context.Context, r *notificationv1.ResendNotificationRequest,

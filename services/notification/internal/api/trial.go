@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// testTime is how long a caller waits for what becomes of a test mail, at most.
+	// testTime is how long a caller waits for the outcome of a test mail, at most.
 	testTime = 20 * time.Second
-	// readTime is left of the caller's own time to read and carry it.
+	// readTime is left of the caller's own time to read and return the outcome.
 	readTime = 2 * time.Second
 )
 
-// SendTestMail tries one mail at once and returns what became of it: after testTime
-// that it is still under way.
+// SendTestMail sends one mail and returns its outcome, or after testTime that the mail is still
+// being sent.
 func (n Notifications) SendTestMail(
 	ctx context.Context, r *notificationv1.SendTestMailRequest,
 ) (*notificationv1.SendTestMailResponse, error) {
@@ -51,7 +51,7 @@ func (n Notifications) try(ctx context.Context, test domain.Notification) error 
 	return n.Mails.Try(ctx, test)
 }
 
-// recipient is the address that was asked for, or else the caller's own.
+// recipient returns the requested address, or the caller's own if there is none.
 func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
 	if asked != "" {
 		if _, err := address.Parse(asked); err != nil {

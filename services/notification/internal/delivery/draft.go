@@ -13,14 +13,14 @@ import (
 	"herald/shared/mailrender"
 )
 
-// obsolete is the fault of users for a mail whose code was used or replaced.
+// obsolete is the id of the fault of users for a mail whose code was used or replaced.
 const obsolete = "NOTIFICATION_OBSOLETE"
 
-// prepareTime bounds the calls to users and text for one mail.
+// prepareTime bounds the requests to users and text for one mail.
 const prepareTime = 10 * time.Second
 
-// draft is a mail without its code. It is stored at the first try, so that every try sends
-// the same bytes, even after texts or settings have changed.
+// draft is a mail without its code. It is stored at the first try, so that every try sends the
+// same bytes even if texts or settings have changed.
 type draft struct {
 	From      string `json:"from"`
 	ReplyTo   string `json:"replyTo,omitempty"`
@@ -30,7 +30,7 @@ type draft struct {
 	mailrender.Rendered
 }
 
-// prepare makes what is sent. The claim learns recipient, language and draft.
+// prepare returns the mail to send. It sets the claim's recipient, language and draft.
 func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
@@ -47,8 +47,8 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 	return d.mail(c), nil
 }
 
-// prepareCoded asks for the code, which is the same each time, and makes the draft, or
-// takes the one that was sent before.
+// prepareCoded asks users for the code, which is the same each time. It makes a new draft or
+// reads the stored one.
 func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
 	m, err := s.Users.PrepareMail(ctx, &usersv1.PrepareMailRequest{NotificationId: c.ID, UserId: c.UserID})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Sender) draft(c *domain.Claim, r mailrender.Rendered) (d draft, err err
 	return d, err
 }
 
-// mail is a draft whose code was filled in; its date and boundary derive from the
+// mail returns a draft with its code filled in. Date and boundary are derived from the
 // notification.
 func (d draft) mail(c *domain.Claim) smtp.Mail {
 	return smtp.Mail{

@@ -6,17 +6,17 @@ import (
 	"herald/services/notification/internal/store"
 )
 
-// gate lets one mail out at a time, after growing pauses, while none can be sent: the
-// relay is away or refuses us, or those who know what the mail says are away.
+// gate limits sending while no mail can be sent, because the relay, users or text are away or the
+// relay refuses us. A closed gate lets one mail at a time try, after growing pauses.
 type gate struct {
 	pause time.Duration // 0 while open
-	// rest ends the pause before the next probe; nil outside of it.
+	// rest is a timer that ends the pause before the next probe; nil outside of a pause.
 	rest <-chan time.Time
-	// probe is the one mail under way through a closed gate.
+	// probe is the mail that a closed gate lets try.
 	probe store.Hold
 }
 
-// turn is what a report did to the gate.
+// turn is the change of the gate by a report.
 type turn int
 
 const (
@@ -25,7 +25,7 @@ const (
 	opened
 )
 
-// room says how many of the free workers may be used.
+// room returns how many of the free workers may be used.
 func (g *gate) room(free int) int {
 	switch {
 	case g.pause == 0:
@@ -43,8 +43,8 @@ func (g *gate) started(h store.Hold) {
 	}
 }
 
-// finished closes the gate at the first mail that found the way blocked and opens it at
-// the first that got through. Those that were under way when it closed tell nothing new.
+// finished closes the gate after the first blocked mail, and opens it after the first mail that
+// the relay took. It ignores blocked mails that were being sent when the gate closed.
 func (g *gate) finished(r result, t Times) turn {
 	probed := r.hold == g.probe
 	if probed {

@@ -10,7 +10,7 @@ import (
 
 func report(id string, w way) result { return result{hold: store.Hold{ID: id}, way: w} }
 
-// While no mail can be sent one is tried at a time, after pauses of 1, 2, 4 and then 4 seconds.
+// While no mail can be sent, one at a time is tried after pauses of 1, 2, 4 and then 4 seconds.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestGate(t *testing.T) {
 		finished(report("b", blocked), closed)
 		for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second} {
 			expect(8, 0)
-			finished(report("c", blocked), stayed) // was under way when the gate closed
+			finished(report("c", blocked), stayed) // was being sent when the gate closed
 			start := time.Now()
 			<-g.rest
 			g.rest = nil
@@ -51,7 +51,7 @@ func TestGate(t *testing.T) {
 		<-g.rest
 		g.rest = nil
 		g.started(store.Hold{ID: "probe"})
-		finished(report("probe", unknown), stayed) // says nothing: the next one may go at once
+		finished(report("probe", unknown), stayed) // says nothing about the relay: the next one is tried at once
 		expect(8, 1)
 		finished(report("d", taken), opened)
 		finished(report("e", taken), stayed)

@@ -9,28 +9,29 @@ import (
 )
 
 const (
-	// queryTime bounds a statement of the loop, which renews the leases.
+	// queryTime bounds each statement of the loop, because the loop must renew the leases in time.
 	queryTime = 4 * time.Second
-	// breath is the shortest time between two queries of the queue. A mail that is due may be
-	// one that another notifier is claiming at the same time.
-	breath = 20 * time.Millisecond
+	// minPause is the shortest time between two queries of the queue. Without it the loop would
+	// ask without pause while another notifier is claiming a mail that is due.
+	minPause = 20 * time.Millisecond
 )
 
-// loop is a running sender. It belongs to one goroutine, to which the workers report.
+// loop is a running sender. Only one goroutine uses it; the workers report to that one.
 type loop struct {
 	*Sender
 	work context.Context // the workers'
-	// held are the mails under way, with what to close at the end of one that somebody waits for.
+	// held are the mails that are being sent. The channel of a mail that somebody waits for is closed
+	// at its end.
 	held map[store.Hold]chan struct{}
 	done chan result
 	gate gate
 }
 
-// dispatch starts a worker for each mail that is due, as far as there is room, and says
-// when to look again. A worker that finishes makes the loop look earlier.
+// dispatch starts a worker for each mail that is due, as far as there is room, and returns how long
+// to wait before the next query. A worker that finishes ends the wait.
 func (l *loop) dispatch(ctx context.Context) time.Duration {
 	room := l.gate.room(workers - len(l.held))
-	if room <= 0 { // less than none where somebody waits for mails
+	if room <= 0 { // negative if trials use more workers than there are
 		return l.Times.Tick
 	}
 	query, cancel := context.WithTimeout(ctx, queryTime)
@@ -50,10 +51,10 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 		l.Log.WarnContext(ctx, "mails wait: the queue cannot be read; trying again", "err", err)
 		next = l.Times.Tick
 	}
-	return max(next, breath)
+	return max(next, minPause)
 }
 
-// start gives a mail a worker of its own, which closes ended, if there is one, through finished.
+// start starts a worker for a mail. At its end finished closes ended, if it is not nil.
 func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
 	hold := store.Hold{ID: c.ID, Fence: c.Fence}
 	l.held[hold] = ended
@@ -76,8 +77,8 @@ func (l *loop) renew(ctx context.Context) {
 	}
 }
 
-// finished takes a worker's report, and says once when mails begin to wait and when
-// they no longer have to.
+// finished handles a worker's report. It logs once when mails begin to wait, and once when they do
+// not wait any more.
 func (l *loop) finished(ctx context.Context, r result) {
 	if ended := l.held[r.hold]; ended != nil {
 		close(ended)

@@ -1,10 +1,10 @@
-// Package delivery sends what is queued: it claims notifications that are due, asks users
-// and text for what each one says, and hands it to the mail relay.
+// Package delivery sends queued mails: it claims notifications that are due, asks users and text
+// for their contents, and sends them to the mail relay.
 //
-// A claim is a lease that is renewed while its mail is under way. A notifier that dies
-// gives its mails up, and one that wakes late can neither send nor record. Each mail is
-// sent in a worker of its own, so one that hangs holds up nobody else; while no mail
-// can be sent at all a single one is tried now and then, and the others wait.
+// A claim is a lease that is renewed while its mail is being sent. If a notifier dies, others take
+// over its mails when the leases have run out. A notifier that was stopped for longer than its
+// lease can neither send nor record. Each mail has a worker of its own, so a slow one does not
+// delay others. While no mail can be sent at all, one is tried from time to time.
 package delivery
 
 import (
@@ -21,26 +21,27 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// workers is how many mails are under way at once; the relay has a connection for each.
+// workers is how many mails are sent at once. Each has a connection to the relay.
 const workers = 8
 
-// Times are the sender's periods.
+// Times are the sender's time limits and intervals.
 type Times struct {
-	// Lease is how long the mails of a notifier that died stay with it.
+	// Lease is after how long others take over the mails of a notifier that died.
 	Lease time.Duration
-	// Tick is how often leases are renewed and the leases of others looked for.
+	// Tick is how often leases are renewed and expired leases are looked for.
 	Tick time.Duration
 	// Probe is the first pause between tries while no mail can be sent, MaxProbe the longest.
 	Probe, MaxProbe time.Duration
-	// Grace is how long mails under way may finish at the stop.
+	// Grace is how long mails that are being sent may take to finish at the stop.
 	Grace time.Duration
-	// Trial is how long the relay may take up to the final dot of a mail that somebody waits for.
+	// Trial is how long the relay may take, up to the final dot, for a mail that somebody waits for.
 	Trial time.Duration
-	// Spread scatters the pauses before the next tries of mails that failed together.
+	// Spread varies the pauses before the next tries, so that mails that failed together are not
+	// tried together again.
 	Spread func(time.Duration) time.Duration
 }
 
-// UsualTimes are the periods of a running system.
+// UsualTimes returns the Times of a running system.
 func UsualTimes() Times {
 	return Times{
 		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second,
@@ -49,44 +50,45 @@ func UsualTimes() Times {
 	}
 }
 
-// Sender sends the mails of one database; any number may share it.
+// Sender sends the mails of one database, which any number of senders may share.
 type Sender struct {
 	Store store.Store
 	Users usersv1.UsersClient
 	Text  textv1.TextClient
 	Relay *smtp.Relay
-	// From is the sender of every mail, ReplyTo where its answers go; empty for From.
+	// From is the sender of every mail. ReplyTo is the address for answers, empty if it is From.
 	From, ReplyTo string
-	// PublicURL begins the links, without a slash at its end; Domain ends the Message-IDs.
+	// PublicURL is the beginning of links, without a slash at its end. Domain is the end of
+	// Message-IDs.
 	PublicURL, Domain string
 	Now               func() time.Time
 	Log               *slog.Logger
-	// Mails counts the tries by outcome.
+	// Mails counts tries by outcome.
 	Mails *prometheus.CounterVec
 	Times Times
-	// News holds a signal as soon as something was queued.
-	News chan struct{}
-	// Trials takes the mails that somebody waits for.
+	// Queued has a buffered signal after something was queued.
+	Queued chan struct{}
+	// Trials receives the mails that somebody waits for.
 	Trials chan Trial
 }
 
-// NewCounter makes Mails.
+// NewCounter returns a counter for Mails.
 func NewCounter() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "herald_mails_total", Help: "Tries to send a mail, " +
 		"by outcome."}, []string{"outcome"})
 }
 
-// Wake says that something was queued.
+// Wake makes a running sender query the queue.
 func (s *Sender) Wake() {
 	select {
-	case s.News <- struct{}{}:
+	case s.Queued <- struct{}{}:
 	default: // it is woken already
 	}
 }
 
-// Run sends until ctx ends. Mails under way then have Times.Grace to finish; those that
-// have not come to their final dot by then are given back, the others end within
-// the limits of package smtp, for only the relay's answer tells sent from uncertain.
+// Run sends until ctx ends. Mails that are being sent then have Times.Grace to finish. After that,
+// those before their final dot are given back. Those after it wait for the relay's answer, within
+// the limits of package smtp, because without it they would be uncertain.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
@@ -100,7 +102,7 @@ func (s *Sender) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			continue
-		case <-s.News:
+		case <-s.Queued:
 		case t := <-s.Trials:
 			l.start(t.claim, t.ended)
 		case <-next.C:

@@ -8,16 +8,16 @@ import (
 	"herald/shared/mailrender"
 )
 
-// Trial is a mail that somebody waits for. It goes the way of all others, but not behind
-// them, and not only when the gate lets it.
+// Trial is a mail that somebody waits for. It is sent like all others, but at once: it needs no
+// free worker and no open gate.
 type Trial struct {
 	claim domain.Claim
 	ended chan struct{}
 }
 
-// Try sends a test mail through the running sender and waits until what became of it is
-// recorded, or ctx ends. The notification is claimed as it is written, so that no other
-// notifier takes it unless this one dies, and then none sends it.
+// Try sends a test mail with the running sender and waits until its outcome is recorded or ctx
+// ends. The notification is written with its claim. Another notifier can take it only if this one
+// dies, and then does not send it.
 func (s *Sender) Try(ctx context.Context, n domain.Notification) error {
 	n.Kind, n.Language = domain.Test, testLanguage
 	claim, err := s.Store.Begin(ctx, n, s.Times.Lease)
@@ -39,7 +39,7 @@ func (s *Sender) Try(ctx context.Context, n domain.Notification) error {
 
 const testLanguage = "en"
 
-// prepareTest makes the test mail, which says the same in every organization.
+// prepareTest returns the test mail, which has the same text in every organization.
 func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
 	rendered, err := mailrender.Message{
 		Language: testLanguage,

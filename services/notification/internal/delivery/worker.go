@@ -18,19 +18,19 @@ import (
 	"herald/shared/rpc"
 )
 
-// unwanted is the outcome of a mail that users finds obsolete, unmade the reply of one that
-// cannot be made of what users and text say.
+// unwanted is the outcome of a mail that is obsolete by the answer of users. unmade is the reply
+// of a mail that cannot be made from the answers of users and text.
 const (
 	unwanted = "obsolete"
 	unmade   = "the mail could not be prepared"
 )
 
-// way is what a try learned about the way to the mailbox.
+// way is whether mails can be sent at present, as far as a try has shown it.
 type way int
 
 const (
 	unknown way = iota
-	taken       // the relay dealt with the mail
+	taken       // the relay accepted or refused the mail itself
 	blocked     // no mail can be sent at present
 )
 
@@ -39,14 +39,14 @@ type result struct {
 	hold    store.Hold
 	verdict domain.Verdict
 	outcome string
-	// why is the verdict's reply as a log may hold it.
+	// why is the verdict's reply without words that a log must not contain.
 	why string
 	way way
-	// theirs is true where another notifier has the mail or may claim it; nothing is recorded.
+	// theirs is set if another notifier has the mail or may claim it. Then nothing is recorded.
 	theirs bool
 }
 
-// send takes one claim to its end. ctx ends when mails are to be given back.
+// send sends the mail of a claim and records the outcome. When ctx ends the mail is given back.
 func (s *Sender) send(ctx context.Context, c domain.Claim) result {
 	ctx = rpc.WithRequestID(ctx, c.ID)
 	r := s.try(ctx, &c)
@@ -59,7 +59,7 @@ func (s *Sender) send(ctx context.Context, c domain.Claim) result {
 	return r
 }
 
-// try sends one mail. A panic becomes its result, so that the other mails go on.
+// try sends one mail. A panic becomes its result, so that other mails are still sent.
 func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -91,7 +91,7 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	return r
 }
 
-// unprepared is the result of a mail that did not get as far as the relay.
+// unprepared returns the result of a mail that could not be made.
 func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r result) {
 	r.outcome = "unprepared"
 	switch f := fault.From(err); {
@@ -103,7 +103,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:
 		r.verdict, r.way = c.Unasked(s.Now()), blocked
 		r.why = err.Error()
-	case f.Code == fault.Deadline: // perhaps for this mail alone
+	case f.Code == fault.Deadline: // others may be faster, so it does not close the gate
 		r.verdict = c.Unasked(s.Now())
 	default:
 		s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
@@ -113,17 +113,17 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	return r
 }
 
-// judge is the result of a mail that the relay was asked to take.
+// judge returns the result of a mail that was sent to the relay.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
 	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
 	switch sent.Outcome {
 	case smtp.Sent:
 		r.verdict = c.Delivered()
-	case smtp.Rejected: // perhaps by ourselves, for an address that is none
+	case smtp.Rejected: // or by us, because it is not an address
 		r.verdict, r.way = c.Refused(), unknown
 	case smtp.Uncertain:
 		r.verdict = c.Unheard(s.Now())
-	case smtp.Aborted: // a mark that failed may be there nevertheless: the lease has to run out
+	case smtp.Aborted: // the mark may be stored although it failed: wait for the lease to run out
 		r.theirs = true
 	case smtp.Deferred:
 		r.verdict = c.Deferred(s.Now(), sent.Relay)
@@ -138,9 +138,9 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) r
 	return r
 }
 
-// news is the event of a mail that is given up; nil for one that is not, or that nobody
-// wants any more.
-func (r result) news(c domain.Claim) proto.Message {
+// givenUp returns the event of a mail that is given up, or nil for other mails and for obsolete
+// ones.
+func (r result) givenUp(c domain.Claim) proto.Message {
 	if r.theirs || r.outcome == unwanted || !r.verdict.State.GivenUp() {
 		return nil
 	}
@@ -150,18 +150,18 @@ func (r result) news(c domain.Claim) proto.Message {
 	}
 }
 
-// recordTime is how long an answer of the relay is kept for a database that is away:
-// without it the mail would be sent again.
+// recordTime is how long recording a relay's answer is tried while the database is away. If the
+// answer were lost, the mail would be sent again.
 const recordTime = 30 * time.Second
 
 func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	ctx = caller.With(ctx, caller.Caller{Service: "notification"})
-	news := r.news(c)
+	failed := r.givenUp(c)
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		err := s.Store.Settle(ctx, c, r.verdict, news)
-		if err == nil && news != nil {
+		err := s.Store.Settle(ctx, c, r.verdict, failed)
+		if err == nil && failed != nil {
 			s.Log.WarnContext(ctx, "a mail is given up", "notification", c.ID, "kind", c.Kind, "code", r.verdict.Code,
 				"reason", r.why)
 		}
@@ -176,7 +176,7 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	}
 }
 
-// wait returns false once ctx has ended.
+// wait returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -3,44 +3,44 @@ package domain
 import "time"
 
 const (
-	// patience is how long a mail is tried.
+	// patience is how long a mail is tried, from its creation.
 	patience = 72 * time.Hour
-	// maxUncertain is how many attempts may end without an answer: the second may
-	// already have brought the mail a second time.
+	// maxUncertain is how many attempts may end without an answer. The second may already have
+	// delivered the mail again.
 	maxUncertain = 2
 
 	shortest = 2 * time.Second
 	longest  = time.Hour
-	// longestAway holds while no mail can be sent at all: nobody is to wait long once
-	// that is mended, and meanwhile the sender bounds the tries.
+	// longestAway bounds the pause while no mail can be sent at all, so that mails are sent soon
+	// afterwards. The sender bounds the number of tries meanwhile.
 	longestAway = 15 * time.Second
 )
 
-// Claim is a notification that one notifier has for as long as its lease lasts. The
-// fence tells it from earlier claims of the same mail.
+// Claim is a notification that belongs to one notifier while its lease lasts. Each claim of a mail
+// has a higher fence than those before it.
 type Claim struct {
 	Notification
 	Fence int64
 	// Unanswered counts the attempts that may have delivered the mail.
 	Unanswered int
-	// Rendered is the mail without its code, as it was first sent; nil before that.
+	// Rendered is the mail without its code as it was first sent; nil before the first try.
 	Rendered []byte
 }
 
-// Verdict is what becomes of a notification after a try.
+// Verdict is the outcome of a try, and the notification's state after it.
 type Verdict struct {
 	State State
-	// Attempt is the attempt's state; 0 where the try was none that counts.
+	// Attempt is the attempt's state; 0 if the try is not counted as an attempt.
 	Attempt State
 	// Pause is the time until the next try of a notification that is Retrying.
 	Pause time.Duration
-	// Reply is what the mail server said, or what went wrong on the way to it.
+	// Reply is the mail server's reply, or the error before there was one.
 	Reply string
-	// Code is the mail server's reply code; 0 without one.
+	// Code is the mail server's reply code; 0 if there was no reply.
 	Code int
 }
 
-// Hopeless reports whether the mail must not be sent again, whatever happens.
+// Hopeless reports whether the mail must not be sent again.
 func (c Claim) Hopeless() bool {
 	return c.Unanswered >= maxUncertain || c.Kind == Test && c.Fence > 1
 }
@@ -59,7 +59,7 @@ func (c Claim) Deferred(now time.Time, away bool) Verdict {
 	return Verdict{State: Retrying, Attempt: Retrying, Pause: c.pause(now, away)}
 }
 
-// Unheard is for a mail whose final dot got no answer: it is sent once more.
+// Unheard is for a mail whose final dot got no answer. It is sent once more.
 func (c Claim) Unheard(now time.Time) Verdict {
 	if c.Unanswered+1 >= maxUncertain || c.last(now) {
 		return Verdict{State: Uncertain, Attempt: Uncertain}
@@ -67,8 +67,8 @@ func (c Claim) Unheard(now time.Time) Verdict {
 	return Verdict{State: Retrying, Attempt: Uncertain, Pause: c.pause(now, false)}
 }
 
-// Unasked is for a try that did not get as far as the mail server, because others of
-// us were away: it counts for nothing.
+// Unasked is for a try that did not reach the mail server, because another service was away. It is
+// not counted.
 func (c Claim) Unasked(now time.Time) Verdict {
 	return Verdict{State: Retrying, Pause: c.pause(now, true)}
 }
@@ -76,7 +76,7 @@ func (c Claim) Unasked(now time.Time) Verdict {
 // Released is for a mail that its notifier gives back to the others.
 func (c Claim) Released() Verdict { return Verdict{State: Retrying} }
 
-// Ended is for a hopeless mail. A test mail comes here when its notifier died.
+// Ended is for a hopeless mail, such as a test mail whose notifier died.
 func (c Claim) Ended() Verdict {
 	if c.Unanswered > 0 {
 		return Verdict{State: Uncertain}
@@ -84,7 +84,7 @@ func (c Claim) Ended() Verdict {
 	return Verdict{State: Failed, Attempt: Failed, Reply: "the notifier ended before it tried the mail"}
 }
 
-// end never says Failed of a mail that may have been delivered.
+// end returns Failed, or Uncertain if the mail may have been delivered.
 func (c Claim) end() State {
 	if c.Unanswered > 0 {
 		return Uncertain
@@ -97,7 +97,7 @@ func (c Claim) last(now time.Time) bool {
 	return c.Kind == Test || now.Sub(c.CreatedAt) >= patience
 }
 
-// pause grows with the mail's age: the times of the tries form a geometric series.
+// pause returns the time until the next try. It grows in proportion to the mail's age.
 func (c Claim) pause(now time.Time, away bool) time.Duration {
 	most := longest
 	if away {

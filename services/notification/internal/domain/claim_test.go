@@ -13,7 +13,7 @@ func claim(unanswered int) domain.Claim {
 	return domain.Claim{Notification: domain.Notification{CreatedAt: made}, Unanswered: unanswered}
 }
 
-// What becomes of a mail, by what its tries before left behind, its age and how the try ended.
+// The state of a mail after a try depends on earlier tries, its age and how the try ended.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	const (
@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A test mail is tried once, whatever comes of it.
+// A test mail is tried once, whatever the outcome.
 func TestTestMailIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	tried := func(fence int64, unanswered int) domain.Claim {
@@ -103,7 +103,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// Pauses grow from 2 seconds to an hour, so that 72 hours take some 90 tries.
+// Pauses grow from 2 seconds to an hour. There are about 90 tries in 72 hours.
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]time.Duration{

@@ -1,5 +1,5 @@
-// Package domain says what a notification is, and what becomes of it after each try
-// to send it.
+// Package domain holds the rules of notifications: their states, and how each try to send one
+// changes its state.
 package domain
 
 import (
@@ -10,10 +10,10 @@ import (
 	"herald/shared/mailkind"
 )
 
-// ErrLost says that the lease of a mail ran out and another notifier has it.
+// ErrLost is returned when the lease of a mail has run out and another notifier has the mail.
 var ErrLost = errors.New("another notifier has this mail")
 
-// Faults of requests for mails.
+// Faults of requests about mails.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "NOTIFICATION_NOT_FOUND", "Notification not found")
 	ErrTest     = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE",
@@ -24,11 +24,11 @@ var (
 		"in recipient").On("recipient", "is missing")
 )
 
-// Test is the kind of the one mail that no user asks for: it shows whether mails can be
-// sent. It is tried once, and asks users for nothing.
+// Test is the kind of mail that an administrator sends to find out whether mails can be sent. It is
+// tried once and needs nothing from users.
 const Test mailkind.Kind = "test"
 
-// State is where a notification, or an attempt to deliver it, stands.
+// State is the state of a notification or of an attempt to deliver it.
 type State int16
 
 // The states, numbered as in their contract.
@@ -39,31 +39,31 @@ const (
 	// Retrying waits for the next attempt.
 	Retrying
 	Failed
-	// Uncertain may have been delivered: the mail server never answered.
+	// Uncertain may have been delivered, as the mail server did not answer.
 	Uncertain
 )
 
-// Waits reports whether the mail is still to be sent, and not under way.
+// Waits reports whether the mail is to be sent and is not being sent now.
 func (s State) Waits() bool { return s == Queued || s == Retrying }
 
 // GivenUp reports whether the mail ended and is not known to be delivered.
 func (s State) GivenUp() bool { return s == Failed || s == Uncertain }
 
-// Notification is a mail that an event or an administrator asked for, and what became of it.
+// Notification is a mail that an event or an administrator asked for, with its state.
 type Notification struct {
-	// ID is the event's, if there was one.
+	// ID is the id of the event, if there was one.
 	ID        string
 	OrgID     string
 	UserID    string
 	Kind      mailkind.Kind
 	State     State
 	CreatedAt time.Time
-	// Language and Recipient are known once the mail was prepared.
+	// Language and Recipient are empty before the first try.
 	Language  string
 	Recipient string
 }
 
-// Attempt is one delivery to the mail server, or what kept the mail from getting there.
+// Attempt is one delivery to the mail server, or the error that prevented it.
 type Attempt struct {
 	Time  time.Time `json:"time"`
 	State State     `json:"state"`

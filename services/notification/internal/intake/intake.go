@@ -1,5 +1,5 @@
-// Package intake turns events that ask for a mail into notifications. A notification
-// has its event's id, so that an event delivered twice is one mail.
+// Package intake turns events that ask for a mail into notifications. A notification has the id of
+// its event, so that an event that is delivered twice makes one mail.
 package intake
 
 import (
@@ -12,7 +12,7 @@ import (
 	"herald/shared/mailkind"
 )
 
-// Handlers queue the mails with codes and wake a sender.
+// Handlers returns handlers of events that queue the mails with codes and call wake.
 func Handlers(db store.Store, wake func()) []event.Handler {
 	return mailevent.Handlers(func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error {
 		n := domain.Notification{

@@ -14,8 +14,8 @@ import (
 // maxName bounds a display name, in runes.
 const maxName = 200
 
-// parseMailbox takes an address for the From and Reply-To of every mail; it may have a display
-// name, as in "Herald <no-reply@example.com>".
+// parseMailbox parses an address for From or Reply-To, which may have a display name, as in
+// "Herald <no-reply@example.com>".
 func parseMailbox(text string) (*netmail.Address, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, errors.New("the address has control characters")

@@ -18,31 +18,32 @@ import (
 	"herald/shared/address"
 )
 
-// Mail is one mail to one recipient. Equal mails are equal byte for byte when they are sent.
+// Mail is one mail to one recipient. Two equal Mails are sent as the same bytes.
 type Mail struct {
-	// MessageID is written without angle brackets, such as "0193…@id.example.com".
+	// MessageID has no angle brackets: "0193…@id.example.com".
 	MessageID string
-	// From and ReplyTo are "name@example.com" or "Display name <name@example.com>", To is an
-	// address alone; ReplyTo may be empty.
+	// From and ReplyTo are "name@example.com" or "Display name <name@example.com>". To is an
+	// address without a name. ReplyTo may be empty.
 	From, ReplyTo, To string
 	// Subject is one line. Text and HTML are the two parts, in UTF-8.
 	Subject, Text, HTML string
 	// Language is the BCP 47 tag of the parts.
 	Language string
-	// Date is the header's, to the second.
+	// Date is the header Date, to the second.
 	Date time.Time
-	// Seed makes the MIME boundary; the notification's id serves.
+	// Seed is a text from which the MIME boundary is made, such as the notification's id.
 	Seed string
 }
 
-// envelope is what SMTP is told of a mail, and the mail itself.
+// envelope is the addresses of a mail for SMTP, and the mail itself.
 type envelope struct {
 	from, to string
-	utf8     bool // an address outside ASCII, which needs SMTPUTF8 (RFC 6531)
+	utf8     bool // an address has characters outside ASCII, which need SMTPUTF8 (RFC 6531)
 	data     []byte
 }
 
-// build checks every field that becomes a header, so that none can hold a second one.
+// build makes the envelope. It checks every field that becomes a header, so that none can contain
+// a second header.
 func (m Mail) build() (envelope, error) {
 	from, err := parseMailbox(m.From)
 	if err != nil {
@@ -97,7 +98,8 @@ func (m Mail) check() error {
 	return nil
 }
 
-// boundary depends on the parts too: a text cannot contain the boundary of its own mail.
+// boundary returns a boundary that depends on the parts too, so that no text can contain the
+// boundary of its own mail.
 func (m Mail) boundary() string {
 	h := sha256.New()
 	for _, part := range []string{m.Seed, m.Text, m.HTML} {
@@ -107,15 +109,16 @@ func (m Mail) boundary() string {
 }
 
 const (
-	// maxWord keeps a folded line under the 78 of RFC 5322, section 2.1.1.
+	// maxWord is the longest word with which a folded line has at most 78 characters (RFC 5322,
+	// section 2.1.1).
 	maxWord = 60
-	// encodedBytes make an encoded word of 60 characters, which fits beside the header's name: a
-	// first line without any content would be read as a space before the subject.
+	// encodedBytes make an encoded word of 60 characters, which fits into the line of the
+	// header's name. If that line were empty, the subject would begin with a space.
 	encodedBytes = 36
 )
 
-// encodeSubject writes a subject as encoded words (RFC 2047) unless it says the same without. go-mail
-// leaves ASCII alone, but what looks like an encoded word would be decoded by the reader, and a very
+// encodeSubject returns a subject as encoded words (RFC 2047) if it needs them. go-mail does not
+// encode ASCII. But a mail client would decode a text that looks like an encoded word, and a very
 // long word cannot be folded.
 func encodeSubject(subject string) string {
 	plain := isASCII(subject) && !strings.Contains(subject, "=?") && !strings.Contains(subject, "  ") &&

@@ -80,7 +80,7 @@ func TestMailReadsBack(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, value, want)
 		}
 	}
-	if len(got.Header) != 10 { // those, Subject and Content-Type
+	if len(got.Header) != 10 { // the ones above, Subject and Content-Type
 		t.Errorf("headers %v", got.Header)
 	}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(data, []byte("\r\n")), []byte("\r\n")) {
@@ -135,7 +135,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// What the rule of addresses takes, go-mail takes too, and one mail goes to one recipient.
+// go-mail accepts every address that our rule accepts, and a mail has one recipient.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{
 		"ada@example.com", "a,b@c", "アダ@例え.テスト", "a\r\n@b", "a@b>", `"a"@b`, "a@xn--0", "a@b.ch,c@d.ch",

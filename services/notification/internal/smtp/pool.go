@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxConnections is how many mails are under way at once; further ones wait for their turn.
+	// maxConnections is how many mails are sent at once. Others wait.
 	maxConnections = 8
-	// maxMails go over one connection, since relays limit them.
+	// maxMails is how many mails are sent over one connection, because relays limit their number.
 	maxMails = 50
-	// idleTime is less than the minutes after which relays close (RFC 5321, section 4.5.3.2.7).
+	// idleTime is less than the time after which relays close (RFC 5321, section 4.5.3.2.7).
 	idleTime = 30 * time.Second
 )
 
-// session returns a connection from the pool that still answers, or a new one.
+// session returns a connection from the pool that still works, or a new one.
 func (r *Relay) session(ctx context.Context) (*session, error) {
 	for s := r.take(); s != nil; s = r.take() {
 		if s.mails < maxMails && s.usable(ctx) {
@@ -27,7 +27,7 @@ func (r *Relay) session(ctx context.Context) (*session, error) {
 	return r.connect(ctx)
 }
 
-// take prefers the connection used last, so that the others can grow old and close.
+// take returns the connection that was used last, so that others reach idleTime and close.
 func (r *Relay) take() *session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Relay) keep(s *session) {
 	})
 }
 
-// remove takes a certain session out of the pool, if it is still there.
+// remove removes a session from the pool and reports whether it was there.
 func (r *Relay) remove(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Relay) remove(s *session) bool {
 	return true
 }
 
-// Close ends the idle connections, within seconds, and keeps no more.
+// Close closes idle connections, within seconds. Later ones are not kept.
 func (r *Relay) Close() {
 	r.mu.Lock()
 	r.closed = true

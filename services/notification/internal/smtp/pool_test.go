@@ -40,7 +40,7 @@ func TestConnectionIsChangedInTime(t *testing.T) {
 	}
 }
 
-// What the relay did to an idle connection does no harm to the next mail.
+// If an idle connection does not work any more, the next mail is sent over a new one.
 func TestStaleConnection(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]smtpd.Fault{

@@ -23,12 +23,12 @@ type security string
 
 const (
 	implicit security = "implicit" // TLS from the first byte (RFC 8314)
-	required security = "required" // STARTTLS (RFC 3207) or nothing
-	optional security = "optional" // STARTTLS where it is offered
+	required security = "required" // STARTTLS (RFC 3207), or the mail is not sent
+	optional security = "optional" // STARTTLS if it is offered
 	off      security = "off"
 )
 
-// Relay is the mail server that takes our mails. It keeps a few connections and reuses them.
+// Relay is the mail server to which we send. It keeps a few connections and reuses them.
 type Relay struct {
 	host, port string
 	user       string
@@ -43,14 +43,14 @@ type Relay struct {
 	closed bool
 }
 
-// NewRelay reads the relay's address:
+// NewRelay parses the relay's address:
 //
 //	smtp://[user:password@]host:port[?starttls=required|optional|off][&ca=FILE]
 //	smtps://[user:password@]host:port[?ca=FILE]
 //
-// Without starttls it is optional: used if the relay offers it. Certificates are always verified,
-// against the PEM file ca or the system's authorities. A password only travels encrypted or to a
-// loopback address. Errors never repeat the address, which holds the password.
+// Without starttls, STARTTLS is used if the relay offers it. Certificates are always verified
+// against the PEM file ca or the system's authorities. A password is sent only encrypted or to a
+// loopback address. Errors never quote the address, because it has the password.
 func NewRelay(address secret.Text) (*Relay, error) {
 	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Opaque != "" || strings.TrimPrefix(u.Path, "/") != "" || u.Fragment != "" {
@@ -75,7 +75,7 @@ func NewRelay(address secret.Text) (*Relay, error) {
 	return r, nil
 }
 
-// String leaves out user name and password.
+// String returns the address without user name and password.
 func (r *Relay) String() string {
 	return fmt.Sprintf("relay %s (TLS %s)", net.JoinHostPort(r.host, r.port), r.security)
 }
@@ -112,7 +112,7 @@ func (r *Relay) readOptions(u *url.URL) error {
 		return errors.New("the address must begin with smtp:// or smtps://")
 	}
 	for name, values := range options {
-		// An unknown name is not repeated: it may be the rest of a password with a ? in it.
+		// The unknown name is not quoted: it may be a part of a password that has a ? in it.
 		switch {
 		case len(values) > 1:
 			return errors.New("an option is given twice")

@@ -13,20 +13,20 @@ import (
 	"unicode"
 )
 
-// Outcome is what became of an attempt.
+// Outcome is how an attempt ended.
 type Outcome int
 
 // The outcomes of an attempt.
 const (
-	// Deferred: the mail is not accepted now and may be tried again.
+	// Deferred: the relay does not accept the mail now; it may be tried again.
 	Deferred Outcome = iota
 	// Sent: the relay answered the final dot with 2xx and has the mail.
 	Sent
-	// Rejected: the relay, or its address, refuses this mail for good.
+	// Rejected: the relay refuses this mail for good, or its address is not valid.
 	Rejected
 	// Uncertain: the connection ended between the final dot and the reply.
 	Uncertain
-	// Aborted: commit refused, and the final dot was not sent.
+	// Aborted: commit failed, so the final dot was not sent.
 	Aborted
 )
 
@@ -36,32 +36,32 @@ func (o Outcome) String() string {
 }
 
 const (
-	// maxReply bounds Reply, in runes, and maxWords those of the relay in it.
+	// maxReply bounds Reply, maxWords the relay's words in it, both in runes.
 	maxReply = 500
 	maxWords = 350
 )
 
-// Result is an outcome and why.
+// Result is an outcome with its reason.
 type Result struct {
 	Outcome Outcome
-	// Reply is the relay's answer or a sentence of ours, one line of at most 500 runes.
+	// Reply is the relay's reply or a sentence of ours, one line of at most 500 runes.
 	Reply string
-	// Log is what a log may hold of it: not what the relay says once it knows the recipient,
-	// whom it may name.
+	// Log is Reply for a log, without the relay's words after it knows the recipient, because
+	// they may name the recipient.
 	Log string
 	// Code is the relay's last reply code (RFC 5321, section 4.2), 0 without one.
 	Code int
-	// Relay is set with Deferred when no mail can be sent at present: the relay is out of reach or
-	// refuses us, so trying the next mail is pointless until that is mended.
+	// Relay is set with Deferred if no mail at all can be sent at present: the relay cannot be
+	// reached or refuses us.
 	Relay bool
 }
 
-// said is a result in words of ours alone.
+// said returns a result with a sentence of ours, which may be logged.
 func said(outcome Outcome, words string) Result {
 	return Result{Outcome: outcome, Reply: oneLine(words), Log: oneLine(words)}
 }
 
-// failed makes the result of an error at a command of one mail, before the final dot.
+// failed returns the result of an error at a command of one mail, before the final dot.
 func failed(command string, err error) Result {
 	if reply, is := errors.AsType[*textproto.Error](err); is {
 		return answered(command, reply)
@@ -69,13 +69,14 @@ func failed(command string, err error) Result {
 	return broken(Deferred, command, err)
 }
 
-// broken makes the result of a connection that ended, or on which something was said that is no reply.
+// broken returns the result of a connection that ended, or on which the relay sent something that
+// is not a reply.
 func broken(outcome Outcome, command string, err error) Result {
 	f := explain(command, err)
 	return Result{Outcome: outcome, Reply: oneLine(f.words), Log: f.log, Code: f.code}
 }
 
-// answered makes the result of a refusal, and of a reply out of place.
+// answered returns the result of a refusal or of an unexpected reply.
 func answered(command string, reply *textproto.Error) Result {
 	result := Result{
 		Outcome: Deferred, Reply: words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code,
@@ -87,7 +88,8 @@ func answered(command string, reply *textproto.Error) Result {
 	}
 	switch {
 	case reply.Code == 530, reply.Code == 534, reply.Code == 535, reply.Code == 538:
-		// Log in first, or encrypt (RFC 4954, section 6; RFC 3207, section 4): our settings' fault.
+		// The relay requires a login or encryption (RFC 4954, section 6; RFC 3207, section 4), so
+		// our settings are wrong.
 		because("the mail relay wants us to log in or to encrypt (%s): check " + setting)
 		result.Relay = true
 		return result
@@ -102,23 +104,23 @@ func answered(command string, reply *textproto.Error) Result {
 	return result
 }
 
-// failure is an error whose words name no address and no port of ours, for whoever may read a
-// user's notifications.
+// failure is an error whose words do not name our addresses and ports, because the readers of a
+// user's notifications see them.
 type failure struct {
 	words string
-	// log is words without what the relay said.
+	// log is words without those of the relay.
 	log  string
 	code int
 }
 
 func (f failure) Error() string { return f.words }
 
-// refusal says why, which has a place for what the relay said.
+// refusal returns an error with the words why, in which %s stands for the relay's words.
 func refusal(why string, reply *textproto.Error) failure {
 	return failure{fmt.Sprintf(why, words(reply)), fmt.Sprintf(why, strconv.Itoa(reply.Code)), reply.Code}
 }
 
-// explain says what went wrong at a command.
+// explain returns words for an error at a command.
 func explain(command string, err error) failure {
 	var certificate *tls.CertificateVerificationError
 	var network net.Error
@@ -144,12 +146,12 @@ func explain(command string, err error) failure {
 	return failure{words: why + ": " + err.Error(), log: why}
 }
 
-// words is a reply as it was sent, on one line; its Error method quotes it.
+// words returns a reply on one line. Its Error method would quote it.
 func words(reply *textproto.Error) string {
 	return shortened(fmt.Sprintf("%d %s", reply.Code, reply.Msg), maxWords)
 }
 
-// oneLine removes control characters and what exceeds maxReply.
+// oneLine removes control characters and all that is longer than maxReply.
 func oneLine(text string) string { return shortened(text, maxReply) }
 
 func shortened(text string, most int) string {

@@ -17,7 +17,7 @@ func TestSecurity(t *testing.T) {
 		config    smtpd.Config
 		options   string
 		encrypted bool
-		says      string // of the relay's fault, or empty
+		says      string // the expected error, or empty
 	}{
 		"implicit":             {smtpd.Config{TLS: smtpd.ImplicitTLS}, "", true, ""},
 		"implicit with login":  {smtpd.Config{TLS: smtpd.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
@@ -96,7 +96,7 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
-// Somebody on the way takes STARTTLS out of the answer to EHLO.
+// An attacker in the middle removes STARTTLS from the answer to EHLO.
 func TestPasswordStaysWhenEncryptionIsTakenAway(t *testing.T) {
 	t.Parallel()
 	s := smtpd.Start(t, smtpd.Config{User: "u", Password: "p"})
@@ -111,7 +111,7 @@ func TestPasswordStaysWhenEncryptionIsTakenAway(t *testing.T) {
 	}
 }
 
-// to dials s, whatever address is asked for.
+// to returns a dialer that connects to s for every address.
 func to(t *testing.T, s *smtpd.Server) func(context.Context, string, string) (net.Conn, error) {
 	t.Helper()
 	u, err := url.Parse(s.URL())

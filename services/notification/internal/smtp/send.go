@@ -1,9 +1,9 @@
-// Package smtp hands one mail at a time to the mail relay and returns what became of it.
+// Package smtp sends a mail to the mail relay and returns the outcome.
 //
-// The same Mail gives the same bytes, so that a relay and a mailbox can recognise a repetition. The
-// caller's commit runs after the relay has the whole mail and before the final dot that makes it
-// responsible for it (RFC 5321, section 4.2.5): a mark set there says that from now on the mail may
-// have been sent. An attempt takes at most a minute, whatever the relay does.
+// The same Mail gives the same bytes, so that a relay and a mailbox can recognize a repetition. The
+// caller's commit runs when the relay has the whole mail, before the final dot, with which the relay
+// becomes responsible for it (RFC 5321, section 4.2.5). In commit the caller records that the mail
+// may be sent from now on. An attempt takes at most a minute.
 package smtp
 
 import (
@@ -17,32 +17,32 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// The time an attempt may take, beforeDot and dotTime together a minute.
+// The times that an attempt may take; beforeDot and dotTime are a minute together.
 const (
 	dialTime  = 10 * time.Second
 	beforeDot = 35 * time.Second
-	// dotTime is long, because a relay may scan the mail before it answers, and giving up leaves
-	// the outcome uncertain.
+	// dotTime is long, because a relay may scan the mail before it answers, and without the answer
+	// the outcome is uncertain.
 	dotTime   = 25 * time.Second
 	resetTime = 5 * time.Second
 	quitTime  = 2 * time.Second
 )
 
-// What an operator has to look at.
+// Settings that errors tell operators to check.
 const (
 	setting       = "HERALD_SMTP_URL"
 	senderSetting = "HERALD_MAIL_FROM"
 )
 
-// CheckMailbox refuses what cannot be a Mail's From or ReplyTo.
+// CheckMailbox returns an error if the text cannot be a Mail's From or ReplyTo.
 func CheckMailbox(text string) error {
 	_, err := parseMailbox(text)
 	return err
 }
 
-// Send delivers m and calls commit, at most once, just before the final dot; if commit fails, the
-// relay is left without the dot and forgets the mail. The end of ctx ends an attempt before the dot,
-// but not the wait for the reply to it, which is what tells Sent from Uncertain.
+// Send sends m and calls commit once, just before the final dot. If commit fails, the dot is not
+// sent and the relay drops the mail. The end of ctx ends an attempt before the dot, but not the
+// wait for the reply to the dot, without which the outcome is Uncertain.
 func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) error) Result {
 	mail, err := m.build()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) e
 	}
 	s, err := r.session(ctx)
 	if err != nil {
-		// Whatever the relay says before it knows the mail may stand in a log.
+		// The relay does not know the mail yet, so its words may be logged.
 		result := said(Deferred, err.Error()+": check "+setting)
 		if f, is := errors.AsType[failure](err); is {
 			result.Code = f.code
@@ -108,7 +108,7 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 	return s.finish(body)
 }
 
-// finish sends the final dot and reads what became of the mail.
+// finish sends the final dot and returns the outcome.
 func (s *session) finish(body io.WriteCloser) Result {
 	if err := s.conn.SetDeadline(time.Now().Add(dotTime)); err != nil {
 		return broken(Deferred, "the final dot", err)

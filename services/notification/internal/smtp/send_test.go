@@ -16,7 +16,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// guarded is a server with every step a session can have.
+// guarded is a server whose sessions have every possible step.
 var guarded = smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY"}
 
 func newRelay(t *testing.T, address string) *Relay {
@@ -124,7 +124,7 @@ func TestReplies(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %.12q", test.at, test.reply), func(t *testing.T) {
 			t.Parallel()
 			faults := []smtpd.Fault{{At: test.at, Reply: test.reply}}
-			if test.at == smtpd.EHLO { // whoever refuses EHLO is asked with HELO
+			if test.at == smtpd.EHLO { // after a refused EHLO the client sends HELO
 				faults = append(faults, smtpd.Fault{At: smtpd.HELO, Reply: test.reply})
 			}
 			s := smtpd.Start(t, guarded, faults...)
@@ -142,8 +142,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// checkTelling fails if the code of a reply got lost, if a log would hold what the relay says once
-// it knows the recipient, or if a relay that takes no mail at all does not lead to a setting.
+// checkTelling fails the test if a result lacks the reply's code, if its Log has words of a relay
+// that knows the recipient, or if the result for a relay that accepts no mail names no setting.
 func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
 	t.Helper()
 	code, text, _ := strings.Cut(reply, " ")
@@ -204,7 +204,7 @@ func TestDrops(t *testing.T) {
 	}
 }
 
-// The dropped connection shows only at the final dot, after the mark: nobody can know whether it arrived.
+// The client notices the lost connection after the final dot, so the outcome is uncertain.
 func TestDropWhileCommitting(t *testing.T) {
 	t.Parallel()
 	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.DATA, Reply: "354 go ahead", Drop: true})
@@ -217,7 +217,7 @@ func TestDropWhileCommitting(t *testing.T) {
 	accepted(t, s, 0)
 }
 
-// wire keeps what is written to a connection.
+// wire keeps the bytes that are written to a connection.
 type wire struct {
 	net.Conn
 	written []byte
@@ -329,7 +329,7 @@ func TestReplyIsOneShortLine(t *testing.T) {
 func TestTalkativeRelay(t *testing.T) {
 	t.Parallel()
 	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{
-		At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxHeard/5) + "250 x",
+		At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxRead/5) + "250 x",
 	})
 	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Deferred || !result.Relay ||
 		!strings.Contains(result.Reply, "too much") {

@@ -13,8 +13,8 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// maxHeard bounds what a relay may say in one session, in bytes.
-const maxHeard = 1 << 20
+// maxRead bounds the bytes that a relay may send in one session.
+const maxRead = 1 << 20
 
 // session is one connection to the relay, ready for MAIL.
 type session struct {
@@ -24,13 +24,13 @@ type session struct {
 	expiry *time.Timer
 }
 
-// connect dials, greets, encrypts and logs in. Every error of it is the relay's as a whole.
+// connect dials, greets, encrypts and logs in. Its errors concern the relay, not one mail.
 func (r *Relay) connect(ctx context.Context) (*session, error) {
 	conn, err := r.dial(ctx, "tcp", net.JoinHostPort(r.host, r.port))
 	if err != nil {
 		return nil, explain("connecting", err)
 	}
-	conn = &capped{Conn: conn, left: maxHeard}
+	conn = &capped{Conn: conn, left: maxRead}
 	defer bind(ctx, conn)()
 	client, err := r.greet(conn)
 	if err != nil {
@@ -40,8 +40,8 @@ func (r *Relay) connect(ctx context.Context) (*session, error) {
 	return &session{client: client, conn: conn}, nil
 }
 
-// greet returns a client past EHLO, TLS and AUTH. Whatever a relay says before TLS is said again
-// after it (RFC 3207, section 4.2), so nothing of the first EHLO is believed then.
+// greet returns a client after EHLO, TLS and AUTH. The answer to EHLO before TLS does not count,
+// because it was not encrypted: the client asks again (RFC 3207, section 4.2).
 func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	stream, name := conn, literal(conn.LocalAddr())
 	if r.security == implicit {
@@ -69,8 +69,8 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	return client, r.login(client)
 }
 
-// login prefers PLAIN to LOGIN, which saves two round trips. The checks of go-mail's own on who may
-// see the password are off: ours is the first line.
+// login prefers PLAIN, which needs two round trips less than LOGIN. go-mail's own checks of the
+// encryption are off, because the first line here checks it.
 func (r *Relay) login(client *smtp.Client) error {
 	if _, encrypted := client.TLSConnectionState(); !encrypted && !r.loopback() {
 		return errors.New("the mail relay offers no encryption, and the password is not sent without")
@@ -96,7 +96,7 @@ func (r *Relay) login(client *smtp.Client) error {
 	return nil
 }
 
-// usable asks whether a session from the pool still answers.
+// usable reports whether a session from the pool still answers.
 func (s *session) usable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, resetTime)
 	defer cancel()
@@ -105,21 +105,21 @@ func (s *session) usable(ctx context.Context) bool {
 	return release() && err == nil
 }
 
-// quit ends a session politely; what the relay says to it changes nothing.
+// quit ends a session with QUIT and ignores the reply.
 func (s *session) quit() {
 	_ = s.conn.SetDeadline(time.Now().Add(quitTime))
 	_ = s.client.Quit()
 	s.conn.Close()
 }
 
-// bind makes the end of ctx end every read and write on conn until release, which reports whether
-// that has not happened.
+// bind makes reads and writes on conn fail when ctx ends, until release is called. release reports
+// whether ctx had not ended.
 func bind(ctx context.Context, conn net.Conn) (release func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 }
 
-// literal is our name in EHLO: the address literal of RFC 5321, section 4.1.3, since a container
-// has no name that a relay could look up.
+// literal returns our name in EHLO: an address literal (RFC 5321, section 4.1.3), because a relay
+// cannot look up the name of a container.
 func literal(local net.Addr) string {
 	address, is := local.(*net.TCPAddr)
 	switch {
@@ -131,7 +131,7 @@ func literal(local net.Addr) string {
 	return "[" + address.IP.String() + "]"
 }
 
-// capped ends a connection on which too much is said.
+// capped is a connection that fails after maxRead bytes.
 type capped struct {
 	net.Conn
 	left int

@@ -11,7 +11,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// inBubble runs test with a server at the other end of pipes, where time passes at once when both wait.
+// inBubble runs test with a server over pipes. When both wait, the time passes at once.
 func inBubble(t *testing.T, config smtpd.Config, test func(t *testing.T, s *smtpd.Server, r *Relay)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// Giving up early would make an uncertain mail of one that the relay is about to take.
+// Giving up before the relay's slow answer would make the outcome uncertain.
 func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
 	t.Parallel()
 	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
@@ -158,7 +158,7 @@ func TestIdleConnectionThatHangs(t *testing.T) {
 	})
 }
 
-// Ten mails at once, while no connection gets anywhere, are answered within the time of one.
+// Ten mails at once fail in the time of one while the relay does not answer.
 func TestBusyRelay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {

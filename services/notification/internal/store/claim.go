@@ -14,11 +14,11 @@ import (
 	"herald/shared/postgres"
 )
 
-// unheard is the reply of an attempt whose notifier died between the mark and the answer.
+// unheard is the reply of an attempt whose notifier died after Mark, before the relay's answer.
 const unheard = "the notifier ended before the mail relay answered"
 
-// Claim takes up to n notifications that are due, those with a lease that has run out
-// among them, for the time of a lease.
+// Claim claims up to n due notifications for the time of a lease. A notification whose lease has
+// run out is due too.
 func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.Claim, error) {
 	return postgres.All[domain.Claim](ctx, s.journal.DB, `with due as (
 			select id from notifications where due_at <= now() order by due_at limit @most for update skip locked
@@ -39,7 +39,7 @@ func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.
 	})
 }
 
-// Next says how long until another notification is due, at most most.
+// Next returns the time until the next notification is due, at most most.
 func (s Store) Next(ctx context.Context, most time.Duration) (next time.Duration, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select least(min(due_at) - now(), @most::interval) from notifications
 		where due_at is not null`,
@@ -53,7 +53,7 @@ type Hold struct {
 	Fence int64
 }
 
-// Renew prolongs leases; those that others have taken over stay theirs.
+// Renew extends leases, but not those of claims that others have taken over.
 func (s Store) Renew(ctx context.Context, holds []Hold, lease time.Duration) error {
 	ids, fences := make([]string, len(holds)), make([]int64, len(holds))
 	for i, h := range holds {
@@ -66,10 +66,9 @@ func (s Store) Renew(ctx context.Context, holds []Hold, lease time.Duration) err
 	return postgres.Fault(err)
 }
 
-// Mark notes, before the final dot, that the mail may have been sent from now on, and
-// keeps what is sent. It fails with ErrLost once the lease has run out. The lease is
-// prolonged in the same statement: a claim under way at the same time waits for this
-// row, and then finds it taken.
+// Mark records, before the final dot, that the mail may be sent from now on, and stores what is
+// sent. It returns ErrLost if the lease has run out. It extends the lease in the same statement, so
+// that a simultaneous Claim waits for the row and then does not take it.
 func (s Store) Mark(ctx context.Context, c domain.Claim, at time.Time, lease time.Duration) error {
 	tag, err := s.journal.DB.Exec(ctx, `with mine as (
 			update notifications set due_at = now() + @lease::interval, language = @language, recipient = @recipient
@@ -87,10 +86,9 @@ func (s Store) Mark(ctx context.Context, c domain.Claim, at time.Time, lease tim
 	return postgres.Fault(err)
 }
 
-// Settle records how a claim ended, together with the news of it, if it is any; ErrLost
-// where another has the mail by now. What was rendered is forgotten as soon as it will
-// not be sent again.
-func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, news proto.Message) error {
+// Settle records how a claim ended, with an event if failed is not nil. It returns ErrLost if
+// another notifier has the mail. It deletes the rendered mail if it will not be sent again.
+func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, failed proto.Message) error {
 	var pause *time.Duration
 	if v.State == domain.Retrying {
 		pause = &v.Pause
@@ -102,10 +100,10 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, new
 		"uncertain": domain.Uncertain,
 	}
 	var err error
-	if news == nil {
+	if failed == nil {
 		err = s.journal.DB.QueryRow(ctx, "with "+settled+" select id from mine", args).Scan(new(string))
 	} else {
-		_, err = s.journal.Create(ctx, news, event.Statement{AggregateID: c.ID, OrganizationID: c.OrgID, If: held,
+		_, err = s.journal.Create(ctx, failed, event.Statement{AggregateID: c.ID, OrganizationID: c.OrgID, If: held,
 			SQL: settled, Args: args})
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -117,11 +115,12 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, new
 	return nil
 }
 
-// held locks a claim that no other has taken, before the news of it has a position.
+// held is true for a claim that no other notifier has taken over. It locks the row before the event
+// gets its position.
 const held = `exists (select from notifications where id = @id and fence = @fence and state = @sending for update)`
 
-// settled writes to a claim that no other has taken. What was rendered stays with an
-// Uncertain attempt that another is to follow.
+// settled updates a claim that no other notifier has taken over. It keeps the rendered mail after an
+// Uncertain attempt if another one follows.
 const settled = `mine as (
 		update notifications set state = @state, due_at = now() + @pause::interval, language = @language,
 			recipient = @recipient

@@ -67,7 +67,7 @@ func TestClaimsAreShared(t *testing.T) {
 	}
 }
 
-// Whoever's lease has run out can neither mark nor record, and renewing does not bring it back.
+// A claim whose lease has run out cannot be marked, settled or renewed.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,8 +120,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A mark without an answer is an attempt that may have delivered the mail: what it sent
-// stays until the mail will not be sent again.
+// A marked claim without an outcome is an attempt that may have delivered the mail. Its rendered
+// mail is kept while the mail may be sent again.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -186,7 +186,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// The work of a claim depends on what is due, not on what was sent before.
+// The cost of Claim depends on the due notifications, not on the number of sent ones.
 func TestClaimReadsOnlyWhatIsDue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// A mail that is claimed from its beginning is nobody else's before its lease runs out.
+// No other notifier gets a mail that Begin claimed before its lease has run out.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,8 +58,8 @@ func TestHurry(t *testing.T) {
 	}
 }
 
-// The news of a mail that is given up is written with its end, or not at all.
-func TestSettleWithNews(t *testing.T) {
+// The event of a mail that is given up is written with its outcome, or neither is written.
+func TestSettleWithAnEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a")
@@ -70,7 +70,7 @@ func TestSettleWithNews(t *testing.T) {
 		t.Errorf("under an old fence: %v", err)
 	}
 	if got := w.rows("select id from events"); got != "" {
-		t.Errorf("what did not happen is news: %s", got)
+		t.Errorf("an event was written without its outcome: %s", got)
 	}
 	c.Rendered = []byte(`{"text": "first"}`)
 	w.mark(c)
@@ -96,7 +96,7 @@ func TestSettleWithNews(t *testing.T) {
 	}
 }
 
-// While another notifier takes a mail over, its end by the first is not news.
+// The first notifier writes no event while another one takes over its mail.
 func TestNewsOfOneThatIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,6 +120,6 @@ func TestNewsOfOneThatIsTaken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if got := w.rows("select id from events"); got != "" {
-		t.Errorf("what did not happen is news: %s", got)
+		t.Errorf("an event was written without its outcome: %s", got)
 	}
 }

@@ -1,6 +1,5 @@
-// Package store keeps notifications and their attempts in Postgres. A row is both the
-// record of a mail and its place in the queue: what is due is found by one partial
-// index, however many mails were sent before.
+// Package store keeps notifications and their attempts in Postgres. The table of notifications is
+// also the queue: a partial index finds those that are due, however many were sent before.
 package store
 
 import (
@@ -19,18 +18,18 @@ import (
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Store is the service's database.
+// Store reads and writes the service's database.
 type Store struct{ journal event.Journal }
 
 // New returns a store that writes its changes with a journal.
 func New(j event.Journal) Store { return Store{j} }
 
-// Now is the time that changes have.
+// Now returns the time for changes.
 func (s Store) Now() time.Time { return s.journal.Now() }
 
-// Queue adds notifications, which are due at once, and returns how many are new: one
-// that is known already stays as it is. Whoever adds the same at the same time takes them
-// in the same order, and nobody waits for one who waits for them.
+// Queue adds notifications, which are due at once, and returns how many are new. It does not change
+// those that exist. It inserts in the order of ids, so that simultaneous calls with the same
+// notifications cannot deadlock.
 func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int64, err error) {
 	var ids, orgs, users, kinds []string
 	var times []time.Time
@@ -48,7 +47,7 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	return tag.RowsAffected(), postgres.Fault(err)
 }
 
-// Begin adds a notification that is claimed from its beginning, for the time of a lease.
+// Begin adds a notification together with a claim of it, for the time of a lease.
 func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Duration) (domain.Claim, error) {
 	c := domain.Claim{Notification: n, Fence: 1}
 	c.State = domain.Sending
@@ -63,8 +62,8 @@ func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Dura
 	return c, postgres.Fault(err)
 }
 
-// Hurry makes a notification to a user due at once, if it waits, and returns it. A
-// test mail waits for nothing.
+// Hurry makes a notification to a user due at once, if it waits, and returns it. It does not change
+// test mails.
 func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Notification, error) {
 	n, err := postgres.One[domain.Notification](ctx, s.journal.DB, `with hurried as (
 			update notifications set due_at = now()
@@ -79,7 +78,7 @@ func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Noti
 	return n, postgres.Missing(err, domain.ErrNotFound)
 }
 
-// Notification reads a notification to a user.
+// Notification returns a notification to a user.
 func (s Store) Notification(ctx context.Context, orgID, userID, id string) (domain.Listed, error) {
 	n, err := postgres.One[domain.Listed](ctx, s.journal.DB,
 		`select `+listed+` from notifications where `+ofUser,
@@ -96,7 +95,7 @@ const listed = columns + `, coalesce((
 	select jsonb_agg(jsonb_build_object('time', a.time, 'state', a.state, 'reply', a.reply) order by a.number)
 	from attempts a where a.notification_id = notifications.id), '[]') as attempts`
 
-// List reads the notifications to a user of an organization.
+// List returns the notifications to a user of an organization.
 func (s Store) List(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.Listed], error) {
 	return search.Read[domain.Listed](ctx, s.journal.DB, search.Select(listed, "notifications", "created_at, id").
 		Where("org_id = ?", orgID).Where("user_id = ?", userID), p)

@@ -21,7 +21,7 @@ var kit = testkit.New("notification", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// made has a fraction that Postgres keeps.
+// made has a fraction of a second that Postgres can store.
 var made = time.Date(2026, 11, 21, 8, 0, 0, 123456000, time.UTC)
 
 type world struct {
@@ -54,7 +54,7 @@ func (w world) claim(n int, lease time.Duration) []domain.Claim {
 	return claims
 }
 
-// one claims the only notification that is due.
+// one claims a notification and fails the test unless exactly one is due.
 func (w world) one(lease time.Duration) domain.Claim {
 	w.Helper()
 	claims := w.claim(5, lease)
@@ -85,7 +85,7 @@ func (w world) settle(c domain.Claim, v domain.Verdict) {
 	}
 }
 
-// rows writes a query's rows, one a line.
+// rows returns a query's rows, one a line.
 func (w world) rows(sql string) string {
 	w.Helper()
 	var text string
