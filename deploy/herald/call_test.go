@@ -9,8 +9,8 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// An operator calls methods from the command line: where the instance runs, its address
-// and the administrator's token are found without being named.
+// An operator calls methods from the command line. In the folder of the instance its address and
+// the administrator's token are found without flags.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

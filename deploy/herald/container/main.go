@@ -1,5 +1,5 @@
-// Command container is herald as the image of the containers holds it: everything but
-// `herald run`, as Postgres, NATS and the inbox have containers of their own.
+// Command container is the herald of the containers' image. It lacks `herald run`, because
+// Postgres, NATS and the inbox have containers of their own.
 package main
 
 import "herald/deploy/herald/internal/command"

@@ -1,6 +1,6 @@
-// Package allinone runs the whole system in one process: a local Postgres, NATS, all
-// services, the gateway, and an inbox that shows the mails. It has the same NATS
-// users and database roles as the system in many processes.
+// Package allinone runs the whole system in one process: a local Postgres, NATS, all services,
+// the gateway, and an inbox that shows the mails. NATS users and database roles are the same as
+// in a process per service.
 package allinone
 
 import (
@@ -29,7 +29,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Config is the settings of the all-in-one and of who calls it, beside those of the services.
+// Config is the settings of the all-in-one, without those of the services. `herald call` reads them
+// too.
 type Config struct {
 	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
 	PublicURL   string      `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
@@ -44,7 +45,7 @@ type Config struct {
 
 const stopLimit = 20 * time.Second
 
-// system is what runs, in the order of its start.
+// system is the running parts, in the order of their start.
 type system struct {
 	Config
 	services *Services
@@ -58,8 +59,8 @@ type system struct {
 	gateway  *gateway.Gateway
 }
 
-// Run runs everything until ctx ends. It writes to out what an operator reads, and
-// `ready` when the first request will succeed; logs go to logs.
+// Run runs everything until ctx ends. It writes what the operator reads to out, with a line `ready`
+// when requests will succeed, and logs to logs.
 func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	s := system{services: NewServices()}
 	var observe boot.Observe
@@ -84,7 +85,7 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	return s.stop()
 }
 
-// prepare makes the data directory and the keys, and tells services where they are.
+// prepare makes the data directory and the keys.
 func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writer) error {
 	telemetry, err := boot.NewTelemetry(ctx, observe, "run", logs)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
 	}
-	// Postgres may run as another user, who passes through; the files are closed to others.
+	// Postgres may run as another user, who must be able to enter; other users cannot read the files.
 	if err := os.MkdirAll(s.DataDir, 0o711); err != nil {
 		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
 	}
@@ -117,8 +118,8 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 
 func (s *system) file(name string) string { return filepath.Join(s.DataDir, name) }
 
-// start brings up the servers side by side, then the services side by side, then
-// the gateway: when it listens, everything behind it answers.
+// start starts the servers in parallel, then the services in parallel, then the gateway, so that
+// everything answers when the gateway listens.
 func (s *system) start(ctx context.Context) error {
 	if err := together(s.startPostgres(ctx), s.startNATS, s.startInbox); err != nil {
 		return err
@@ -181,7 +182,7 @@ func (s *system) startNATS() error {
 	return errors.Join(s.writeURL(bus.Subscriber), s.writeURL(bus.Operator))
 }
 
-// writeURL writes where and as whom a NATS user of this machine logs in.
+// writeURL writes a file with the URL and password of a NATS user on this machine.
 func (s *system) writeURL(user string) error {
 	u := url.URL{
 		Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user,
@@ -190,7 +191,7 @@ func (s *system) writeURL(user string) error {
 	return durable.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 
-// startInbox takes the mails unless the operator has a mail server.
+// startInbox starts the inbox unless the operator has set a mail server.
 func (s *system) startInbox() error {
 	if !s.services.Notification.SMTP.Empty() {
 		return nil
@@ -220,7 +221,7 @@ func (s *system) welcome(out io.Writer) {
 	fmt.Fprintf(out, "ready %s\n", s.ground.PublicURL)
 }
 
-// shown is an address as a browser on this machine takes it.
+// shown returns an address that a browser on this machine can open.
 func shown(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
@@ -229,8 +230,8 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// together runs all functions at once, waits for them, and returns the first
-// error: the others are mostly its echoes.
+// together runs all functions in parallel, waits for them, and returns the first error, because
+// the others mostly follow from it.
 func together(all ...func() error) error {
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup

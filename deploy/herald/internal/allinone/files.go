@@ -13,11 +13,11 @@ import (
 	"herald/shared/secret"
 )
 
-// secretMode is of files that only their owner reads.
+// secretMode is the mode of files that only their owner may read.
 const secretMode = 0o600
 
-// masterKey reads the master key, or makes one at the first start. Without it the
-// databases cannot be read: it is on the disk before anything depends on it.
+// masterKey reads the master key, or makes one at the first start. It returns when the key is on
+// the disk, because databases cannot be read without it.
 func masterKey(given secret.Text, file string) (secret.Keys, error) {
 	if !given.Empty() {
 		return parse(given.Reveal(), "HERALD_MASTER_KEY")
@@ -41,8 +41,7 @@ func parse(text, source string) (secret.Keys, error) {
 	return keys, nil
 }
 
-// Operator is where the operator logs in to the NATS of the instance whose files are in
-// DataDir.
+// Operator returns the NATS address and login of the operator, from the files in DataDir.
 func (c Config) Operator() (bus.Address, error) {
 	file := filepath.Join(c.DataDir, bus.Operator+".url")
 	text, err := os.ReadFile(file)
@@ -54,7 +53,7 @@ func (c Config) Operator() (bus.Address, error) {
 		return bus.Address{}, err
 	}
 	u, err := url.Parse(strings.TrimSpace(string(text)))
-	if err != nil || u.Host == "" || u.User == nil { // the error would show the password
+	if err != nil || u.Host == "" || u.User == nil { // the error would contain the password
 		return bus.Address{}, fmt.Errorf("%s is not what `herald run` wrote", file)
 	}
 	password, _ := u.User.Password()

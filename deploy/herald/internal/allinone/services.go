@@ -19,10 +19,10 @@ import (
 	"herald/shared/secret"
 )
 
-// Services is every service with its settings, and those of the gateway.
+// Services are all services with their settings, and the settings of the gateway.
 type Services struct {
 	Gateway gateway.Config
-	// Users and Notification are the settings that others than the service itself look at.
+	// Users and Notification are settings that are also used outside of their service.
 	Users        users.Config
 	Notification notification.Config
 	all          []service
@@ -32,12 +32,12 @@ type Services struct {
 type service struct {
 	name       string
 	migrations embed.FS
-	config     any // a pointer to what the settings are read into
+	config     any // a pointer to the struct of its settings
 	start      func(context.Context, *boot.Service) error
 }
 
-// NewServices returns every service with empty settings. A line of its list is all that a
-// process, the all-in-one, the documents and the set-up of databases know a service by.
+// NewServices returns all services with empty settings. Its list is the only one: processes, the
+// all-in-one, the documents and the set-up of databases use it.
 func NewServices() *Services {
 	s := &Services{}
 	s.all = []service{
@@ -73,7 +73,7 @@ func Names() []string {
 	return names
 }
 
-// Configs returns where settings go.
+// Configs returns pointers to the structs of all settings, for boot.Load.
 func (s *Services) Configs() []any {
 	configs := []any{&s.Gateway}
 	for _, known := range s.all {
@@ -82,7 +82,7 @@ func (s *Services) Configs() []any {
 	return configs
 }
 
-// PublicURL is the setting, or localhost at the gateway's port.
+// PublicURL parses the setting. If it is empty it returns localhost with the gateway's port.
 func (s *Services) PublicURL(setting string) (*url.URL, error) {
 	if setting != "" {
 		return boot.ParsePublicURL(setting)
@@ -94,7 +94,7 @@ func (s *Services) PublicURL(setting string) (*url.URL, error) {
 	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
-// Open opens a service on its database and registers it. Different ones may be opened at once.
+// Open opens a service with its database and registers it. Services may be opened in parallel.
 func (s *Services) Open(ctx context.Context, g boot.Ground, name string, database secret.Text) (*boot.Service, error) {
 	for _, known := range s.all {
 		if known.name == name {
@@ -116,8 +116,7 @@ func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) 
 	return opened, nil
 }
 
-// Welcome tells the operator, once, how the administrator logs in whom users has made when
-// it was opened.
+// Welcome tells the operator how the administrator logs in, if users has just made one.
 func (s *Services) Welcome(w io.Writer) {
 	if s.admin.LoginName != "" {
 		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", s.admin.LoginName,

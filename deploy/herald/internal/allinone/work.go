@@ -11,8 +11,8 @@ import (
 	"herald/shared/bus"
 )
 
-// work serves until ctx ends, then stops from the outside in: the gateway takes no
-// more requests, then the services finish theirs, then the inbox.
+// work serves until ctx ends. Then it stops the gateway, the services when they have finished
+// their requests, and the inbox, in this order.
 func (s *system) work(ctx context.Context) {
 	inward := context.WithoutCancel(ctx)
 	services, stopServices := context.WithCancel(inward)
@@ -44,7 +44,7 @@ func (s *system) logged(what string, err error) {
 	}
 }
 
-// stop ends the servers, of which any may not have started.
+// stop stops the servers that have started.
 func (s *system) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()

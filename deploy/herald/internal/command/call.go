@@ -34,14 +34,14 @@ else 10 and the code of the answer: 13 invalid, 14 took too long, 15 not found, 
 17 denied, 18 slow down, 19 wrong state, 22 no such method, 23 internal error,
 24 unavailable, 26 no valid token.`
 
-// callFlags is what a call is told besides its method.
+// callFlags are the flags of a call.
 type callFlags struct {
 	json, org, url, tokenFile, output string
 	describe                          bool
 }
 
-// call has a command below it for each public method of the contracts that are linked
-// into the program.
+// call returns the command `call`, which has a command for each public method of the linked
+// contracts.
 func call() *cobra.Command {
 	var f callFlags
 	c := &cobra.Command{
@@ -95,7 +95,7 @@ func callMethod(m contract.Method, f *callFlags) *cobra.Command {
 	}
 }
 
-// knownMethod refuses what is no command below c, with the names that it may stand for.
+// knownMethod refuses an unknown command of c and suggests similar names.
 func knownMethod(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (f *callFlags) run(c *cobra.Command, m contract.Method) error {
 	return show(c.OutOrStdout(), m.Output(), answer)
 }
 
-// request reads the request and holds it against its contract.
+// request reads the request and checks it against its contract.
 func (f *callFlags) request(stdin io.Reader, contract protoreflect.MessageDescriptor) (text []byte, err error) {
 	if file, ok := strings.CutPrefix(f.json, "@"); ok {
 		text, err = os.ReadFile(file)
@@ -138,7 +138,7 @@ func (f *callFlags) request(stdin io.Reader, contract protoreflect.MessageDescri
 		return nil, err
 	}
 	if err := protojson.Unmarshal(text, dynamicpb.NewMessage(contract)); err != nil {
-		reason := strings.TrimPrefix(err.Error(), "proto:") // a space follows, which varies from build to build
+		reason := strings.TrimPrefix(err.Error(), "proto:") // the kind of space after it varies from build to build
 		return nil, errors.New(line(strings.TrimSpace(reason)))
 	}
 	return text, nil

@@ -24,11 +24,11 @@ import (
 	"herald/shared/secret"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds an answer, in bytes.
 const maxAnswer = 64 << 20
 
-// ask sends a request by Connect with JSON, which has one address for each method and
-// carries faults whole.
+// ask sends a request by Connect with JSON. Connect has one URL per method and returns complete
+// faults.
 func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.RawMessage) (json.RawMessage, error) {
 	url, token, err := f.instance(os.Environ())
 	switch {
@@ -44,7 +44,7 @@ func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.Raw
 	}
 	client := &http.Client{
 		Timeout: 2 * rpc.MaxDuration,
-		// the token goes nowhere else
+		// do not send the token to another address
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := connect.NewClient[json.RawMessage, json.RawMessage](client, url+m.Procedure(),
@@ -52,14 +52,14 @@ func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.Raw
 	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
 		return nil, refused(e)
 	}
-	if err != nil { // not wrapped: who interrupts a call must not take it for made
+	if err != nil { // not wrapped: an interrupted call must not exit as a successful one
 		return nil, fmt.Errorf("%s: %s", url, line(err.Error()))
 	}
 	return *answer.Msg, nil
 }
 
-// instance finds whom to ask, and as whom. The settings of every process are known, so
-// that a call can be made where one runs.
+// instance returns the URL and the token. It accepts the settings of every process, so that a call
+// can be made with the settings of a running one.
 func (f *callFlags) instance(environ []string) (url string, token secret.Text, err error) {
 	services := allinone.NewServices()
 	var own allinone.Config
@@ -81,7 +81,7 @@ func (f *callFlags) instance(environ []string) (url string, token secret.Text, e
 	return address.String(), secret.NewText(strings.TrimSpace(string(text))), err
 }
 
-// jsonText is the codec that leaves JSON as it is, with names that are new to us.
+// jsonText is a codec that does not parse JSON, so that unknown names are kept.
 type jsonText struct{}
 
 func (jsonText) Name() string { return "json" }
@@ -89,11 +89,11 @@ func (jsonText) Name() string { return "json" }
 func (jsonText) Marshal(v any) ([]byte, error) { return *v.(*json.RawMessage), nil }
 
 func (jsonText) Unmarshal(b []byte, v any) error {
-	*v.(*json.RawMessage) = slices.Clone(b) // connect takes b back
+	*v.(*json.RawMessage) = slices.Clone(b) // connect reuses b
 	return nil
 }
 
-// refusal is a fault as a person reads it at a terminal.
+// refusal is a fault with words for a terminal.
 type refusal struct {
 	fault   *fault.Fault
 	request string
@@ -107,7 +107,7 @@ func refused(e *connect.Error) error {
 	return &refusal{fault.FromStatus(s), e.Meta().Get("X-Request-Id")}
 }
 
-// Error is the fault, and a line for all else that is known.
+// Error returns the fault's message, and a line for each of its details.
 func (r *refusal) Error() string {
 	f := r.fault
 	lines := []string{line(f.ID + ": " + f.Message)}
@@ -125,7 +125,7 @@ func (r *refusal) Error() string {
 	return strings.Join(append(lines, line("request id: "+r.request)), "\n  ")
 }
 
-// exitCode is how a process ends whose command ended with err, which is not nil.
+// exitCode returns the exit code of a process whose command returned err, which is not nil.
 func exitCode(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return 10 + int(r.fault.Code)

@@ -2,11 +2,11 @@ package command
 
 import "github.com/spf13/cobra"
 
-// Printers are for the fuzzing of what instances answer.
+// Printers are the printers of answers, for a fuzz test.
 var Printers = []printer{printJSON, printTable}
 
-// ExitCode is how the process ends.
+// ExitCode returns the exit code for an error.
 var ExitCode = exitCode
 
-// New is the command line of every binary.
+// New returns the command line of every binary.
 func New() *cobra.Command { return root(nil) }

@@ -17,10 +17,10 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// printer writes an answer of a contract, safe for a terminal.
+// printer writes an answer in a form that is safe for a terminal.
 type printer func(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error
 
-// printJSON keeps the answer as it came, with names that are new to us.
+// printJSON writes the answer as it came, with names that this version does not know.
 func printJSON(w io.Writer, _ protoreflect.MessageDescriptor, answer json.RawMessage) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, answer, "", "  "); err != nil {
@@ -30,15 +30,15 @@ func printJSON(w io.Writer, _ protoreflect.MessageDescriptor, answer json.RawMes
 	return err
 }
 
-// How deep objects within objects are shown: in a table of results as columns, in a
-// list of one object's values as lines.
+// The depth to which nested objects are shown: as columns in a table of results, as lines in a
+// list of one object's values.
 const (
 	tableLevels = 1
 	listLevels  = 32
 )
 
-// printTable writes the results of a search one a line, with their number below, and
-// every other answer as a list. What is empty everywhere is left out.
+// printTable writes the results of a search one a line, with their number below, and every other
+// answer as a list. It leaves out columns without any value.
 func printTable(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error {
 	var object map[string]any
 	if err := json.Unmarshal(answer, &object); err != nil {
@@ -62,7 +62,7 @@ func printTable(w io.Writer, contract protoreflect.MessageDescriptor, answer jso
 	return table.Flush()
 }
 
-// columns has a line of names and one for each result.
+// columns returns a line of names and a line for each result.
 func columns(contract protoreflect.MessageDescriptor, results []any) [][]string {
 	var rows [][]value
 	for _, result := range results {
@@ -82,11 +82,11 @@ func columns(contract protoreflect.MessageDescriptor, results []any) [][]string 
 	return slices.DeleteFunc(lines, func(cells []string) bool { return len(cells) == 0 })
 }
 
-// value is a value of an answer, named by its path.
+// value is a value in an answer, with its path as its name.
 type value struct{ name, text string }
 
-// flatten lists an object's values in the order of its contract. For a table every
-// object has the same ones, without lists of objects and most of the details.
+// flatten returns an object's values in the order of its contract. For a table it returns the same
+// names for every object, without lists of objects and most of the details.
 func flatten(contract protoreflect.MessageDescriptor, object map[string]any, prefix string, levels int) []value {
 	var all []value
 	for i := range contract.Fields().Len() {
@@ -107,12 +107,12 @@ func flatten(contract protoreflect.MessageDescriptor, object map[string]any, pre
 
 var detailsName = (&heraldv1.ObjectDetails{}).ProtoReflect().Descriptor().FullName()
 
-// structured reports whether a field's values are objects with names of ours.
+// structured reports whether a field's values are messages of our contracts.
 func structured(f protoreflect.FieldDescriptor) bool {
 	return f.Message() != nil && !f.IsMap() && f.Message().ParentFile().Package() != "google.protobuf"
 }
 
-// text is a value on one line.
+// text returns a value on one line.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -126,11 +126,11 @@ func text(v any) string {
 		}
 		return strings.Join(items, ", ")
 	}
-	b, _ := json.Marshal(v) // it came from JSON
+	b, _ := json.Marshal(v) // cannot fail: v was parsed from JSON
 	return line(string(b))
 }
 
-// short is what a column shows of a text.
+// short cuts a text to the width of a column.
 func short(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {
@@ -139,8 +139,7 @@ func short(text string) string {
 	return text
 }
 
-// safe writes as JSON escapes what a terminal would obey instead of showing it, and
-// keeps line breaks.
+// safe replaces characters that a terminal would obey by JSON escapes. It keeps line breaks.
 func safe(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -156,11 +155,11 @@ func safe(text string) string {
 	return b.String()
 }
 
-// line is a safe text without line breaks.
+// line returns a safe text without line breaks.
 func line(text string) string { return safe(strings.ReplaceAll(text, "\n", `\n`)) }
 
-// sketch is a message as JSON, with types in place of values; a message within itself
-// is named only.
+// sketch returns a message as JSON, with types in place of values. For a message within itself it
+// returns only the name.
 func sketch(d protoreflect.MessageDescriptor, outer ...protoreflect.MessageDescriptor) string {
 	outer = append(slices.Clip(outer), d)
 	var fields []string
@@ -178,7 +177,7 @@ func sketch(d protoreflect.MessageDescriptor, outer ...protoreflect.MessageDescr
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// kind is the type of a single value: of an enumeration its names.
+// kind returns the type of a single value, or the names of an enumeration.
 func kind(f protoreflect.FieldDescriptor) string {
 	switch {
 	case f.Message() != nil:

@@ -24,13 +24,13 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// asked is what an instance was sent.
+// asked is a request that an instance got.
 type asked struct {
 	path, body string
 	header     http.Header
 }
 
-// instance answers every request alike and keeps what it was sent.
+// instance returns the same answer to every request and keeps the requests.
 func instance(t *testing.T, answer http.HandlerFunc) (url string, got func() []asked) {
 	t.Helper()
 	all := make(chan asked, 10)
@@ -59,7 +59,7 @@ func says(body string) http.HandlerFunc {
 	}
 }
 
-// file writes a file that a flag names.
+// file writes a file and returns its path for a flag.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
@@ -81,7 +81,7 @@ func execute(t *testing.T, stdin string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// A mistake is said here, by its name, and nothing is sent.
+// A wrong request is refused here, with the name of the wrong field, and not sent.
 func TestCallMistakes(t *testing.T) {
 	t.Parallel()
 	url, got := instance(t, says("{}"))
@@ -124,7 +124,7 @@ func TestCallMistakes(t *testing.T) {
 	}
 }
 
-// The administrator's token does not go to an instance that a flag names.
+// The administrator's token is not sent to an instance that a flag names.
 func TestCallKeepsTheToken(t *testing.T) {
 	url, got := instance(t, says("{}"))
 	t.Setenv("HERALD_ADMIN_PAT_FILE", file(t, "admin\n"))
@@ -218,7 +218,7 @@ func TestCallPrints(t *testing.T) {
 	}
 }
 
-// A refusal says all that its receiver can use, and has an exit code of its own.
+// A refusal prints everything that its reader can use, and has an exit code of its own.
 func TestCallRefusals(t *testing.T) {
 	t.Parallel()
 	nobody := fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
@@ -270,7 +270,7 @@ type text struct{ s string }
 
 func (t *text) Error() string { return t.s }
 
-// What is no answer of an instance is an error of the way, and no answer at all.
+// A response that is not Herald's is an error of the connection.
 func TestCallGetsNoAnswer(t *testing.T) {
 	t.Parallel()
 	elsewhere, followed := instance(t, says("{}"))
@@ -302,8 +302,8 @@ func TestCallGetsNoAnswer(t *testing.T) {
 	}
 }
 
-// There is a command for each public method and for no other; each is described, and
-// completed by a shell.
+// There is a command for each public method and for no other. Each has a description and shell
+// completion.
 func TestCallMethods(t *testing.T) {
 	t.Parallel()
 	methods, err := contract.AllMethods()
@@ -373,7 +373,7 @@ func TestCallDescribes(t *testing.T) {
 	}
 }
 
-// Nothing that an instance answers moves the terminal.
+// No answer contains characters that a terminal obeys.
 func FuzzCallAnswer(f *testing.F) {
 	for _, answer := range []string{
 		twoUsers, oneUser, `{"details":{"totalResult":"\u001b"},"result":[[1],{"userName":{"\u001b":1}}]}`, `[]`,

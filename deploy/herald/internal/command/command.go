@@ -1,5 +1,5 @@
-// Package command is the command line of herald: a list of commands, each of which
-// reads its settings from the environment and says what it needs.
+// Package command is the command line of herald. Each command reads its settings from the
+// environment.
 package command
 
 import (
@@ -24,7 +24,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Main runs the command line until it is done or told to stop, and exits if it fails.
+// Main runs the command line until it ends or gets a signal. It exits with a code if a command
+// fails.
 func Main(more ...*cobra.Command) {
 	defer runtime.KeepAlive(make([]byte, spare))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -36,22 +37,21 @@ func Main(more ...*cobra.Command) {
 	}
 }
 
-// fewest is how many threads run Go code at once, also on smaller machines.
-const fewest = 4
+// minThreads is how many threads run Go code at once, also on machines with fewer cores.
+const minThreads = 4
 
-// runOnFour is for the process with NATS in it, which syncs a file for each event. Until
-// Go's runtime notices, such a thread waits with all that stands behind it: of two, with
-// half of the work. GOMAXPROCS decides otherwise.
+// runOnFour raises the number of threads for the process with NATS in it, which syncs a file for
+// each event. A thread that waits for a sync delays the goroutines in its queue until Go's runtime
+// notices; with two threads that is half of the work. GOMAXPROCS in the environment has priority.
 func runOnFour() {
-	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < fewest {
-		runtime.GOMAXPROCS(fewest)
+	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < minThreads {
+		runtime.GOMAXPROCS(minThreads)
 	}
 }
 
-// spare is memory that counts as in use and is none, as nobody touches it: garbage may
-// grow to some 40 MB before it is collected, however little is in use. With Go's own rule
-// alone an eighth of the work was collecting. A larger GOGC would do the same to the large
-// blocks of password hashes.
+// spare is the size of a block that is allocated and never used. It lets garbage grow to about
+// 40 MB before it is collected, even if little memory is in use; without it an eighth of the work
+// was collecting garbage. A larger GOGC would keep the large blocks of password hashes too.
 const spare = 32 << 20
 
 func root(more []*cobra.Command) *cobra.Command {
@@ -73,8 +73,8 @@ Settings are environment variables; "herald settings" lists them.`,
 	return root
 }
 
-// Run returns the command that runs everything. It is not in every binary: it brings a
-// NATS server and an inbox along, a quarter of the size.
+// Run returns the command that runs everything. Not every binary has it, because its NATS server
+// and inbox are a quarter of the size.
 func Run() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
@@ -87,7 +87,7 @@ func Run() *cobra.Command {
 	}
 }
 
-// single is the settings of a process that runs one service.
+// single are the settings of a process that runs one service.
 type single struct {
 	Database     secret.Text `env:"HERALD_DATABASE_URL" help:"the service's own database, as its own role; without a user, herald_<service> with the password that is derived from the master key"`
 	PublicURL    string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"the address that browsers and mails use"`
@@ -97,7 +97,7 @@ type single struct {
 	NATSReplicas int         `env:"HERALD_NATS_REPLICAS" envDefault:"1" help:"copies of each stream: 1 on a single NATS node, 3 in a cluster"`
 }
 
-// process is what a process that runs one service has read and stands on.
+// process is the settings and the ground of a process that runs one service.
 type process struct {
 	single
 	services *allinone.Services
@@ -106,8 +106,8 @@ type process struct {
 	stop func()
 }
 
-// prepare reads the settings and prepares the ground. The settings of other services
-// are known, so that one file of settings serves all processes.
+// prepare reads the settings and prepares the ground. It accepts the settings of other services,
+// so that all processes can share one file of settings.
 func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
 	p := process{services: allinone.NewServices()}
 	var o boot.Observe

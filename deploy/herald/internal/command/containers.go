@@ -57,7 +57,7 @@ func subscriberPassword() *cobra.Command {
 	}
 }
 
-// loadKeys reads the settings of a container, which knows those of all services.
+// loadKeys reads the settings of a container, which may be those of any service.
 func loadKeys() (single, secret.Keys, error) {
 	var own single
 	services := allinone.NewServices()

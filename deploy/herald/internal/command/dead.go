@@ -22,7 +22,7 @@ import (
 	"herald/shared/secret"
 )
 
-// operatorLimit is how long an operator waits to hear that NATS is away.
+// operatorLimit is after how long the command reports that NATS cannot be reached.
 const operatorLimit = 5 * time.Second
 
 func dead() *cobra.Command {
@@ -33,7 +33,7 @@ func dead() *cobra.Command {
 
 NATS is the one at HERALD_NATS_URL, with the key in HERALD_MASTER_KEY; without that setting, the one
 inside the "herald run" whose files are in HERALD_DATA_DIR.`,
-		Args: cobra.NoArgs, // a mistyped command is one
+		Args: cobra.NoArgs, // a mistyped command counts as an argument
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(deadList(), deadRedrive())
@@ -73,8 +73,8 @@ func deadList() *cobra.Command {
 	return c
 }
 
-// shown is how much of a reason stands in a table; JSON has all of it.
-const shown = 200
+// maxReason is how much of a reason the table shows; JSON has all of it.
+const maxReason = 200
 
 func writeTable(w io.Writer, letters []event.Letter) error {
 	if len(letters) == 0 {
@@ -85,8 +85,8 @@ func writeTable(w io.Writer, letters []event.Letter) error {
 	fmt.Fprintln(t, "SEQUENCE\tTIME\tSERVICE\tSUBJECT\tEVENT\tREASON")
 	for _, l := range letters {
 		reason := []rune(l.Reason)
-		if len(reason) > shown {
-			reason = append(reason[:shown], '…')
+		if len(reason) > maxReason {
+			reason = append(reason[:maxReason], '…')
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Format(time.RFC3339), l.Service, l.Subject,
 			l.EventID, string(reason))
@@ -97,7 +97,7 @@ func writeTable(w io.Writer, letters []event.Letter) error {
 func writeJSON(w io.Writer, letters []event.Letter) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(append([]event.Letter{}, letters...)) // [] where there are none
+	return e.Encode(append([]event.Letter{}, letters...)) // [] instead of null
 }
 
 func deadRedrive() *cobra.Command {
@@ -138,8 +138,8 @@ func redriveAll(ctx context.Context, js jetstream.JetStream, out io.Writer) erro
 	return redrive(ctx, js, sequences, out)
 }
 
-// redrive says of each what it did. A number without a letter is a mistake, which keeps
-// the others from nothing; any other fault ends the work.
+// redrive prints what it did with each event. It goes on after a number without an event and
+// returns an error at the end; any other error ends it.
 func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, out io.Writer) error {
 	var faults []error
 	done := 0
@@ -159,7 +159,7 @@ func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, ou
 	return errors.Join(faults...)
 }
 
-// asOperator connects as the operator, for one piece of work.
+// asOperator connects as the operator and calls a function with the connection.
 func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream) error) error {
 	services := allinone.NewServices()
 	var own allinone.Config

@@ -15,8 +15,8 @@ const (
 	maxPageSize = 1000
 )
 
-// list is the answer to messages and search. Count is of this page, MessagesCount
-// of what the query matches, Total of everything.
+// list is the answer to messages and search. Count is the number of mails in it, MessagesCount of
+// those that match, Total of all.
 type list struct {
 	Total          int        `json:"total"`
 	Unread         int        `json:"unread"`
@@ -29,9 +29,9 @@ type list struct {
 	Repeats        int        `json:"repeats"`
 }
 
-// Handler serves the page at / and Mailpit's REST API below /api/v1/. It answers only
-// requests that name a loopback host, so that no web site can read the mails through
-// a name of its own that leads here.
+// Handler serves the page at / and Mailpit's REST API below /api/v1/. It refuses requests whose
+// Host is not a loopback name, so that a web site whose name resolves to this machine cannot read
+// the mails.
 func (in *Inbox) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/messages", func(w http.ResponseWriter, r *http.Request) { reply(w, in.list(r, "")) })
@@ -57,7 +57,7 @@ func (in *Inbox) Handler() http.Handler {
 	return guard(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// guard keeps other web sites out, and scripts of mails from running.
+// guard refuses requests of other web sites and forbids scripts in mails to run.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
@@ -76,8 +76,8 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback judges a Host header, with or without a port. Names below localhost are
-// left out: not every resolver keeps them here (RFC 6761 section 6.3).
+// isLoopback reports whether a Host header, with or without a port, names this machine. Names below
+// localhost do not count, because some resolvers ask others for them (RFC 6761 section 6.3).
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -88,7 +88,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost")
 }
 
-// withMail looks up the mail that the path names, by ID or as latest.
+// withMail passes on the mail that the path names, by ID or as latest.
 func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		m, found := in.find(r.PathValue("id"))
@@ -100,8 +100,8 @@ func (in *Inbox) withMail(answer func(http.ResponseWriter, *http.Request, Mail))
 	}
 }
 
-// list returns the part of the mails that start and limit ask for; without
-// them, and where they make no sense, with the first 50.
+// list writes the mails from start, at most limit of them. Without valid parameters it writes the
+// first 50.
 func (in *Inbox) list(r *http.Request, query string) list {
 	mails := in.newest("")
 	all := list{Total: len(mails), Tags: []string{}}
@@ -127,7 +127,7 @@ func (in *Inbox) list(r *http.Request, query string) list {
 	return all
 }
 
-// number reads a parameter that is a count; any other is as if it were not there.
+// number parses a parameter that is a count, and ignores one that is not valid.
 func number(r *http.Request, name string, otherwise int) int {
 	if n, err := strconv.Atoi(r.FormValue(name)); err == nil && n >= 0 {
 		return n
@@ -135,7 +135,7 @@ func number(r *http.Request, name string, otherwise int) int {
 	return otherwise
 }
 
-// deleteMessages deletes the mails in the body's IDs; without IDs all, as Mailpit does.
+// deleteMessages deletes the mails with the IDs in the body, or all without IDs, as Mailpit does.
 func (in *Inbox) deleteMessages(w http.ResponseWriter, r *http.Request) {
 	var body struct{ IDs []string }
 	if r.ContentLength != 0 {
@@ -151,5 +151,5 @@ func (in *Inbox) deleteMessages(w http.ResponseWriter, r *http.Request) {
 
 func reply(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // fails only when nobody reads
+	_ = json.NewEncoder(w).Encode(answer) // fails only when the client has disconnected
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// call makes a request and returns status and body.
 func call(t *testing.T, server *httptest.Server, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
@@ -43,7 +42,7 @@ func website(t *testing.T, in *Inbox) *httptest.Server {
 	return server
 }
 
-// fetch reads a JSON answer as a client that knows nothing of our types.
+// fetch reads a JSON answer into untyped values, as other clients do.
 func fetch(t *testing.T, server *httptest.Server, path string) map[string]any {
 	t.Helper()
 	answer, text := call(t, server, "GET", path, "")

@@ -79,8 +79,8 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	}
 }
 
-// sendUntilKilled sends from several clients, kills the server at the thirtieth
-// acknowledgement, and returns all that were acknowledged.
+// sendUntilKilled sends mails from several clients, kills the server at the thirtieth
+// acknowledgement, and returns the acknowledged mails.
 func sendUntilKilled(address string, server *os.Process) []string {
 	var mu sync.Mutex
 	var acknowledged []string
@@ -110,7 +110,7 @@ func TestRepeatsAreDroppedAndCounted(t *testing.T) {
 	in := open(t, dir)
 	address := serve(t, in)
 	var senders sync.WaitGroup
-	for range 5 { // all at once: one is kept, and nobody hears 250 before it is stored
+	for range 5 { // in parallel: one is stored, and no 250 comes before that
 		senders.Go(func() {
 			if err := send(address, letter("same")); err != nil {
 				t.Error(err)

@@ -1,9 +1,7 @@
-// Package inbox is the mail server of `herald run`: it takes every mail for every
-// address, keeps it in a directory, and shows it on a page and through the REST API
-// of Mailpit (version 1). It promises that a mail is on the disk before its sender
-// hears 250, also when the process is killed right then; that a mail whose
-// Message-ID it has is counted and not kept again; that it keeps the newest mails
-// within fixed bounds; and that what a mail contains cannot run in the page.
+// Package inbox is the mail server of `herald run`. It accepts every mail to every address, stores
+// it in a directory, and shows it on a page and through the REST API of Mailpit (version 1). A mail
+// is on the disk before its sender gets 250. A mail with a known Message-ID is counted and not
+// stored again. The oldest mails are deleted beyond fixed bounds. Scripts in a mail cannot run.
 package inbox
 
 import (
@@ -17,8 +15,8 @@ import (
 	"syscall"
 )
 
-// Bounds. The oldest mails go when there are more, or when they are bigger together;
-// a mail that is too big, or for too many, is refused; a client too many waits.
+// Bounds. Beyond the number or the size of all mails the oldest are deleted. A mail that is too
+// large or has too many recipients is refused. Clients beyond their number wait.
 const (
 	maxMails       = 10_000
 	maxBytes       = 512 << 20
@@ -27,7 +25,7 @@ const (
 	maxConnections = 64
 )
 
-// Inbox holds the mails of one directory, which it has to itself.
+// Inbox holds the mails of one directory, which no other process may use.
 type Inbox struct {
 	dir  string
 	lock *os.File
@@ -37,13 +35,13 @@ type Inbox struct {
 
 	mu      sync.Mutex
 	closed  bool
-	mails   []*Summary // by ID, hence the oldest first; what they point at never changes
+	mails   []*Summary // by ID, so the oldest first; a Summary is never changed
 	bytes   int
 	known   map[string]*delivery // by Message-ID
 	arrival chan struct{}        // closed and renewed when a mail arrives
 }
 
-// delivery is one Message-ID's way into the inbox.
+// delivery is the storing of the mail with one Message-ID.
 type delivery struct {
 	settled chan struct{} // closed when id or err is set
 	id      string
@@ -52,8 +50,8 @@ type delivery struct {
 
 var errClosed = errors.New("inbox: closed")
 
-// Open reads the mails in dir, which is made when it is missing and closed to other
-// users: mails hold codes. It fails when another process has the directory.
+// Open reads the mails in dir. It makes dir if it is missing, readable only by this user, because
+// mails contain codes. It fails if another process uses dir.
 func Open(dir string, log *slog.Logger) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
@@ -75,8 +73,7 @@ func Open(dir string, log *slog.Logger) (*Inbox, error) {
 	return in, nil
 }
 
-// Close waits for the mails that are being stored, refuses others, and gives up the
-// directory.
+// Close refuses new mails, waits for those that are being stored, and releases the directory.
 func (in *Inbox) Close() error {
 	in.mu.Lock()
 	in.closed = true
@@ -92,8 +89,8 @@ func (in *Inbox) Arrival() <-chan struct{} {
 	return in.arrival
 }
 
-// deliver stores a mail, unless its Message-ID is here already: then it waits until
-// that mail is stored, and counts the repeat.
+// deliver stores a mail. If there is one with its Message-ID, deliver waits until that one is stored
+// and counts the repeat.
 func (in *Inbox) deliver(raw []byte) error {
 	m := parse(raw).Summary
 	d, first, err := in.reserve(m.MessageID)
@@ -115,7 +112,7 @@ func (in *Inbox) deliver(raw []byte) error {
 	return d.err
 }
 
-// reserve returns the Message-ID's delivery, and whether it is the caller's to do.
+// reserve returns the delivery of a Message-ID, and whether the caller must do it.
 func (in *Inbox) reserve(messageID string) (d *delivery, first bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -133,7 +130,7 @@ func (in *Inbox) reserve(messageID string) (d *delivery, first bool, err error) 
 	return d, true, nil
 }
 
-// settle makes a stored mail visible, or forgets one that could not be stored.
+// settle ends a delivery: it lists the stored mail, or removes a delivery that failed.
 func (in *Inbox) settle(d *delivery, m *Summary) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -147,19 +144,19 @@ func (in *Inbox) settle(d *delivery, m *Summary) {
 	in.arrival = make(chan struct{})
 }
 
-// insert keeps the order by ID, which mails that are stored side by side may leave.
+// insert inserts a mail by its ID. Mails that are stored in parallel do not come in order.
 func (in *Inbox) insert(m *Summary) {
 	i, _ := in.index(m.ID)
 	in.mails = slices.Insert(in.mails, i, m)
 	in.bytes += m.Size
 }
 
-// index tells where in mails an ID is, or would be.
+// index returns the position of an ID in mails, or where it would be.
 func (in *Inbox) index(id string) (i int, found bool) {
 	return slices.BinarySearchFunc(in.mails, id, func(m *Summary, id string) int { return cmp.Compare(m.ID, id) })
 }
 
-// prune drops the oldest mails beyond the bounds.
+// prune deletes the oldest mails beyond the bounds.
 func (in *Inbox) prune() {
 	excess, bytes := 0, in.bytes
 	for len(in.mails)-excess > maxMails || bytes > maxBytes {
@@ -171,7 +168,7 @@ func (in *Inbox) prune() {
 	}
 }
 
-// drop removes the mails that gone tells, and forgets their Message-IDs.
+// drop deletes the mails for which gone returns true, with their Message-IDs.
 func (in *Inbox) drop(gone func(index int, m *Summary) bool) {
 	kept := make([]*Summary, 0, len(in.mails))
 	for i, m := range in.mails {
@@ -186,7 +183,7 @@ func (in *Inbox) drop(gone func(index int, m *Summary) bool) {
 	in.mails = kept
 }
 
-// update replaces a mail's summary by a changed copy, if the mail is still here.
+// update replaces a mail's summary by a changed copy, if the mail still exists.
 func (in *Inbox) update(id string, change func(*Summary)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -197,15 +194,14 @@ func (in *Inbox) update(id string, change func(*Summary)) {
 	}
 }
 
-// find returns a mail and its parts, and marks it as read. `latest` names the
-// newest.
+// find returns a mail with its parts and marks it as read. The ID `latest` is the newest mail.
 func (in *Inbox) find(id string) (Mail, bool) {
 	m := in.lookUp(id)
 	if m == nil {
 		return Mail{}, false
 	}
 	raw, err := os.ReadFile(in.path(m.ID))
-	if err != nil { // dropped in between
+	if err != nil { // deleted meanwhile
 		return Mail{}, false
 	}
 	in.update(m.ID, func(m *Summary) { m.Read = true })
@@ -214,7 +210,7 @@ func (in *Inbox) find(id string) (Mail, bool) {
 	return mail, true
 }
 
-// lookUp returns nil for a mail that is not here.
+// lookUp returns the summary of a mail, or nil if there is none.
 func (in *Inbox) lookUp(id string) *Summary {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -227,7 +223,7 @@ func (in *Inbox) lookUp(id string) *Summary {
 	return nil
 }
 
-// newest lists the mails that match a query, the newest first.
+// newest returns the mails that match a query, the newest first.
 func (in *Inbox) newest(query string) []*Summary {
 	in.mu.Lock()
 	mails := slices.Clone(in.mails)
@@ -239,7 +235,7 @@ func (in *Inbox) newest(query string) []*Summary {
 	return mails
 }
 
-// empty removes the named mails; all without a name.
+// empty deletes the mails with these IDs, or all without IDs.
 func (in *Inbox) empty(ids []string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// childDir, when set, makes the test program an inbox in that directory until its
-// standard input ends or somebody kills it.
+// childDir, when set, makes the test program run an inbox in that directory until its standard
+// input ends or it is killed.
 const childDir = "INBOX_TEST_CHILD_DIR"
 
 func TestMain(m *testing.M) {
@@ -73,7 +73,7 @@ func serve(t *testing.T, in *Inbox) string {
 	return l.Addr().String()
 }
 
-// send sends a mail from herald@example.com; nil means that the server said 250.
+// send sends a mail from herald@example.com. It returns nil if the server answered 250.
 func send(address, mail string, to ...string) error {
 	if len(to) == 0 {
 		to = []string{"ada@example.com"}
@@ -83,7 +83,7 @@ func send(address, mail string, to ...string) error {
 
 func crlf(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
 
-// put stores a mail without SMTP.
+// put stores a mail directly, without SMTP.
 func put(t testing.TB, in *Inbox, mail string) {
 	t.Helper()
 	if err := in.deliver(crlf(mail)); err != nil {
@@ -96,7 +96,7 @@ func letter(id string) string {
 		"@example.com>\n\nHello " + id + "\n"
 }
 
-// subjects lists the subjects of all mails, the newest first.
+// subjects returns the subjects of all mails, the newest first.
 func subjects(in *Inbox) []string {
 	var all []string
 	for _, m := range in.newest("") {

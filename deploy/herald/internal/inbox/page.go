@@ -20,8 +20,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"headers": headers,
 }).ParseFS(files, "page/*.html"))
 
-// The frame of a mail's HTML is a site of its own: no script, no form, and nothing
-// of ours within its reach, also when it is opened outside the page. Links open.
+// framePolicy gives the HTML of a mail an origin of its own, without scripts and forms, also when it
+// is opened outside of the page. Links open new tabs.
 const framePolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
 	"default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; font-src http: https: data:; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -41,11 +41,11 @@ func (in *Inbox) mountPages(mux *http.ServeMux) {
 	})
 }
 
-// listPage shows the mails, refreshing itself, or a search: any request with q.
+// listPage shows all mails and refreshes itself, or shows a search if the request has q.
 func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
 	page := struct {
 		list
-		Searching     bool // then the page must not refresh under the typist
+		Searching     bool // the page must not refresh while somebody types
 		Query         string
 		Newer, Older  string
 		First, Latest int
@@ -68,20 +68,20 @@ func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
 	render(w, "list.html", page)
 }
 
-// frame is the HTML of a mail, as a document of its own. Its links open new tabs.
+// frame writes the HTML of a mail as a document of its own. Its links open new tabs.
 func frame(w http.ResponseWriter, _ *http.Request, m Mail) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", framePolicy)
-	// In front of the mail's own, which HTML parsers then ignore.
+	// It comes before a base element of the mail, which HTML parsers then ignore.
 	w.Write([]byte(`<!doctype html><base target="_blank">` + m.HTML))
 }
 
 func render(w http.ResponseWriter, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = pages.ExecuteTemplate(w, name, data) // fails only when nobody reads
+	_ = pages.ExecuteTemplate(w, name, data) // fails only when the client has disconnected
 }
 
-// String is the name and the address, as far as they are known.
+// String returns the name and the address, as far as they are known.
 func (a Address) String() string {
 	if a.Name == "" || a.Address == "" {
 		return a.Name + a.Address
@@ -89,7 +89,7 @@ func (a Address) String() string {
 	return a.Name + " <" + a.Address + ">"
 }
 
-// people writes mailboxes as one line.
+// people returns mailboxes as one line.
 func people(list []Address) string {
 	names := make([]string, len(list))
 	for i, a := range list {
@@ -98,7 +98,7 @@ func people(list []Address) string {
 	return strings.Join(names, ", ")
 }
 
-// headers lists a mail's header fields by name.
+// headers writes a mail's header fields, sorted by name.
 func headers(m Mail) [][2]string {
 	var all [][2]string
 	for name, values := range m.header {

@@ -45,7 +45,7 @@ x
 	}
 }
 
-// The HTML of a mail is as it came, in a document that has no rights.
+// The HTML of a mail is unchanged, in a document without rights.
 func TestFrameHasNoRights(t *testing.T) {
 	t.Parallel()
 	in := open(t, t.TempDir())

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // reads what is not UTF-8
+	_ "github.com/emersion/go-message/charset" // decodes other character sets than UTF-8
 	"github.com/emersion/go-message/mail"
 	"github.com/emersion/go-message/textproto"
 )
 
-// Bounds of what strangers may make us keep in memory for a mail.
+// Bounds of the memory for a mail, because anybody may send one.
 const (
 	maxLine    = 998 // bytes of a header field's value (RFC 5322 section 2.1.1)
 	maxSnippet = 250
@@ -43,11 +43,11 @@ type Summary struct {
 	Repeats int
 }
 
-// Mail is a mail with what it contains.
+// Mail is a mail with its contents.
 type Mail struct {
 	Summary
 	ReturnPath  string
-	Date        time.Time // zero when the mail does not say
+	Date        time.Time // zero if the mail has none
 	Text, HTML  string
 	Inline      []Part
 	Attachments []Part
@@ -55,14 +55,13 @@ type Mail struct {
 	raw         []byte
 }
 
-// Part is a part of a mail that is not its text. Size is in bytes.
+// Part is a part of a mail other than its text. Size is in bytes.
 type Part struct {
 	PartID, FileName, ContentType, ContentID string
 	Size                                     int
 }
 
-// parse reads a stored mail. It always answers: what cannot be read as a mail is the
-// mail's text.
+// parse parses a stored mail. It never fails: bytes that are not a mail become its text.
 func parse(raw []byte) Mail {
 	m := Mail{raw: raw, Inline: []Part{}, Attachments: []Part{}, header: map[string][]string{}}
 	m.Size, m.Tags = len(raw), []string{}
@@ -73,7 +72,7 @@ func parse(raw []byte) Mail {
 	if err != nil {
 		m.Text = valid(string(raw))
 	} else {
-		entity, _ := message.New(header, body) // unknown encodings stay as they are
+		entity, _ := message.New(header, body) // bytes in unknown encodings stay as they are
 		m.readBody(entity, nil)
 	}
 	if m.Summary.Attachments = len(m.Attachments); m.Text != "" {
@@ -84,7 +83,7 @@ func parse(raw []byte) Mail {
 	return m
 }
 
-// readHeader decodes what readers see (RFC 2047); the other fields stay as they came.
+// readHeader decodes the fields that people see (RFC 2047); other fields stay encoded.
 func (m *Mail) readHeader(h mail.Header) {
 	for fields := h.Fields(); fields.Next(); {
 		m.header[fields.Key()] = append(m.header[fields.Key()], valid(fields.Value()))
@@ -94,7 +93,7 @@ func (m *Mail) readHeader(h mail.Header) {
 	} else {
 		m.Subject = clip(h.Get("Subject"), maxLine)
 	}
-	// A longer one breaks RFC 5322; cut, it might equal another mail's.
+	// A longer one violates RFC 5322, and if it were cut it could equal another mail's.
 	if id := valid(strings.Trim(h.Get("Message-Id"), "<> \t")); len(id) <= maxLine {
 		m.MessageID = id
 	}
@@ -107,7 +106,7 @@ func (m *Mail) readHeader(h mail.Header) {
 	m.addHidden(h.Values("Delivered-To"))
 }
 
-// addHidden adds the recipients whom the header does not show.
+// addHidden adds the recipients that are not in the header.
 func (m *Mail) addHidden(recipients []string) {
 	shown := map[string]bool{}
 	for _, list := range [][]Address{m.To, m.Cc, m.Bcc} {
@@ -122,7 +121,7 @@ func (m *Mail) addHidden(recipients []string) {
 	}
 }
 
-// addresses reads a field with mailboxes; one that is malformed is a name.
+// addresses parses a field with mailboxes. A malformed mailbox becomes a name without address.
 func addresses(h mail.Header, key string) []Address {
 	list, err := h.AddressList(key)
 	found := make([]Address, 0, min(len(list), maxRecipients))
@@ -135,8 +134,8 @@ func addresses(h mail.Header, key string) []Address {
 	return found
 }
 
-// readBody takes the first plain and the first HTML text; all else is listed. Path
-// has the part's number at each level, which PartID joins.
+// readBody takes the first plain and the first HTML text and lists all other parts. path has the
+// part's number at each level, which PartID joins.
 func (m *Mail) readBody(e *message.Entity, path []byte) {
 	if parts := e.MultipartReader(); parts != nil && len(path) < maxDepth {
 		for i := range maxParts {
@@ -150,7 +149,7 @@ func (m *Mail) readBody(e *message.Entity, path []byte) {
 	}
 	kind := mediaType(e)
 	disposition, parameters, _ := e.Header.ContentDisposition()
-	content, _ := io.ReadAll(e.Body) // what is readable before a fault
+	content, _ := io.ReadAll(e.Body) // up to the first error
 	isText := disposition != "attachment" && parameters["filename"] == ""
 	switch {
 	case isText && m.Text == "" && kind == "text/plain":
@@ -162,7 +161,7 @@ func (m *Mail) readBody(e *message.Entity, path []byte) {
 	}
 }
 
-// addPart lists a part: inline when the HTML can point at it (RFC 2392), else attached.
+// addPart adds a part: as inline if the HTML can refer to it (RFC 2392), else as an attachment.
 func (m *Mail) addPart(e *message.Entity, path []byte, size int) {
 	h := mail.AttachmentHeader{Header: e.Header}
 	name, _ := h.Filename()
@@ -178,7 +177,7 @@ func (m *Mail) addPart(e *message.Entity, path []byte, size int) {
 	}
 }
 
-// mediaType reads a part's type even where its parameters are malformed.
+// mediaType returns a part's type, also if its parameters are malformed.
 func mediaType(e *message.Entity) string {
 	kind, _, _ := e.Header.ContentType()
 	kind, _, _ = strings.Cut(kind, ";")
@@ -187,16 +186,16 @@ func mediaType(e *message.Entity) string {
 
 var markup = regexp.MustCompile(`(?is)<(?:style|script|title)\b.*?</(?:style|script|title)>|<[^>]*>`)
 
-// textOf is about what a reader of HTML sees.
+// textOf returns about the text that a reader of HTML sees.
 func textOf(markedUp string) string {
 	return html.UnescapeString(markup.ReplaceAllString(markedUp, " "))
 }
 
-// snippet is the beginning of a text, as one line.
+// snippet returns the beginning of a text as one line.
 func snippet(text string) string { return clip(strings.Join(strings.Fields(text), " "), maxSnippet) }
 
-// clip returns at most n bytes of text, as UTF-8.
+// clip returns at most n bytes of text, as valid UTF-8.
 func clip(text string, n int) string { return valid(text[:min(len(text), n)]) }
 
-// valid drops what is not UTF-8, a character cut in two included.
+// valid removes bytes that are not UTF-8, such as those of an incomplete character.
 func valid(text string) string { return strings.ToValidUTF8(text, "") }

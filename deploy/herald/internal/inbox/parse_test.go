@@ -89,7 +89,7 @@ notes
 	}
 }
 
-// What is not a mail is shown as it came, as far as it can be read.
+// A malformed mail is shown unchanged, as far as it can be parsed.
 func TestParseMalformed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ raw, text string }{

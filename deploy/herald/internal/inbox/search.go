@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// term is a text that a mail must contain, in one of its fields or anywhere.
+// term is a text that a mail must contain, in one field or anywhere.
 type term struct{ field, text string }
 
 var termPattern = regexp.MustCompile(`(?i)(?:(to|from|subject|message-id):)?(?:"([^"]*)"|(\S+))`)
 
-// parseQuery reads a part of Mailpit's search language: words and "quoted words",
-// which may follow to:, from:, subject: or message-id:. All must be found; upper and
-// lower case are alike.
+// parseQuery parses a part of Mailpit's search language: words and "quoted words", which may follow
+// to:, from:, subject: or message-id:. A mail must have all of them; case does not count.
 func parseQuery(query string) []term {
 	var terms []term
 	for _, match := range termPattern.FindAllStringSubmatch(query, -1) {
@@ -33,7 +32,7 @@ func (in *Inbox) matches(m *Summary, terms []term) bool {
 	return true
 }
 
-// field returns the text that a term is looked for in.
+// field returns the text in which a term is searched.
 func (in *Inbox) field(m *Summary, name string) string {
 	switch name {
 	case "to":
@@ -49,15 +48,15 @@ func (in *Inbox) field(m *Summary, name string) string {
 	}
 }
 
-// everything is the text of a mail and its fields.
+// everything returns the text of a mail and its fields.
 func (in *Inbox) everything(m *Summary) string {
-	raw, _ := os.ReadFile(in.path(m.ID)) // dropped in between: its fields remain
+	raw, _ := os.ReadFile(in.path(m.ID)) // if it was deleted meanwhile, its fields are left
 	mail := parse(raw)
 	return strings.Join([]string{sender(m), join(m.To), join(m.Cc), join(m.Bcc), m.Subject, mail.Text,
 		textOf(mail.HTML)}, "\n")
 }
 
-// sender writes From, which a mail may lack.
+// sender returns From, which a mail may lack.
 func sender(m *Summary) string {
 	if m.From == nil {
 		return ""
@@ -65,7 +64,7 @@ func sender(m *Summary) string {
 	return join([]Address{*m.From})
 }
 
-// join writes addresses a line each.
+// join returns addresses, one a line.
 func join(list []Address) string {
 	var b strings.Builder
 	for _, a := range list {

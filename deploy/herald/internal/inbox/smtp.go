@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// ServeSMTP takes mails on a loopback address until ctx ends, and closes the
-// listener. It asks for no login and offers no TLS.
+// ServeSMTP accepts mails on a loopback address until ctx ends and then closes the listener. It has
+// no login and no TLS.
 func (in *Inbox) ServeSMTP(ctx context.Context, l net.Listener) error {
 	if address, ok := l.Addr().(*net.TCPAddr); !ok || !address.IP.IsLoopback() {
 		l.Close()
@@ -33,7 +33,7 @@ func (in *Inbox) ServeSMTP(ctx context.Context, l net.Listener) error {
 	server.ErrorLog = slog.NewLogLogger(in.log.Handler(), slog.LevelWarn)
 	stop := context.AfterFunc(ctx, func() {
 		_ = server.Close()
-		l.Close() // the server does not know it yet if ctx has ended already
+		l.Close() // the server does not close it if ctx ended before Serve
 	})
 	defer stop()
 	if err := server.Serve(netutil.LimitListener(l, maxConnections)); err != nil {
@@ -42,7 +42,7 @@ func (in *Inbox) ServeSMTP(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// session is one connection's mail in the making. Every sender and recipient will do.
+// session is the mail that a connection is sending. Every sender and recipient is accepted.
 type session struct {
 	inbox      *Inbox
 	from       string
@@ -62,9 +62,9 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data stores the mail below its envelope, written as header fields: Return-Path as
-// final delivery adds it (RFC 5321 section 4.4), Delivered-To for each recipient. An
-// error that is not the sender's is 451, so that the sender tries again.
+// Data stores the mail with its envelope as header fields before it: Return-Path, as final delivery
+// adds it (RFC 5321 section 4.4), and Delivered-To for each recipient. For our own errors it
+// returns 451, so that the sender tries again.
 func (s *session) Data(r io.Reader) error {
 	var raw bytes.Buffer
 	fmt.Fprintf(&raw, "Return-Path: <%s>\r\n", oneLine(s.from))
@@ -81,7 +81,7 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// oneLine keeps an address from adding header fields.
+// oneLine removes line ends, so that an address cannot add header fields.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

@@ -12,9 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A mail is the file <id>.eml. Its id is a version 7 UUID, which holds its time, so
-// that names sort by age. <id>.repeats has one byte for each repeat; a file that ends
-// in .tmp was not finished and is nobody's.
+// A mail is the file <id>.eml. Its id is a version 7 UUID, which begins with the time, so that names
+// sort by age. <id>.repeats has one byte for each repeat. A file that ends in .tmp is incomplete.
 const (
 	mailSuffix    = ".eml"
 	repeatsSuffix = ".repeats"
@@ -23,7 +22,7 @@ const (
 
 func (in *Inbox) path(id string) string { return filepath.Join(in.dir, id+mailSuffix) }
 
-// read fills the index from the directory.
+// read reads the mails in the directory into memory.
 func (in *Inbox) read() error {
 	entries, err := os.ReadDir(in.dir) // sorted by name
 	if err != nil {
@@ -59,7 +58,7 @@ func (in *Inbox) read() error {
 	return nil
 }
 
-// createdAt reads the time in an id; files with other names are not ours.
+// createdAt returns the time in an id. It returns false for other names, whose files are not mails.
 func createdAt(id string) (time.Time, error) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -68,8 +67,8 @@ func createdAt(id string) (time.Time, error) {
 	return time.Unix(u.Time().UnixTime()), nil
 }
 
-// store puts a mail on the disk: its bytes first, then its name. Mails that arrive
-// together are synced side by side, which file systems turn into few writes.
+// store writes a mail to the disk: its bytes first, then its name. Mails that arrive together are
+// synced in parallel, for which file systems need few writes.
 func (in *Inbox) store(raw []byte) (id string, created time.Time, err error) {
 	u, err := uuid.NewV7()
 	if err != nil {
@@ -92,7 +91,7 @@ func (in *Inbox) store(raw []byte) (id string, created time.Time, err error) {
 	return id, time.Unix(u.Time().UnixTime()), nil
 }
 
-// countRepeat remembers that a mail came once more.
+// countRepeat records that a mail came once more.
 func (in *Inbox) countRepeat(id string) error {
 	name := filepath.Join(in.dir, id+repeatsSuffix)
 	if err := writeSynced(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, []byte{'+'}); err != nil {
@@ -103,14 +102,13 @@ func (in *Inbox) countRepeat(id string) error {
 	return nil
 }
 
-// remove forgets a mail on the disk. A file that a crash brings back is just an old
-// mail again.
+// remove deletes a mail from the disk. It does not sync: after a crash an old mail may be back.
 func (in *Inbox) remove(id string) {
 	os.Remove(in.path(id))
 	os.Remove(filepath.Join(in.dir, id+repeatsSuffix))
 }
 
-// writeSynced returns once the text is on the disk.
+// writeSynced writes a file and returns when it is on the disk.
 func writeSynced(name string, flag int, text []byte) error {
 	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package provision prepares what the containers of a compose project stand on: the
-// secrets that they share, the users of NATS with their permissions, and the folders
-// of containers that are nobody special. It runs at every start, so that an upgrade
-// finds what it needs beside what is kept. Everything but the master key and the
-// password of Postgres's superuser is derived.
+// Package provision prepares the files that the containers of a compose project need: shared
+// secrets, the NATS users with their permissions, and folders that containers without root's rights
+// can write. It runs at every start, so that it adds what an upgrade needs. Everything but the
+// master key and the password of Postgres's superuser is derived.
 package provision
 
 import (
@@ -23,8 +22,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Files are what Write makes, below its directory, by who reads them: services,
-// NATS and Postgres each mount their own folder only.
+// The files that Write makes, below its directory. Services, NATS and Postgres each mount only
+// their own folder.
 const (
 	masterKey = "keys/master.key"
 	natsUsers = "nats/users.conf"
@@ -32,16 +31,15 @@ const (
 	adminURL  = "postgres/admin.url"
 )
 
-// user is whom containers run as, but for Postgres; Dockerfile and docker-compose.yml
-// say the same.
+// user is the user id of all containers but Postgres, as in Dockerfile and docker-compose.yml.
 const user = 65532
 
-// folders are written by that user: the first token, streams, mails.
+// folders are those that user must be able to write: for the first token, streams and mails.
 var folders = []string{"first-start", "streams", "mails"}
 
-// Write makes what is missing, and the users of NATS anew when contracts or keys have
-// changed. The folders are volumes of their own: whoever can read one may read all in
-// it, so that containers need no common user.
+// Write makes missing files, and writes the NATS users again when contracts or keys have changed.
+// Each folder is a volume, and its files are readable by every user of the containers that mount
+// it, so that these need no common user.
 func Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -69,8 +67,8 @@ func Write(dir string) error {
 	)
 }
 
-// Databases gives every service its role and database, also those that a new version
-// has brought. admin is a superuser, or may create databases and roles.
+// Databases makes the missing roles and databases of all services. admin is a superuser or may
+// create databases and roles.
 func Databases(ctx context.Context, admin secret.Text, keys secret.Keys, services []string) error {
 	errs := make([]error, len(services))
 	var all sync.WaitGroup
@@ -87,15 +85,15 @@ func randomPassword() string {
 	return hex.EncodeToString(random[:])
 }
 
-// superuser is where docker-compose.yml has its Postgres.
+// superuser returns the URL of the Postgres in docker-compose.yml.
 func superuser(password string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", password), Host: "postgres:5432",
 		Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String() + "\n"
 }
 
-// giveFolders makes folders for the containers' user. A developer's own run, without
-// root's rights, is that user itself.
+// giveFolders makes the folders and gives them to the containers' user. Without root's rights, as
+// in a developer's own run, they stay with the current user.
 func giveFolders(dir string) error {
 	for _, name := range folders {
 		folder := filepath.Join(dir, name)
@@ -112,7 +110,7 @@ func giveFolders(dir string) error {
 	return nil
 }
 
-// keep writes a file unless it is there, and returns what it holds.
+// keep writes a file unless it exists, and returns its text.
 func keep(file, text string) (string, error) {
 	held, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -121,7 +119,7 @@ func keep(file, text string) (string, error) {
 	return string(held), err
 }
 
-// refresh writes a file unless it holds that text.
+// refresh writes a file unless it has that text already.
 func refresh(file, text string) error {
 	held, err := os.ReadFile(file)
 	if err == nil && string(held) == text {
@@ -133,7 +131,7 @@ func refresh(file, text string) error {
 	return replace(file, text)
 }
 
-// replace writes a file that every container reads whose volume holds it.
+// replace writes a file that all containers with its volume may read.
 func replace(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -141,7 +139,7 @@ func replace(file, text string) error {
 	return durable.Replace(file, text, 0o444)
 }
 
-// natsConfig is the authorization block of nats-server's configuration.
+// natsConfig returns the authorization block of nats-server's configuration.
 func natsConfig(keys secret.Keys) (string, error) {
 	users, err := bus.Users()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"herald/shared/secret"
 )
 
-// written is what Write made, by path below its directory.
+// written returns the files that Write made, by path below its directory.
 func written(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	if err := provision.Write(dir); err != nil {
@@ -52,8 +52,7 @@ func overwrite(t *testing.T, file, text string) {
 	}
 }
 
-// What an upgrade finds: secrets are kept, what is derived from them and from the
-// contracts is made anew.
+// An upgrade keeps the secrets and writes again what is derived from them and from the contracts.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "secrets")
@@ -81,7 +80,7 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
-// A damaged master key stops the start: with a new one nothing could be read.
+// A damaged master key is an error and not replaced, because a new key could not open old secrets.
 func TestWriteRefusesADamagedKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +92,7 @@ func TestWriteRefusesADamagedKey(t *testing.T) {
 	}
 }
 
-// The users of the container of NATS are those of the NATS that the tests run.
+// The NATS users of the container are the same as those of the tests' NATS.
 func TestUsersOfNATS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,10 +135,10 @@ func TestUsersOfNATS(t *testing.T) {
 	}
 }
 
-// A service that a new version brings gets its database beside those that are there.
+// A service of a new version gets its database; existing databases are not changed.
 func TestDatabasesOfANewVersion(t *testing.T) {
 	t.Parallel()
-	base, err := os.MkdirTemp("", "herald-provision-") // Postgres's own user passes through
+	base, err := os.MkdirTemp("", "herald-provision-") // Postgres's own user must be able to enter
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Command standin is the inbox in the place of Mailpit, for machines that cannot pull
-// its image: mails on port 1025, page and API on 8025, kept beside MP_DATABASE.
+// Command standin runs the inbox in place of Mailpit on machines that cannot pull its image. Mails
+// come on port 1025, page and API are on 8025, and mails are stored beside MP_DATABASE.
 package main
 
 import (
@@ -59,8 +59,8 @@ func serve() error {
 	return errors.Join(err, <-served, in.Close())
 }
 
-// container is a listener that nobody outside the container's network reaches, which
-// is what the inbox asks of its listener.
+// container is a listener that reports a loopback address, as the inbox requires. Only the
+// container's network can reach it.
 type container struct{ net.Listener }
 
 func (container) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1025} }
