@@ -4,7 +4,7 @@
 # nothing when nothing is missing.
 #
 #   deploy/setup.sh run    Go, Postgres
-#   deploy/setup.sh test   Go, Postgres, Chromium, Node.js
+#   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool
 #
 # SETUP_ROOT is put before every absolute path that it looks at; its tests use it.
 set -eu
@@ -68,6 +68,7 @@ find_missing() {
 	if [ "$1" = test ]; then
 		has_chromium || missing="$missing chromium"
 		has_node || missing="$missing nodejs"
+		command -v oathtool >/dev/null || missing="$missing oathtool"
 	fi
 	missing=${missing# }
 }
@@ -130,14 +131,16 @@ node_archive() {
 advise() {
 	if [ "$(id -u)" = 0 ]; then sudo=; else sudo='sudo '; fi
 	if command -v brew >/dev/null; then
-		packages=$(echo "$missing" | sed 's/postgresql/postgresql@17/; s/nodejs/node/; s/chromium/google-chrome/')
+		packages=$(echo "$missing" | sed 's/postgresql/postgresql@17/; s/nodejs/node/; s/chromium/google-chrome/
+			s/oathtool/oath-toolkit/')
 		command="brew install $packages"
 	elif command -v dnf >/dev/null; then
 		command="${sudo}dnf install $(echo "$missing" | sed 's/postgresql/postgresql-server postgresql-contrib/')"
 	elif command -v pacman >/dev/null; then
-		command="${sudo}pacman -S $missing"
+		command="${sudo}pacman -S $(echo "$missing" | sed 's/oathtool/oath-toolkit/')"
 	elif command -v apk >/dev/null; then
-		command="${sudo}apk add $(echo "$missing" | sed 's/postgresql/postgresql postgresql-contrib/')"
+		command="${sudo}apk add $(echo "$missing" |
+			sed 's/postgresql/postgresql postgresql-contrib/; s/oathtool/oath-toolkit-oathtool/')"
 	else
 		case $missing in
 		nodejs) command="curl -fsSL $(node_archive) | ${sudo}tar -xz --strip-components=1 -C /usr/local" ;;

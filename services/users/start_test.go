@@ -24,7 +24,7 @@ func TestFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		admin, err := users.New(t.Context(), s, users.Config{MaxLimit: 1000, TokenFile: file})
+		admin, err := users.New(t.Context(), s, users.Config{MaxLimit: 1000, OTPIssuer: "Herald", TokenFile: file})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,8 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	MaxLimit  int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald" help:"what authenticator apps call the system"`
 	// TokenFile gets the administrator's personal access token at the first start;
 	// empty for no token.
 	TokenFile string `env:"HERALD_ADMIN_PAT_FILE" help:"file for the administrator's personal access token, written at the first start"`
@@ -42,6 +43,9 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return Administrator{}, err
 	}
+	if err := domain.CheckOTPIssuer(c.OTPIssuer); err != nil {
+		return Administrator{}, err
+	}
 	db := store.New(s.Journal)
 	passwords := password.NewHasher(queue.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
@@ -51,7 +55,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
 	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
-		PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
+		PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
 		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
 	s.Consume(intake.Handlers(methods)...)

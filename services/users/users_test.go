@@ -47,7 +47,8 @@ func startWorld(t testing.TB, g boot.Ground) *world {
 	w := &world{TB: t, ground: g}
 	w.service = kit.Open(t, g)
 	file := t.TempDir() + "/admin.pat"
-	if _, err := users.New(t.Context(), w.service, users.Config{MaxLimit: 1000, TokenFile: file}); err != nil {
+	config := users.Config{MaxLimit: 1000, OTPIssuer: "Herald", TokenFile: file}
+	if _, err := users.New(t.Context(), w.service, config); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.service)

@@ -36,7 +36,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{
-		"user": "human machine member pat user", "org": "org",
+		"user": "human machine member otp pat user", "org": "org",
 		"project": "application grant project user_grant",
 	} {
 		aggregates, err := contract.Aggregates(history)

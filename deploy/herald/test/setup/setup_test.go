@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -50,6 +51,15 @@ func (m machine) file(path, text string, mode fs.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		m.t.Fatal(err)
 	}
+	m.write(path, text, mode)
+}
+
+// write writes a file that nothing that is started meanwhile has open too: a program that is open for writing
+// does not start.
+func (m machine) write(path, text string, mode fs.FileMode) {
+	m.t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		m.t.Fatal(err)
 	}
@@ -57,9 +67,7 @@ func (m machine) file(path, text string, mode fs.FileMode) {
 
 func (m machine) program(name, script string) {
 	m.t.Helper()
-	if err := os.WriteFile(filepath.Join(m.bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	m.write(filepath.Join(m.bin, name), "#!/bin/sh\n"+script+"\n", 0o755)
 }
 
 func (m machine) postgres(dir, version string) {
@@ -95,6 +103,7 @@ postgresql)
 	done ;;
 chromium) printf '#!/bin/sh\n' >"${0%/*}/chromium"; chmod +x "${0%/*}/chromium" ;;
 nodejs) printf '#!/bin/sh\necho v22.1.0\n' >"${0%/*}/node"; chmod +x "${0%/*}/node" ;;
+oathtool) printf '#!/bin/sh\n' >"${0%/*}/oathtool"; chmod +x "${0%/*}/oathtool" ;;
 esac`)
 }
 
@@ -140,6 +149,7 @@ func TestSetupIsSilentWhenNothingIsMissing(t *testing.T) {
 			m.debian(nil)
 			m.postgres(dir, "17.2")
 			m.program("google-chrome", "")
+			m.program("oathtool", "")
 			m.program("node", "echo v20.20.2")
 			for _, what := range []string{"run", "test"} {
 				if printed, content := m.setup(what); printed != "" || !content {
@@ -168,12 +178,13 @@ func TestSetupInstallsPostgresWithoutCluster(t *testing.T) {
 func TestSetupInstallsAllForTests(t *testing.T) {
 	m := newMachine(t)
 	m.program("node", "echo v18.20.4")
-	m.debian(map[string]string{"postgresql": "15+248", "chromium": "150.0-1", "nodejs": "22.1.0-1"})
+	m.debian(map[string]string{"postgresql": "15+248", "chromium": "150.0-1", "nodejs": "22.1.0-1",
+		"oathtool": "2.6.7-3.1"})
 	if printed, content := m.setup("test"); !content {
 		t.Errorf("not content: %s", printed)
 	}
 	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql",
-		"without a cluster", "apt-get install chromium", "apt-get install nodejs")
+		"without a cluster", "apt-get install chromium", "apt-get install nodejs", "apt-get install oathtool")
 }
 
 func TestSetupKeepsAnAdministratorsChoice(t *testing.T) {
@@ -232,18 +243,24 @@ func TestSetupNamesTheCommand(t *testing.T) {
 			m.debian(map[string]string{"nodejs": "18.20.4+dfsg-1~deb12u3"})
 			m.postgres("usr/lib/postgresql/15/bin", "15.1")
 			m.program("chromium", "")
+			m.program("oathtool", "")
 		}, "test", "Type: curl -fsSL https://nodejs.org/dist/v22"},
 		"Ubuntu's Chromium": {func(m machine) {
 			m.debian(map[string]string{"chromium": "(none)"})
 			m.postgres("usr/lib/postgresql/16/bin", "16.1")
+			m.program("oathtool", "")
 			m.program("node", "echo v24.0.0")
 		}, "test", "Type: snap install chromium"},
 		"Debian's old Postgres": {func(m machine) { m.debian(map[string]string{"postgresql": "13+225"}) }, "run",
 			"missing: postgresql (Postgres 15"},
 		"macOS": {func(m machine) { m.program("brew", "") }, "test",
-			"Type: brew install postgresql@17 google-chrome node"},
+			"Type: brew install postgresql@17 google-chrome node oath-toolkit"},
 		"Fedora": {func(m machine) { m.program("dnf", ""); m.program("id", "echo 1000") }, "run",
 			"Type: sudo dnf install postgresql-server postgresql-contrib"},
+		"Arch": {func(m machine) { m.program("pacman", "") }, "test",
+			"Type: pacman -S postgresql chromium nodejs oath-toolkit"},
+		"Alpine": {func(m machine) { m.program("apk", "") }, "test",
+			"Type: apk add postgresql postgresql-contrib chromium nodejs oath-toolkit-oathtool"},
 		"unknown purpose": {func(machine) {}, "walk", "usage"},
 	}
 	for name, test := range tests {

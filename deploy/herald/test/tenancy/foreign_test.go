@@ -324,6 +324,7 @@ var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 var allowed = map[string]string{
 	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
 	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED", "UpdateMyPassword": "FRESH_LOGIN_REQUIRED",
+	"RemoveMyOtp": "FRESH_LOGIN_REQUIRED", "RegenerateMyRecoveryCodes": "FRESH_LOGIN_REQUIRED",
 	// What becomes of these depends on what the caller did before.
-	"ResendMyEmailVerification": "", "VerifyMyEmail": "",
+	"ResendMyEmailVerification": "", "VerifyMyEmail": "", "AddMyOtp": "", "VerifyMyOtp": "",
 }

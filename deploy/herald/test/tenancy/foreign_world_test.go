@@ -87,6 +87,8 @@ type kind struct {
 const aPerson = `{"userId":"{new}","userName":"{new}","profile":{"firstName":"Mini","lastName":"Mouse"},
 	"email":{"email":"{new}@example.com","isEmailVerified":true},"hashedPassword":{"value":"` + whole.Hash + `"}}`
 
+const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
 
@@ -117,6 +119,8 @@ var (
 		"user": {create: [][2]string{imported}},
 		"machine": {create: [][2]string{{"POST /management/v1/users/machine", `{"userName":"{new}","name":"{new}"}`}},
 			answer: "userId"},
+		"otpUser": {create: [][2]string{{imported[0], strings.Replace(aPerson, "{", `{"otpCode":"`+otpSecret+`",`, 1)}},
+			remove: "DELETE /management/v1/users/{user_id}/auth_factors/otp"},
 		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
 			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
 		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
@@ -222,7 +226,7 @@ func kindOf(method, field string) string {
 			return "user"
 		}
 		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember",
-			named("IamMember", "iamMember", named("Machine", "machine", "user"))))
+			named("IamMember", "iamMember", named("Machine", "machine", named("Otp", "otpUser", "user")))))
 	}
 	return ""
 }

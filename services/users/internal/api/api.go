@@ -27,6 +27,8 @@ type Users struct {
 	Now      func() time.Time
 	// PublicURL is where browsers reach the system.
 	PublicURL *url.URL
+	// OTPIssuer is what authenticator apps call the system.
+	OTPIssuer string
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }

@@ -45,7 +45,7 @@ func (u Users) ImportHumanUser(
 		if err != nil {
 			return nil, err
 		}
-		n.OTP = u.Keys.Seal([]byte(otp), "otp_factors|secret|"+n.ID)
+		n.OTP = u.sealOTP(n.ID, otp)
 	}
 	mail := u.settle(&n)
 	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanImported{State: usersv1.UserState(n.State), InitMail: mail})

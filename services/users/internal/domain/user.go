@@ -35,7 +35,7 @@ var (
 	ErrUserNameTaken = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
 	ErrUserIDTaken   = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
 	ErrUserNotHuman  = fault.New(fault.Precondition, "USER_NOT_HUMAN",
-		"The user is a machine: it has no e-mail and no password")
+		"The user is a machine: it has no e-mail, no password and no second factor")
 	ErrUserNotInitial = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
 	ErrUserInitial    = fault.New(fault.Precondition, "USER_INITIAL", "The user is not initialized yet: POST "+
 		"/management/v1/users/{user_id}/_resend_initialization sends that mail again")
@@ -172,6 +172,3 @@ func CheckUserID(id string) error {
 	}
 	return nil
 }
-
-// FactorReady is the state of an OTP factor that was verified.
-const FactorReady int16 = 2

@@ -21,7 +21,7 @@ type violation struct {
 type changes map[string]func(world) error
 
 // violations are those of every constraint of the store. There are org-a with the users u1 and u2, of whom
-// u1 owns it and its project p1, and org-b without any.
+// u1 owns it and its project p1 and has an app, and org-b without any.
 var violations = map[string]violation{
 	"organizations_name": {domain.ErrOrgNameTaken, changes{
 		"of another": func(w world) error {
@@ -68,6 +68,10 @@ var violations = map[string]violation{
 	}},
 	"members_user_id_fkey": {domain.ErrUserNotFound, changes{"that is not there": func(w world) error {
 		return w.createMember(owner("u3", "org-a", ""))
+	}}},
+	"otp_factors_pkey": {domain.ErrOTPNotVerified, changes{"another": func(w world) error {
+		_, err := w.CreateOTP(w.Context(), app("u1", "org-a"), happened)
+		return err
 	}}},
 	"project_owners_once": {domain.ErrOwnerMade, changes{"another": func(w world) error {
 		return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p1"), happened)
@@ -116,6 +120,7 @@ func TestConstraints(t *testing.T) {
 	w.user("org-a", "u2")
 	w.must(nil, w.createMember(owner("u1", "org-a", "")))
 	w.must(nil, w.CreateProjectOwner(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	before := testkit.Rows(t, w.db, "events")
 	for name := range store.Constraints {
 		if len(violations[name].changes) == 0 {

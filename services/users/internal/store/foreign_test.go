@@ -17,7 +17,7 @@ import (
 )
 
 // asked is a method of the store about the user u1, who belongs to org-a, owns the project
-// p1 there and has the token t1. It returns how many rows it found or changed.
+// p1 there and has the token t1 and an app. It returns how many rows it found or changed.
 type asked struct {
 	names  []string     // of methods; a search is one to begin it and one to run it
 	absent *fault.Fault // says that there is nothing; nil for a list without rows
@@ -65,6 +65,21 @@ var everything = []asked{
 	{[]string{"SearchPATs"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchPATs(ctx, orgID, "u1", page))
 	}},
+	{[]string{"SearchOTP"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchOTP(ctx, orgID, "u1", page))
+	}},
+	{[]string{"CreateOTP"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			_, err := s.CreateOTP(ctx, app("u1", orgID), happened)
+			if errors.Is(err, domain.ErrOTPNotVerified) { // where it is, it has one already
+				err = nil
+			}
+			return 1, err
+		}},
+	{[]string{"ChangeOTP"}, domain.ErrOTPNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.ChangeOTP(ctx, orgID, "u1", func(*domain.OTP) (proto.Message, error) { return happened, nil }))
+		}},
 	{[]string{"MembershipsAt"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		places, err := s.MembershipsAt(ctx, orgID, "u1")
 		return len(places), err
@@ -98,6 +113,10 @@ var everything = []asked{
 	{[]string{"RemoveMetadata"}, domain.ErrMetadataNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveMetadata(ctx, orgID, "u1", "size", happened))
+		}},
+	{[]string{"RemoveOTP"}, domain.ErrOTPNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemoveOTP(ctx, orgID, "u1", happened))
 		}},
 	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -136,6 +155,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.user("org-a", "u1")
 	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {

@@ -52,6 +52,14 @@ func TestOneOfTwenty(t *testing.T) {
 			_, err := w.RemovePAT(ctx, "org-a", "u1", "t1", happened)
 			return err
 		}, domain.ErrTokenNotFound.ID, ""},
+		{"app", func(int) error {
+			_, err := w.CreateOTP(ctx, app("u1", "org-a"), happened)
+			return err
+		}, domain.ErrOTPNotVerified.ID, "otp_factors"},
+		{"removed app", func(int) error {
+			_, err := w.RemoveOTP(ctx, "org-a", "u1", happened)
+			return err
+		}, domain.ErrOTPNotFound.ID, ""},
 		{"deactivated organization", func(int) error {
 			_, err := w.ChangeOrg(ctx, "org-a", func(o *domain.Org) (proto.Message, error) {
 				return happened, o.Deactivate()

@@ -38,6 +38,7 @@ var constraints = map[string]*fault.Fault{
 	"users_user_name":              domain.ErrUserNameTaken,
 	"members_user_place":           domain.ErrMemberExists,
 	"members_user_id_fkey":         domain.ErrUserNotFound,
+	"otp_factors_pkey":             domain.ErrOTPNotVerified,
 	"project_owners_once":          domain.ErrOwnerMade,
 	"instance_pkey":                ErrStarted,
 	"instance_has_owner":           domain.ErrLastOwner,

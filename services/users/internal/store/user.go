@@ -89,8 +89,10 @@ func newUser(u NewUser) event.Statement {
 		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC})
 	}
 	if u.OTP != nil {
-		save.Also(`factor as (insert into otp_factors (user_id, secret, state) select id, @otp, @ready from created)`,
-			postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
+		save.Also(`factor as (
+			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
+			select created.id, @otp, @ready, position, time, time from event, created
+		)`, postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
 	}
 	if len(u.Metadata) > 0 {
 		save.Also(metadataOf(u.Metadata))

@@ -78,6 +78,10 @@ func token(userID, orgID, id string) domain.PAT {
 	return domain.PAT{ID: id, UserID: userID, OrgID: orgID, ExpiresAt: time.Now(), Scopes: domain.PATScopes()}
 }
 
+func app(userID, orgID string) domain.OTP {
+	return domain.OTP{UserID: userID, OrgID: orgID, State: domain.FactorNotReady, Secret: []byte("sealed")}
+}
+
 // instance is what a first start makes, its ids beginning with a prefix.
 func instance(prefix string) store.Instance {
 	o := org(prefix + "-org")

@@ -1042,6 +1042,237 @@ func (x *PersonalAccessTokenRemoved) GetCause() string {
 	return ""
 }
 
+// The id of the aggregate is the user's, who has one app at most.
+type OtpAdded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The app of before, which was not verified, counts no more.
+	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpAdded) Reset() {
+	*x = OtpAdded{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpAdded) ProtoMessage() {}
+
+func (x *OtpAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
+func (*OtpAdded) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *OtpAdded) GetReplaced() bool {
+	if x != nil {
+		return x.Replaced
+	}
+	return false
+}
+
+// A code of the app was seen: the next login asks for one.
+type OtpVerified struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpVerified) Reset() {
+	*x = OtpVerified{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpVerified) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpVerified) ProtoMessage() {}
+
+func (x *OtpVerified) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
+func (*OtpVerified) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
+}
+
+// The next login asks for no code; the recovery codes are gone too.
+type OtpRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpRemoved) Reset() {
+	*x = OtpRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpRemoved) ProtoMessage() {}
+
+func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
+func (*OtpRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
+}
+
+// The recovery codes of before count no more.
+type OtpRecoveryCodesRegenerated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpRecoveryCodesRegenerated) Reset() {
+	*x = OtpRecoveryCodesRegenerated{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpRecoveryCodesRegenerated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
+
+func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
+func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
+}
+
+// A code was wrong, or was used before.
+type OtpCodeRefused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpCodeRefused) Reset() {
+	*x = OtpCodeRefused{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpCodeRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpCodeRefused) ProtoMessage() {}
+
+func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
+func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
+}
+
+// One wrong code too many: no code counts for 15 minutes.
+type OtpLocked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpLocked) Reset() {
+	*x = OtpLocked{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpLocked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpLocked) ProtoMessage() {}
+
+func (x *OtpLocked) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
+func (*OtpLocked) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
+}
+
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
@@ -1128,7 +1359,21 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:*\x8a\x82)&\n" +
-	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"l\n" +
+	"\bOtpAdded\x12\x1a\n" +
+	"\breplaced\x18\x01 \x01(\bR\breplaced:D\x8a\x82)@\n" +
+	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"[\n" +
+	"\vOtpVerified:L\x8a\x82)H\n" +
+	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"Z\n" +
+	"\n" +
+	"OtpRemoved:L\x8a\x82)H\n" +
+	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state stays0\x01\"t\n" +
+	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
+	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +
+	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +
+	"\x03otp\x12\fcode_refused:\x04userR\x1cwho guesses has no login yet0\x01\"D\n" +
+	"\tOtpLocked:7\x8a\x82)3\n" +
+	"\x03otp\x12\x06locked:\x04userR\x1cwho guesses has no login yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once
@@ -1142,7 +1387,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
@@ -1164,19 +1409,25 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*MemberRemoved)(nil),                   // 17: herald.users.v1.MemberRemoved
 	(*PersonalAccessTokenAdded)(nil),        // 18: herald.users.v1.PersonalAccessTokenAdded
 	(*PersonalAccessTokenRemoved)(nil),      // 19: herald.users.v1.PersonalAccessTokenRemoved
-	(UserState)(0),                          // 20: herald.users.v1.UserState
-	(InitMail)(0),                           // 21: herald.users.v1.InitMail
+	(*OtpAdded)(nil),                        // 20: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                     // 21: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                      // 22: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),     // 23: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpCodeRefused)(nil),                  // 24: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                       // 25: herald.users.v1.OtpLocked
+	(UserState)(0),                          // 26: herald.users.v1.UserState
+	(InitMail)(0),                           // 27: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	20, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	21, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	20, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	21, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	21, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	20, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	20, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	20, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	20, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	26, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	27, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	26, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	27, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	27, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	26, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	26, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	26, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	26, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
 	9,  // [9:9] is the sub-list for method output_type
 	9,  // [9:9] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -1196,7 +1447,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

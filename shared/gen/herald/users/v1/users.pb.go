@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x85e\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xa3o\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -178,7 +178,19 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc2\x01\n" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"7\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xeb\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
+	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
+	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\";\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9d\x01\n" +
+	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"C\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xbe\x01\n" +
+	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"f\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x89\x02\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x84\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xaf\x01\n" +
+	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"?\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x12\xb9\x01\n" +
+	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
+	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
@@ -256,68 +268,80 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*AddMyPersonalAccessTokenRequest)(nil),     // 56: herald.users.v1.AddMyPersonalAccessTokenRequest
 	(*SearchMyPersonalAccessTokensRequest)(nil), // 57: herald.users.v1.SearchMyPersonalAccessTokensRequest
 	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 58: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 59: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 60: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 61: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 62: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 63: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 64: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 65: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 66: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 67: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 68: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 69: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 70: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 71: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 72: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 73: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 74: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 75: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 76: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 77: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 78: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 79: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 80: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 81: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 82: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 83: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 84: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 85: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 86: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 87: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 88: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 89: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 90: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 91: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 92: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 93: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 94: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 95: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 96: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 97: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 98: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 99: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 100: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 101: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 102: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 103: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 104: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 105: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 106: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 107: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 108: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 109: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 110: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 111: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*ResolveTokenResponse)(nil),                // 112: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 113: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 114: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 115: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 116: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 117: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 118: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 119: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 120: herald.users.v1.MakeProjectOwnerResponse
+	(*AddMyOtpRequest)(nil),                     // 59: herald.users.v1.AddMyOtpRequest
+	(*VerifyMyOtpRequest)(nil),                  // 60: herald.users.v1.VerifyMyOtpRequest
+	(*RemoveMyOtpRequest)(nil),                  // 61: herald.users.v1.RemoveMyOtpRequest
+	(*RegenerateMyRecoveryCodesRequest)(nil),    // 62: herald.users.v1.RegenerateMyRecoveryCodesRequest
+	(*SearchMyAuthFactorsRequest)(nil),          // 63: herald.users.v1.SearchMyAuthFactorsRequest
+	(*SearchAuthFactorsRequest)(nil),            // 64: herald.users.v1.SearchAuthFactorsRequest
+	(*RemoveOtpRequest)(nil),                    // 65: herald.users.v1.RemoveOtpRequest
+	(*ResolveTokenRequest)(nil),                 // 66: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 67: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 68: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 69: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 70: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 71: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 72: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 73: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 74: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 75: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 76: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 77: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 78: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 79: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 80: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 81: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 82: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 83: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 84: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 85: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 86: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 87: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 88: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 89: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 90: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 91: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 92: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 93: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 94: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 95: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 96: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 97: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 98: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 99: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 100: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 101: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 102: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 103: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 104: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 105: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 106: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 107: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 108: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 109: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 110: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 111: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 112: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 113: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 114: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 115: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 116: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 117: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 118: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMyOtpResponse)(nil),                    // 119: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 120: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 121: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 122: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 123: herald.users.v1.SearchAuthFactorsResponse
+	(*ResolveTokenResponse)(nil),                // 124: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 125: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 126: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 127: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 128: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 129: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 130: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 131: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 132: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -385,91 +409,105 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	56,  // 62: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
 	57,  // 63: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
 	58,  // 64: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	59,  // 65: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	60,  // 66: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	61,  // 67: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	62,  // 68: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	63,  // 69: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	64,  // 70: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	65,  // 71: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	66,  // 72: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	67,  // 73: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	68,  // 74: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	69,  // 75: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	70,  // 76: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	71,  // 77: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	72,  // 78: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	73,  // 79: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	74,  // 80: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	75,  // 81: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 82: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 83: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	76,  // 84: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	77,  // 85: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	77,  // 86: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	75,  // 87: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 88: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 89: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	76,  // 90: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	75,  // 91: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 92: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	75,  // 93: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	76,  // 94: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	77,  // 95: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	78,  // 96: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	78,  // 97: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	79,  // 98: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	80,  // 99: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	81,  // 100: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	81,  // 101: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	82,  // 102: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	83,  // 103: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	84,  // 104: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	85,  // 105: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	85,  // 106: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	85,  // 107: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	86,  // 108: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	87,  // 109: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	88,  // 110: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	89,  // 111: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	90,  // 112: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	91,  // 113: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	92,  // 114: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	93,  // 115: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	94,  // 116: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	95,  // 117: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	93,  // 118: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	96,  // 119: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	97,  // 120: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	98,  // 121: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	99,  // 122: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	100, // 123: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	101, // 124: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	102, // 125: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	103, // 126: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	104, // 127: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	105, // 128: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	106, // 129: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	103, // 130: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	107, // 131: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	108, // 132: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	109, // 133: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	110, // 134: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	111, // 135: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	108, // 136: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	109, // 137: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	111, // 138: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	112, // 139: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	113, // 140: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	114, // 141: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	115, // 142: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	116, // 143: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	117, // 144: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	118, // 145: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	119, // 146: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	120, // 147: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	74,  // [74:148] is the sub-list for method output_type
-	0,   // [0:74] is the sub-list for method input_type
+	59,  // 65: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
+	60,  // 66: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
+	61,  // 67: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
+	62,  // 68: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
+	63,  // 69: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
+	64,  // 70: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
+	65,  // 71: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
+	66,  // 72: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	67,  // 73: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	68,  // 74: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	69,  // 75: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	70,  // 76: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	71,  // 77: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	72,  // 78: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	73,  // 79: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	74,  // 80: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	75,  // 81: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	76,  // 82: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	77,  // 83: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	78,  // 84: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	79,  // 85: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	80,  // 86: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	81,  // 87: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	82,  // 88: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 89: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 90: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	83,  // 91: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	84,  // 92: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	84,  // 93: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	82,  // 94: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 95: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 96: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	83,  // 97: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	82,  // 98: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 99: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	82,  // 100: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	83,  // 101: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	84,  // 102: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	85,  // 103: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	85,  // 104: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	86,  // 105: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	87,  // 106: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	88,  // 107: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	88,  // 108: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	89,  // 109: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	90,  // 110: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	91,  // 111: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	92,  // 112: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	92,  // 113: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	92,  // 114: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	93,  // 115: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	94,  // 116: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	95,  // 117: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	96,  // 118: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	97,  // 119: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	98,  // 120: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	99,  // 121: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	100, // 122: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	101, // 123: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	102, // 124: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	100, // 125: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	103, // 126: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	104, // 127: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	105, // 128: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	106, // 129: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	107, // 130: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	108, // 131: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	109, // 132: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	110, // 133: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	111, // 134: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	112, // 135: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	113, // 136: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	110, // 137: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	114, // 138: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	115, // 139: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	116, // 140: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	117, // 141: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	118, // 142: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	115, // 143: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	116, // 144: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	118, // 145: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	119, // 146: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	120, // 147: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	121, // 148: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	122, // 149: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	123, // 150: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	123, // 151: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	121, // 152: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	124, // 153: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	125, // 154: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	126, // 155: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	127, // 156: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	128, // 157: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	129, // 158: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	130, // 159: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	131, // 160: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	132, // 161: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	81,  // [81:162] is the sub-list for method output_type
+	0,   // [0:81] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name
@@ -487,6 +525,7 @@ func file_herald_users_v1_users_proto_init() {
 	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_metadata_proto_init()
 	file_herald_users_v1_org_proto_init()
+	file_herald_users_v1_otp_proto_init()
 	file_herald_users_v1_pat_proto_init()
 	file_herald_users_v1_resolve_proto_init()
 	file_herald_users_v1_state_proto_init()

@@ -87,6 +87,13 @@ const (
 	Users_AddMyPersonalAccessToken_FullMethodName     = "/herald.users.v1.Users/AddMyPersonalAccessToken"
 	Users_SearchMyPersonalAccessTokens_FullMethodName = "/herald.users.v1.Users/SearchMyPersonalAccessTokens"
 	Users_RemoveMyPersonalAccessToken_FullMethodName  = "/herald.users.v1.Users/RemoveMyPersonalAccessToken"
+	Users_AddMyOtp_FullMethodName                     = "/herald.users.v1.Users/AddMyOtp"
+	Users_VerifyMyOtp_FullMethodName                  = "/herald.users.v1.Users/VerifyMyOtp"
+	Users_RemoveMyOtp_FullMethodName                  = "/herald.users.v1.Users/RemoveMyOtp"
+	Users_RegenerateMyRecoveryCodes_FullMethodName    = "/herald.users.v1.Users/RegenerateMyRecoveryCodes"
+	Users_SearchMyAuthFactors_FullMethodName          = "/herald.users.v1.Users/SearchMyAuthFactors"
+	Users_SearchAuthFactors_FullMethodName            = "/herald.users.v1.Users/SearchAuthFactors"
+	Users_RemoveOtp_FullMethodName                    = "/herald.users.v1.Users/RemoveOtp"
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
 	Users_ListAskedMails_FullMethodName               = "/herald.users.v1.Users/ListAskedMails"
@@ -237,6 +244,21 @@ type UsersClient interface {
 	SearchMyPersonalAccessTokens(ctx context.Context, in *SearchMyPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
 	// Ends one of the caller's personal access tokens.
 	RemoveMyPersonalAccessToken(ctx context.Context, in *RemoveMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
+	// Adds an authenticator app to the caller's login (specification 4.1). It counts once a code of it was verified.
+	AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error)
+	// Verifies the caller's app with a code that it shows, and makes ten recovery codes. Five wrong codes within 15
+	// minutes lock it for 15 minutes.
+	VerifyMyOtp(ctx context.Context, in *VerifyMyOtpRequest, opts ...grpc.CallOption) (*VerifyMyOtpResponse, error)
+	// Removes the caller's app and its recovery codes.
+	RemoveMyOtp(ctx context.Context, in *RemoveMyOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
+	// Replaces the caller's recovery codes.
+	RegenerateMyRecoveryCodes(ctx context.Context, in *RegenerateMyRecoveryCodesRequest, opts ...grpc.CallOption) (*RegenerateMyRecoveryCodesResponse, error)
+	// Lists the caller's second factors.
+	SearchMyAuthFactors(ctx context.Context, in *SearchMyAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error)
+	// Lists a user's second factors.
+	SearchAuthFactors(ctx context.Context, in *SearchAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error)
+	// Removes a user's app, such as one that was lost, and its recovery codes.
+	RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 	// Answers with what a mail says; hands out the code at the moment of sending.
@@ -915,6 +937,76 @@ func (c *usersClient) RemoveMyPersonalAccessToken(ctx context.Context, in *Remov
 	return out, nil
 }
 
+func (c *usersClient) AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddMyOtpResponse)
+	err := c.cc.Invoke(ctx, Users_AddMyOtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) VerifyMyOtp(ctx context.Context, in *VerifyMyOtpRequest, opts ...grpc.CallOption) (*VerifyMyOtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyMyOtpResponse)
+	err := c.cc.Invoke(ctx, Users_VerifyMyOtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMyOtp(ctx context.Context, in *RemoveMyOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveOtpResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMyOtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RegenerateMyRecoveryCodes(ctx context.Context, in *RegenerateMyRecoveryCodesRequest, opts ...grpc.CallOption) (*RegenerateMyRecoveryCodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RegenerateMyRecoveryCodesResponse)
+	err := c.cc.Invoke(ctx, Users_RegenerateMyRecoveryCodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchMyAuthFactors(ctx context.Context, in *SearchMyAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchAuthFactorsResponse)
+	err := c.cc.Invoke(ctx, Users_SearchMyAuthFactors_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchAuthFactors(ctx context.Context, in *SearchAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchAuthFactorsResponse)
+	err := c.cc.Invoke(ctx, Users_SearchAuthFactors_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveOtpResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveOtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResolveTokenResponse)
@@ -1144,6 +1236,21 @@ type UsersServer interface {
 	SearchMyPersonalAccessTokens(context.Context, *SearchMyPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
 	// Ends one of the caller's personal access tokens.
 	RemoveMyPersonalAccessToken(context.Context, *RemoveMyPersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
+	// Adds an authenticator app to the caller's login (specification 4.1). It counts once a code of it was verified.
+	AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error)
+	// Verifies the caller's app with a code that it shows, and makes ten recovery codes. Five wrong codes within 15
+	// minutes lock it for 15 minutes.
+	VerifyMyOtp(context.Context, *VerifyMyOtpRequest) (*VerifyMyOtpResponse, error)
+	// Removes the caller's app and its recovery codes.
+	RemoveMyOtp(context.Context, *RemoveMyOtpRequest) (*RemoveOtpResponse, error)
+	// Replaces the caller's recovery codes.
+	RegenerateMyRecoveryCodes(context.Context, *RegenerateMyRecoveryCodesRequest) (*RegenerateMyRecoveryCodesResponse, error)
+	// Lists the caller's second factors.
+	SearchMyAuthFactors(context.Context, *SearchMyAuthFactorsRequest) (*SearchAuthFactorsResponse, error)
+	// Lists a user's second factors.
+	SearchAuthFactors(context.Context, *SearchAuthFactorsRequest) (*SearchAuthFactorsResponse, error)
+	// Removes a user's app, such as one that was lost, and its recovery codes.
+	RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
 	// Answers with what a mail says; hands out the code at the moment of sending.
@@ -1365,6 +1472,27 @@ func (UnimplementedUsersServer) SearchMyPersonalAccessTokens(context.Context, *S
 }
 func (UnimplementedUsersServer) RemoveMyPersonalAccessToken(context.Context, *RemoveMyPersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveMyPersonalAccessToken not implemented")
+}
+func (UnimplementedUsersServer) AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddMyOtp not implemented")
+}
+func (UnimplementedUsersServer) VerifyMyOtp(context.Context, *VerifyMyOtpRequest) (*VerifyMyOtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method VerifyMyOtp not implemented")
+}
+func (UnimplementedUsersServer) RemoveMyOtp(context.Context, *RemoveMyOtpRequest) (*RemoveOtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMyOtp not implemented")
+}
+func (UnimplementedUsersServer) RegenerateMyRecoveryCodes(context.Context, *RegenerateMyRecoveryCodesRequest) (*RegenerateMyRecoveryCodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RegenerateMyRecoveryCodes not implemented")
+}
+func (UnimplementedUsersServer) SearchMyAuthFactors(context.Context, *SearchMyAuthFactorsRequest) (*SearchAuthFactorsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMyAuthFactors not implemented")
+}
+func (UnimplementedUsersServer) SearchAuthFactors(context.Context, *SearchAuthFactorsRequest) (*SearchAuthFactorsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchAuthFactors not implemented")
+}
+func (UnimplementedUsersServer) RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveOtp not implemented")
 }
 func (UnimplementedUsersServer) ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveToken not implemented")
@@ -2583,6 +2711,132 @@ func _Users_RemoveMyPersonalAccessToken_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_AddMyOtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddMyOtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).AddMyOtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_AddMyOtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).AddMyOtp(ctx, req.(*AddMyOtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_VerifyMyOtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyMyOtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).VerifyMyOtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_VerifyMyOtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).VerifyMyOtp(ctx, req.(*VerifyMyOtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMyOtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMyOtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMyOtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMyOtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMyOtp(ctx, req.(*RemoveMyOtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RegenerateMyRecoveryCodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RegenerateMyRecoveryCodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RegenerateMyRecoveryCodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RegenerateMyRecoveryCodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RegenerateMyRecoveryCodes(ctx, req.(*RegenerateMyRecoveryCodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchMyAuthFactors_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMyAuthFactorsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchMyAuthFactors(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchMyAuthFactors_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchMyAuthFactors(ctx, req.(*SearchMyAuthFactorsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchAuthFactors_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchAuthFactorsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchAuthFactors(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchAuthFactors_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchAuthFactors(ctx, req.(*SearchAuthFactorsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveOtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveOtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveOtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveOtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveOtp(ctx, req.(*RemoveOtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_ResolveToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResolveTokenRequest)
 	if err := dec(in); err != nil {
@@ -3011,6 +3265,34 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveMyPersonalAccessToken",
 			Handler:    _Users_RemoveMyPersonalAccessToken_Handler,
+		},
+		{
+			MethodName: "AddMyOtp",
+			Handler:    _Users_AddMyOtp_Handler,
+		},
+		{
+			MethodName: "VerifyMyOtp",
+			Handler:    _Users_VerifyMyOtp_Handler,
+		},
+		{
+			MethodName: "RemoveMyOtp",
+			Handler:    _Users_RemoveMyOtp_Handler,
+		},
+		{
+			MethodName: "RegenerateMyRecoveryCodes",
+			Handler:    _Users_RegenerateMyRecoveryCodes_Handler,
+		},
+		{
+			MethodName: "SearchMyAuthFactors",
+			Handler:    _Users_SearchMyAuthFactors_Handler,
+		},
+		{
+			MethodName: "SearchAuthFactors",
+			Handler:    _Users_SearchAuthFactors_Handler,
+		},
+		{
+			MethodName: "RemoveOtp",
+			Handler:    _Users_RemoveOtp_Handler,
 		},
 		{
 			MethodName: "ResolveToken",

@@ -1,0 +1,200 @@
+package domain
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
+
+	"herald/shared/fault"
+	"herald/shared/resource"
+	"herald/shared/secret"
+)
+
+// FactorState is how far a second factor is.
+type FactorState int16
+
+// The states of a factor, numbered as in its contract.
+const (
+	// FactorNotReady waits for the first code.
+	FactorNotReady FactorState = iota + 1
+	FactorReady
+)
+
+// Faults of one-time-password factors.
+var (
+	ErrOTPReady = fault.New(fault.Exists, "OTP_ALREADY_READY",
+		"There is a one-time-password factor already; it has to be removed before another one is added")
+	ErrOTPNotVerified = fault.New(fault.Exists, "OTP_NOT_VERIFIED", "There is a one-time-password factor already, "+
+		"which waits for its first code: POST /auth/v1/users/me/auth_factors/otp/_verify takes one, DELETE "+
+		"/auth/v1/users/me/auth_factors/otp removes the factor, and {\"replace\":true} here gives it another secret")
+	ErrOTPNotFound = fault.New(fault.NotFound, "OTP_NOT_FOUND", "One-time-password factor not found")
+	ErrOTPVerified = fault.New(fault.Precondition, "OTP_ALREADY_VERIFIED", "The factor is verified already")
+	ErrOTPNotReady = fault.New(fault.Precondition, "OTP_NOT_READY", "The factor is not verified yet: POST "+
+		"/auth/v1/users/me/auth_factors/otp/_verify takes a code of the app")
+	ErrOTPLocked = fault.New(fault.Exhausted, "OTP_LOCKED",
+		"Too many wrong codes: the factor takes none for up to 15 minutes")
+)
+
+const (
+	otpDigits   = otp.DigitsSix
+	otpPeriod   = 30 // seconds
+	otpDrift    = 1  // steps that an app's clock may be ahead or behind
+	otpRandom   = 20 // bytes: RFC 4226, section 4
+	otpTries    = 5
+	otpLockTime = 15 * time.Minute
+
+	recoveryCodes      = 10
+	recoveryCodeLength = 12 // of 32 letters and digits: 60 bits
+)
+
+// OTP is a user's authenticator app, which shows a one-time password for each time step (RFC 6238). The key of
+// its methods is the app's secret in base32.
+type OTP struct {
+	resource.Record
+	UserID string
+	OrgID  string // the user's
+	State  FactorState
+	// Secret is the key, sealed.
+	Secret []byte
+	// LastStep is the time step of the code that was accepted last. No code of it or of an older one counts.
+	LastStep int64
+	// WrongAt are the times of wrong codes, the oldest first. With the fifth one within 15 minutes no code counts
+	// for the next 15.
+	WrongAt []time.Time
+	// RecoveryCodes are the hashes of the codes that were not used yet. They are keyed with the app's secret,
+	// which stays the same when the master key changes.
+	RecoveryCodes [][]byte
+}
+
+// NewOTPKey makes an app's secret: 20 random bytes in base32 without padding.
+func NewOTPKey() secret.Text {
+	random := make([]byte, otpRandom)
+	rand.Read(random)
+	return secret.NewText(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random))
+}
+
+// NewOTP returns a person's app, which is not verified. sealed is its secret.
+func NewOTP(u User, sealed []byte) (OTP, error) {
+	if u.Type != Human {
+		return OTP{}, ErrUserNotHuman
+	}
+	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed}, nil
+}
+
+// CheckOTPIssuer refuses a setting that apps could not show or tell from a login name.
+func CheckOTPIssuer(issuer string) error {
+	bad := func(r rune) bool { return r == ':' || r == utf8.RuneError || !unicode.IsPrint(r) }
+	if n := utf8.RuneCountInString(issuer); n == 0 || n > 100 || strings.TrimSpace(issuer) != issuer ||
+		strings.ContainsFunc(issuer, bad) {
+		return errors.New("HERALD_OTP_ISSUER: a name of 1 to 100 characters without colon, " +
+			"invisible characters or spaces around it")
+	}
+	return nil
+}
+
+// OTPURL returns the URL that an app reads as a QR code. All but letters, digits and -._~ is percent-encoded, so
+// that a colon or a slash in the login name is no part of the URL's form.
+func OTPURL(issuer, loginName string, key secret.Text) string {
+	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+	return "otpauth://totp/" + escape(issuer) + ":" + escape(loginName) + "?algorithm=SHA1&digits=6&issuer=" +
+		escape(issuer) + "&period=30&secret=" + key.Reveal()
+}
+
+// Renew gives an app that is not verified another secret, for which nobody has guessed codes.
+func (f *OTP) Renew(sealed []byte) error {
+	if f.State == FactorReady {
+		return ErrOTPReady
+	}
+	f.Secret, f.LastStep, f.WrongAt = sealed, 0, nil
+	return nil
+}
+
+// Verify takes the first code of the app and returns recovery codes. With ErrCodeInvalid the wrong code was counted.
+func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []string, err error) {
+	if f.State == FactorReady {
+		return nil, ErrOTPVerified
+	}
+	if err := f.take(key, typed, now); err != nil {
+		return nil, err
+	}
+	f.State = FactorReady
+	return f.RenewRecoveryCodes(key)
+}
+
+// Check takes a code at a login: one of the app or a recovery code, each once. With ErrCodeInvalid the wrong code
+// was counted.
+func (f *OTP) Check(key secret.Text, typed string, now time.Time) error {
+	if f.State != FactorReady {
+		return ErrOTPNotReady
+	}
+	return f.take(key, typed, now)
+}
+
+// RenewRecoveryCodes replaces the recovery codes and returns the new ones.
+func (f *OTP) RenewRecoveryCodes(key secret.Text) ([]string, error) {
+	if f.State != FactorReady {
+		return nil, ErrOTPNotReady
+	}
+	codes := make([]string, recoveryCodes)
+	f.RecoveryCodes = make([][]byte, recoveryCodes)
+	for i := range codes {
+		code := rand.Text()[:recoveryCodeLength]
+		codes[i] = code[:4] + "-" + code[4:8] + "-" + code[8:]
+		f.RecoveryCodes[i] = f.recoveryHash(key, code)
+	}
+	return codes, nil
+}
+
+// LockedFor returns how long no code counts; zero or less if codes count.
+func (f *OTP) LockedFor(now time.Time) time.Duration {
+	if len(f.WrongAt) < otpTries {
+		return 0
+	}
+	return f.WrongAt[otpTries-1].Add(otpLockTime).Sub(now)
+}
+
+// take accepts a code, or counts it as a wrong one.
+func (f *OTP) take(key secret.Text, typed string, now time.Time) error {
+	if wait := f.LockedFor(now); wait > 0 {
+		return ErrOTPLocked.After(wait)
+	}
+	code := normalize(typed)
+	if step, right := f.step(key, code, now); right {
+		f.LastStep = step
+		return nil
+	}
+	hash := f.recoveryHash(key, code)
+	if i := slices.IndexFunc(f.RecoveryCodes, func(h []byte) bool { return secret.Equal(h, hash) }); i >= 0 {
+		f.RecoveryCodes = slices.Delete(f.RecoveryCodes, i, i+1)
+		return nil
+	}
+	old := func(at time.Time) bool { return now.Sub(at) >= otpLockTime }
+	f.WrongAt = append(slices.DeleteFunc(f.WrongAt, old), now)
+	return ErrCodeInvalid
+}
+
+// step returns the time step whose code it is, if none of it or of a later one was accepted (RFC 6238, section 5.2).
+func (f *OTP) step(key secret.Text, code string, now time.Time) (int64, bool) {
+	current := now.Unix() / otpPeriod
+	for step := max(current-otpDrift, f.LastStep+1); step <= current+otpDrift; step++ {
+		right, err := hotp.ValidateCustom(code, uint64(step), key.Reveal(),
+			hotp.ValidateOpts{Digits: otpDigits, Algorithm: otp.AlgorithmSHA1})
+		if err == nil && right {
+			return step, true
+		}
+	}
+	return 0, false
+}
+
+func (f *OTP) recoveryHash(key secret.Text, code string) []byte {
+	return secret.MAC([]byte(key.Reveal()), "recovery code", f.UserID, code)
+}

@@ -1,0 +1,346 @@
+package domain_test
+
+import (
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode"
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/totp"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/fault"
+	"herald/shared/secret"
+)
+
+// rfcKey is the secret of RFC 6238, appendix B.
+var rfcKey = secret.NewText(base32.StdEncoding.EncodeToString([]byte("12345678901234567890")))
+
+// noon begins a time step.
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// app is an authenticator app as its owner sees it.
+type app struct {
+	*testing.T
+	domain.OTP
+	key secret.Text
+}
+
+func newApp(t *testing.T) *app {
+	t.Helper()
+	f, err := domain.NewOTP(domain.User{ID: "u", OrgID: "o", Type: domain.Human}, []byte("sealed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &app{t, f, domain.NewOTPKey()}
+}
+
+// ready returns an app that was verified the day before, and its recovery codes.
+func ready(t *testing.T) (*app, []string) {
+	t.Helper()
+	a := newApp(t)
+	recovery, err := a.Verify(a.key, a.code(noon.Add(-24*time.Hour)), noon.Add(-24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, recovery
+}
+
+// code is what the app shows.
+func (a *app) code(at time.Time) string {
+	a.Helper()
+	code, err := totp.GenerateCode(a.key.Reveal(), at)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return code
+}
+
+// wrong is no code that the app shows about then.
+func (a *app) wrong(at time.Time) string {
+	var shown []string
+	for step := -2; step <= 2; step++ {
+		shown = append(shown, a.code(at.Add(time.Duration(step)*30*time.Second)))
+	}
+	for n := 0; ; n++ {
+		if code := fmt.Sprintf("%06d", n); !slices.Contains(shown, code) {
+			return code
+		}
+	}
+}
+
+// takes types a code; want is nil where it is accepted.
+func (a *app) takes(code string, at time.Time, want error) {
+	a.Helper()
+	if err := a.Check(a.key, code, at); !errors.Is(err, want) || want == nil && err != nil {
+		a.Errorf("%q at %s: %v, want %v", code, at.Format(time.TimeOnly), err, want)
+	}
+}
+
+// RFC 6238, appendix B, of which six digits are shown.
+func TestOTPVectors(t *testing.T) {
+	t.Parallel()
+	for at, code := range map[int64]string{
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
+	} {
+		a := app{T: t, OTP: domain.OTP{State: domain.FactorReady}, key: rfcKey}
+		a.takes(code, time.Unix(at, 0), nil)
+	}
+}
+
+func TestOTPDrift(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[time.Duration]error{
+		-60 * time.Second: domain.ErrCodeInvalid, -30 * time.Second: nil, 0: nil, 30 * time.Second: nil,
+		60 * time.Second: domain.ErrCodeInvalid,
+	} {
+		for _, at := range []time.Time{noon, noon.Add(29 * time.Second)} {
+			a, _ := ready(t)
+			a.takes(a.code(at.Add(ahead)), at, want)
+		}
+	}
+}
+
+// A step is accepted once, and none before it (RFC 6238, section 5.2).
+func TestOTPReplay(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	if _, err := a.Verify(a.key, a.code(noon), noon); err != nil {
+		t.Fatal(err)
+	}
+	a.takes(a.code(noon), noon, domain.ErrCodeInvalid)
+	a.takes(a.code(noon.Add(-30*time.Second)), noon, domain.ErrCodeInvalid)
+	next := noon.Add(30 * time.Second)
+	a.takes(a.code(noon), next, domain.ErrCodeInvalid)
+	a.takes(a.code(next), next, nil)
+	a.takes(a.code(next), next, domain.ErrCodeInvalid)
+}
+
+// Whatever is typed: with the fifth wrong code within 15 minutes none counts for 15 minutes.
+func TestOTPLock(t *testing.T) {
+	t.Parallel()
+	for name, wrongAt := range map[string][]time.Duration{
+		"at once": {0, 0, 0, 0, 0},
+		"slowly":  {0, 3 * time.Minute, 6 * time.Minute, 9 * time.Minute, 15*time.Minute - 1},
+		"across a window": {0, 14 * time.Minute, 14 * time.Minute, 16 * time.Minute, 16 * time.Minute,
+			16 * time.Minute},
+	} {
+		a, recovery := ready(t)
+		var fifth time.Time
+		for _, after := range wrongAt {
+			fifth = noon.Add(after)
+			if wait := a.LockedFor(fifth); wait > 0 {
+				t.Errorf("%s: locked early, at %s", name, fifth)
+			}
+			a.takes(a.wrong(fifth), fifth, domain.ErrCodeInvalid)
+		}
+		last := fifth.Add(15*time.Minute - time.Second)
+		for _, at := range []time.Time{fifth, last} {
+			a.takes(a.code(at), at, domain.ErrOTPLocked)
+			a.takes(recovery[0], at, domain.ErrOTPLocked)
+		}
+		if f := fault.From(a.Check(a.key, a.code(last), last)); f.RetryAfter != time.Second {
+			t.Errorf("%s: try again after %s", name, f.RetryAfter)
+		}
+		open := fifth.Add(15 * time.Minute)
+		a.takes(a.wrong(open), open, domain.ErrCodeInvalid)
+		a.takes(a.code(open), open, nil)
+		a.takes(recovery[0], open, nil)
+		if len(a.WrongAt) != 1 {
+			t.Errorf("%s: %d wrong codes are kept", name, len(a.WrongAt))
+		}
+	}
+}
+
+// Wrong codes that are too far apart lock nothing, and right ones between them neither lock nor forgive.
+func TestOTPNoLock(t *testing.T) {
+	t.Parallel()
+	a, recovery := ready(t)
+	for n := range 20 {
+		at := noon.Add(time.Duration(n) * 4 * time.Minute)
+		a.takes(a.wrong(at), at, domain.ErrCodeInvalid)
+		a.takes(a.code(at), at, nil)
+	}
+	at := noon.Add(19 * 4 * time.Minute)
+	a.takes(a.wrong(at), at, domain.ErrCodeInvalid)
+	a.takes(recovery[0], at, domain.ErrOTPLocked)
+}
+
+func TestRecoveryCodes(t *testing.T) {
+	t.Parallel()
+	a, recovery := ready(t)
+	if n := len(slices.Compact(slices.Sorted(slices.Values(recovery)))); n != 10 || len(a.RecoveryCodes) != 10 {
+		t.Errorf("%d codes, %d hashes", n, len(a.RecoveryCodes))
+	}
+	foreign, _ := ready(t)
+	for n, typed := range []string{
+		recovery[0], strings.ToLower(recovery[1]), strings.ReplaceAll(recovery[2], "-", ""),
+		" " + strings.ReplaceAll(recovery[3], "-", " - ") + " ",
+	} {
+		at := noon.Add(time.Duration(n) * time.Hour)
+		foreign.takes(typed, at, domain.ErrCodeInvalid)
+		a.takes(recovery[4][:13], at, domain.ErrCodeInvalid)
+		a.takes(typed, at, nil)
+		a.takes(typed, at, domain.ErrCodeInvalid)
+		if len(a.RecoveryCodes) != 9-n {
+			t.Errorf("%d codes are left", len(a.RecoveryCodes))
+		}
+	}
+	renewed, err := a.RenewRecoveryCodes(a.key)
+	if err != nil || len(a.RecoveryCodes) != 10 {
+		t.Fatalf("%d, %v", len(a.RecoveryCodes), err)
+	}
+	later := noon.Add(24 * time.Hour)
+	a.takes(recovery[9], later, domain.ErrCodeInvalid)
+	a.takes(renewed[9], later, nil)
+	for _, code := range recovery {
+		if bits := float64(len(strings.ReplaceAll(code, "-", ""))) * 5; bits < 50 {
+			t.Errorf("%d characters of 32", len(code))
+		}
+	}
+}
+
+func TestOTPStates(t *testing.T) {
+	t.Parallel()
+	waiting := newApp(t)
+	waiting.takes(waiting.code(noon), noon, domain.ErrOTPNotReady)
+	if _, err := waiting.RenewRecoveryCodes(waiting.key); !errors.Is(err, domain.ErrOTPNotReady) {
+		t.Errorf("recovery codes of one that is not verified: %v", err)
+	}
+	for range 5 {
+		if _, err := waiting.Verify(waiting.key, waiting.wrong(noon), noon); !errors.Is(err, domain.ErrCodeInvalid) {
+			t.Error(err)
+		}
+	}
+	if _, err := waiting.Verify(waiting.key, waiting.code(noon), noon); !errors.Is(err, domain.ErrOTPLocked) {
+		t.Error(err)
+	}
+	if err := waiting.Renew([]byte("other")); err != nil || waiting.LockedFor(noon) > 0 ||
+		string(waiting.Secret) != "other" {
+		t.Errorf("renewed: %v, %+v", err, waiting.OTP)
+	}
+	a, _ := ready(t)
+	if _, err := a.Verify(a.key, a.code(noon), noon); !errors.Is(err, domain.ErrOTPVerified) {
+		t.Errorf("verified twice: %v", err)
+	}
+	if err := a.Renew([]byte("other")); !errors.Is(err, domain.ErrOTPReady) || string(a.Secret) != "sealed" {
+		t.Errorf("renewed: %v", err)
+	}
+	if _, err := domain.NewOTP(domain.User{Type: domain.Machine}, nil); !errors.Is(err, domain.ErrUserNotHuman) {
+		t.Errorf("a machine's: %v", err)
+	}
+}
+
+func TestOTPKey(t *testing.T) {
+	t.Parallel()
+	key := domain.NewOTPKey()
+	random, err := base32.StdEncoding.DecodeString(key.Reveal())
+	if err != nil || len(random) != 20 || key.Reveal() == domain.NewOTPKey().Reveal() {
+		t.Errorf("%d bytes, %v", len(random), err)
+	}
+	if again, err := domain.OTPSecret(key.Reveal()); again != key.Reveal() || err != nil {
+		t.Errorf("an import of it: %q, %v", again, err)
+	}
+}
+
+func TestCheckOTPIssuer(t *testing.T) {
+	t.Parallel()
+	for issuer, ok := range map[string]bool{
+		"Herald": true, "Müller & Söhne 100%": true, "日本": true, strings.Repeat("ä", 100): true,
+		"": false, " ": false, " Herald": false, "Herald ": false, "Her:ald": false, "a\nb": false, "a\u200bb": false,
+		"a\xffb": false, strings.Repeat("a", 101): false,
+	} {
+		err := domain.CheckOTPIssuer(issuer)
+		if (err == nil) != ok || err != nil && !strings.HasPrefix(err.Error(), "HERALD_OTP_ISSUER: ") {
+			t.Errorf("%q: %v", issuer, err)
+		}
+	}
+}
+
+func TestOTPURL(t *testing.T) {
+	t.Parallel()
+	const want = "otpauth://totp/A%20%26%20B:mini%3Aa%2Fb%40example.com?algorithm=SHA1&digits=6&" +
+		"issuer=A%20%26%20B&period=30&secret=JBSWY3DPEHPK3PXP"
+	got := domain.OTPURL("A & B", "mini:a/b@example.com", secret.NewText("JBSWY3DPEHPK3PXP"))
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// An app that scans the picture of the URL reads the URL.
+func TestOTPURLAsQRCode(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mini@example.com", "Grüße aus 日本 :/?#", strings.Repeat("ß", 200)} {
+		text := domain.OTPURL("Herald & Söhne", name, rfcKey)
+		key, err := otp.NewKeyFromURL(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := key.Image(800, 800)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := qrcode.NewQRCodeReader().Decode(bitmap,
+			map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true})
+		if err != nil || read.GetText() != text {
+			t.Errorf("%s was read as %v, %v", text, read, err)
+		}
+	}
+}
+
+// FuzzOTPURL: whatever a login name is, the URL has it as one part, and nothing of it is read as something else.
+func FuzzOTPURL(f *testing.F) {
+	for _, name := range []string{"mini", "a:b", "a/b?c#d&secret=e", "%2F", "+ ", "日本", "\x00\xff", "//evil.example"} {
+		f.Add("Herald", name)
+	}
+	f.Fuzz(func(t *testing.T, issuer, name string) {
+		if domain.CheckOTPIssuer(issuer) != nil {
+			return
+		}
+		text := domain.OTPURL(issuer, name, rfcKey)
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), ":")
+		label, err1 := url.PathUnescape(first)
+		login, err2 := url.PathUnescape(second)
+		q := u.Query()
+		if err1 != nil || err2 != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Fragment != "" ||
+			label != issuer || login != name || len(q) != 5 || q.Get("issuer") != issuer ||
+			q.Get("secret") != rfcKey.Reveal() || strings.ContainsAny(text, "+ ") {
+			t.Errorf("%q of %q is in %s", name, issuer, text)
+		}
+	})
+}
+
+// FuzzOTPSecret: a secret that is accepted is kept in one form, which shows codes.
+func FuzzOTPSecret(f *testing.F) {
+	for _, s := range []string{"JBSWY3DPEHPK3PXP", "jbsw y3dp-ehpk 3pxp", "JBSWY3DPEHPK3PXP====", "ÄÖÜ", "", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, typed string) {
+		kept, err := domain.OTPSecret(typed)
+		if err != nil {
+			return
+		}
+		if again, err := domain.OTPSecret(kept); again != kept || err != nil || len(kept) > 104 {
+			t.Errorf("%q is kept as %q and then as %q, %v", typed, kept, again, err)
+		}
+		if _, err := totp.GenerateCode(kept, noon); err != nil {
+			t.Errorf("%q shows no code: %v", kept, err)
+		}
+	})
+}

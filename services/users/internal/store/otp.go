@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
+)
+
+const otpColumns = `f.user_id, u.org_id, f.state, f.secret, f.last_step, f.wrong_at, f.recovery_codes, f.sequence,
+	f.created_at, f.changed_at`
+
+const (
+	otpFrom = `otp_factors f join users u on u.id = f.user_id`
+	lockOTP = `select ` + otpColumns + ` from ` + otpFrom +
+		` where f.user_id = @user_id and u.org_id is not distinct from @org_id for update of f`
+)
+
+// CreateOTP writes a user's app; ErrOTPNotVerified where there is one, verified or not.
+func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message) (resource.Record, error) {
+	return s.journal.Create(ctx, added, event.Statement{
+		AggregateID: f.UserID, OrganizationID: f.OrgID, Unless: domain.ErrUserNotFound,
+		If: `exists (select from users where id = @user_id and org_id is not distinct from @event_organization)`,
+		SQL: `factor as (
+			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
+			select @user_id, @secret, @state, position, time, time from event
+		)`,
+		Args: postgres.Args{"user_id": f.UserID, "secret": f.Secret, "state": f.State},
+	})
+}
+
+// ChangeOTP locks a user's app and saves what change makes of it, so that of codes that are typed at once each one
+// is looked at after the others were counted.
+func (s Store) ChangeOTP(
+	ctx context.Context, orgID, userID string, change func(*domain.OTP) (proto.Message, error),
+) (domain.OTP, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
+		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
+		Write: func(f domain.OTP) event.Statement {
+			return event.Statement{
+				AggregateID: f.UserID, OrganizationID: f.OrgID,
+				SQL: `changed as (
+					update otp_factors f set state = @state, secret = @secret, last_step = @last_step,
+						wrong_at = @wrong_at, recovery_codes = @recovery_codes, sequence = position, changed_at = time
+					from event where f.user_id = @user_id
+				)`,
+				Args: postgres.Args{
+					"user_id": f.UserID, "state": f.State, "secret": f.Secret, "last_step": f.LastStep,
+					// Without elements there is an empty list; nil would be null.
+					"wrong_at":       append([]time.Time{}, f.WrongAt...),
+					"recovery_codes": append([][]byte{}, f.RecoveryCodes...),
+				},
+			}
+		},
+	}, change)
+}
+
+// RemoveOTP removes a user's app and its recovery codes.
+func (s Store) RemoveOTP(ctx context.Context, orgID, userID string, removed proto.Message) (domain.OTP, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
+		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
+		Write: func(f domain.OTP) event.Statement {
+			return event.Statement{
+				AggregateID: f.UserID, OrganizationID: f.OrgID,
+				SQL:  `gone as (delete from otp_factors f using event where f.user_id = @user_id)`,
+				Args: postgres.Args{"user_id": f.UserID},
+			}
+		},
+	}, func(*domain.OTP) (proto.Message, error) { return removed, nil })
+}
+
+// SearchOTP lists a user's app, if there is one.
+func (s Store) SearchOTP(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.OTP], error) {
+	return search.Read[domain.OTP](ctx, s.journal.DB, search.Select(otpColumns, otpFrom, "f.created_at, f.user_id").
+		Where("u.org_id = ?", orgID).Where("f.user_id = ?", userID), p)
+}
