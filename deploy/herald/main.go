@@ -1,5 +1,5 @@
-// Command herald is the whole system in one binary: everything in one process, or
-// one service of it.
+// Command herald is the whole system in one binary. It runs everything in one process, or a single
+// service.
 package main
 
 import "herald/deploy/herald/internal/command"

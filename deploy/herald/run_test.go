@@ -14,8 +14,8 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// Two instances run side by side; each stops cleanly at a signal and goes on where
-// it was.
+// Two instances run at the same time. Each stops cleanly at a signal and has its data after the next
+// start.
 func TestSideBySideAndAgain(t *testing.T) {
 	t.Parallel()
 	a, b := whole.New(t), whole.New(t)
@@ -50,7 +50,7 @@ func TestSideBySideAndAgain(t *testing.T) {
 	t.Logf("cold %s, warm %s", b.Ready, a.Ready)
 }
 
-// What an operator mistypes is said in a line that names the setting.
+// A mistyped setting is reported in one line that names it.
 func TestMistakenSettings(t *testing.T) {
 	t.Parallel()
 	file := whole.Binary(t)
@@ -85,7 +85,7 @@ func TestMistakenSettings(t *testing.T) {
 	}
 }
 
-// The credentials of subscribers let a program watch, and do nothing else.
+// With the credentials of subscribers a program can subscribe to events and do nothing else.
 func TestSubscriber(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

@@ -15,8 +15,8 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// One trace crosses the gateway, NATS, the service and its SQL; it begins where the
-// caller's own trace is, and holds no personal value.
+// One trace has spans of the gateway, NATS, the service and its SQL. It continues the caller's trace
+// and has no personal value.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	names := make(chan string, 1000)

@@ -11,7 +11,7 @@ import (
 //go:embed text/asyncapi.md
 var asyncAPIText string
 
-// AsyncAPI describes the events.
+// AsyncAPI returns the description of the events.
 func (c *Contract) AsyncAPI() ([]byte, error) {
 	s := &schemas{
 		made:     map[string]object{},
@@ -85,7 +85,7 @@ func (s *schemas) event(e contract.Event) object {
 	}...)
 }
 
-// cloudEvent is the headers of CloudEvents 1.0 over NATS in binary mode.
+// cloudEvent describes the headers of CloudEvents 1.0 over NATS in binary mode.
 var cloudEvent = object{
 	{"type", "object"},
 	{"required", []string{"Nats-Msg-Id", "content-type", "ce-specversion", "ce-id", "ce-source", "ce-type",

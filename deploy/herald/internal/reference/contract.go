@@ -1,7 +1,6 @@
-// Package reference writes down what the running system offers, for people and programs
-// that use it: the API (OpenAPI), the events (AsyncAPI), the ids of errors and the
-// settings. Everything is read from where the system itself reads it, so that the
-// documents cannot say anything else.
+// Package reference makes the documents for users of the system: the API (OpenAPI), the events
+// (AsyncAPI), the ids of errors and the settings. It reads the same sources as the running system,
+// so that the documents are always right.
 package reference
 
 import (
@@ -21,16 +20,16 @@ import (
 	"herald/shared/contract"
 )
 
-// Contract is what the protos say, with their comments.
+// Contract is the parsed protos with their comments.
 type Contract struct {
-	// Operations are the REST paths, by path and verb.
+	// Operations are the REST paths, sorted by path and verb.
 	Operations []Operation
-	// Services are those that have operations, by name.
+	// Services are the services with operations, sorted by name.
 	Services []protoreflect.ServiceDescriptor
-	// Events are the messages that are published, by their channel's name.
+	// Events are the published messages, sorted by channel.
 	Events []contract.Event
-	// Protos are the names of the files, such as herald/users/v1/users.proto, but for
-	// those that every compiler has.
+	// Protos are the names of the files, such as herald/users/v1/users.proto, without those that
+	// every compiler has.
 	Protos []string
 
 	files *protoregistry.Files
@@ -42,15 +41,15 @@ type Operation struct {
 	Verb string
 	// Path is the template with JSON names: /management/v1/users/{userId}.
 	Path string
-	// Bound are the request's fields that the path holds.
+	// Bound are the request's fields that are in the path.
 	Bound []string
-	// Body reports that the request's other fields stand in the body, not in the query.
+	// Body reports that the request's other fields are in the body, not in the query.
 	Body bool
 	// ID is unique among all operations: Users_GetUser.
 	ID string
 }
 
-// Read reads an image that buf built, with comments.
+// Read parses an image with comments that buf built.
 func Read(image []byte) (*Contract, error) {
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(image, &set); err != nil {
@@ -117,10 +116,10 @@ func operation(m contract.Method, n int, rule *annotations.HttpRule) Operation {
 	return o
 }
 
-// Comments of the protos name sections of a text that readers do not have.
+// citation finds references to a specification that readers of the documents do not have.
 var citation = regexp.MustCompile(` \(specification [0-9.]+\)`)
 
-// comment is what our contracts say about d, in one line.
+// comment returns the comment of d in our contracts, as one line.
 func comment(d protoreflect.Descriptor) string {
 	if !strings.HasPrefix(d.ParentFile().Path(), "herald/") {
 		return ""
@@ -129,7 +128,7 @@ func comment(d protoreflect.Descriptor) string {
 	return citation.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-// summary is a comment's first sentence without its full stop, and the rest.
+// summary returns a comment's first sentence without its full stop, and the rest.
 func summary(comment string) (first, rest string) {
 	first, rest, _ = strings.Cut(comment, ". ")
 	return strings.TrimSuffix(first, "."), rest

@@ -20,7 +20,7 @@ import (
 	_ "herald/shared/gen/herald/users/v1"
 )
 
-// image is what buf would build of the contracts that are linked in, without comments.
+// image returns the linked contracts as buf would build them, without comments.
 func image(t *testing.T) []byte {
 	t.Helper()
 	var set descriptorpb.FileDescriptorSet
@@ -59,7 +59,7 @@ func documents(t *testing.T) map[string]any {
 	return made
 }
 
-// at follows names and returns the value as JSON; nothing where there is none.
+// at returns the value under these names as JSON, or "" if there is none.
 func at(v any, path string) string {
 	for name := range strings.SplitSeq(path, " ") {
 		switch inner := v.(type) {
@@ -88,7 +88,7 @@ const (
 	text     = "api paths /management/v1/text/message/{kind}/{language} put "
 )
 
-// What the contracts say is in the documents, in their words.
+// The documents contain the comments of the contracts.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	made := documents(t)
@@ -151,7 +151,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Every reference leads somewhere, and every operation has an id of its own.
+// Every reference has a target, and every operation a unique id.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for name, document := range documents(t) {
@@ -200,7 +200,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Faults are read as they are declared, and mistakes in them are found.
+// Faults finds declared faults and mistakes in them.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const head = "package users\n\nimport (\n\t\"net/http\"\n\n\t\"herald/services/users/internal/other\"\n\t\"herald/shared/fault\"\n)\n\n"
@@ -250,7 +250,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Every fault of the program has an id of its own and stands in the list that is published.
+// Every fault of the program has a unique id and is in the published list.
 func TestListOfFaults(t *testing.T) {
 	t.Parallel()
 	const root = "../../../.."

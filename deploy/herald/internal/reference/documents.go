@@ -13,20 +13,20 @@ import (
 	"herald/shared/fault"
 )
 
-// site is the pages' templates and their style.
+// site is the templates and the style of the pages.
 //
 //go:embed site
 var site embed.FS
 
-// shown is what the pages tell.
+// shown is the data of the pages.
 type shown struct {
 	*Contract
 	Faults   []Fault
 	Settings []boot.Setting
 }
 
-// Documents makes all files below docs that nobody writes, by name: from buf's image of
-// the protos, from the faults in the Go files below root, and from the settings.
+// Documents returns all generated files below docs, by name. It makes them from buf's image of the
+// protos, the faults in the Go files below root, and the settings.
 func Documents(image []byte, root string, settings []boot.Setting) (map[string][]byte, error) {
 	c, err := Read(image)
 	if err != nil {
@@ -49,7 +49,7 @@ func Documents(image []byte, root string, settings []boot.Setting) (map[string][
 	return all, shown{c, faults, settings}.write(all)
 }
 
-// write adds the pages, and what is read on paper or in the repository.
+// write adds the pages and the Markdown files.
 func (s shown) write(all map[string][]byte) error {
 	pages, err := template.New("").Funcs(functions).ParseFS(site, "site/*.html")
 	if err != nil {

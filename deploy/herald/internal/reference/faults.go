@@ -20,19 +20,19 @@ import (
 // Fault is an error that callers can get.
 type Fault struct {
 	*fault.Fault
-	// Owner is the service that declares it, gateway, or shared for any of them.
+	// Owner is the service that declares it, gateway, or shared.
 	Owner string
 }
 
-// source is a Go file of the program itself.
+// source is a parsed Go file of the program.
 type source struct {
 	*ast.File
 	// Dir is its folder below the root: services/users/internal/domain.
 	Dir string
 }
 
-// sourcesOf parses the program's own Go files below a folder, generated ones and tests
-// aside, in the order of their names.
+// sourcesOf parses the program's own Go files below a folder, without generated ones and tests, in
+// the order of their names.
 func sourcesOf(root string) ([]source, error) {
 	var all []source
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -58,8 +58,8 @@ func sourcesOf(root string) ([]source, error) {
 
 var upperSnake = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 
-// Faults lists what is declared by fault.New below a folder, by id. Ids are unique, and
-// in upper snake.
+// Faults returns the faults that are declared with fault.New below a folder, sorted by id. It
+// refuses ids that occur twice or are not in upper snake case.
 func Faults(root string) ([]Fault, error) {
 	sources, err := sourcesOf(root)
 	if err != nil {
@@ -84,8 +84,8 @@ func Faults(root string) ([]Fault, error) {
 	return found, errors.Join(mistakes...)
 }
 
-// eachNew visits the fault.New of the file's own variables, which are those that callers
-// get, with the name of the status that they are given.
+// eachNew calls visit for each fault.New in the package variables of a file, with the name of its
+// HTTP status.
 func (s source) eachNew(visit func(call *ast.CallExpr, status string)) {
 	for _, d := range s.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -102,7 +102,7 @@ func (s source) eachNew(visit func(call *ast.CallExpr, status string)) {
 	}
 }
 
-// isNew tells fault.New, which its own package writes New.
+// isNew reports whether a call is fault.New, or New in package fault itself.
 func isNew(fun ast.Expr, pkg string) bool {
 	switch f := fun.(type) {
 	case *ast.SelectorExpr:
@@ -121,7 +121,7 @@ var codes = map[string]fault.Code{
 	"Unauthenticated": fault.Unauthenticated,
 }
 
-// fault reads the arguments of one fault.New.
+// fault returns the fault that a call of fault.New declares.
 func (s source) fault(call *ast.CallExpr, constants map[string]string, status string) (Fault, error) {
 	id, known := s.text(call.Args[1], constants)
 	message, said := s.text(call.Args[2], constants)
@@ -156,7 +156,8 @@ func (s source) owner() string {
 	return parts[0]
 }
 
-// text is the value of literals and constants of ours, converted, joined or as they are.
+// text returns the value of an expression of literals and our constants, which may be converted or
+// joined.
 func (s source) text(e ast.Expr, constants map[string]string) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -186,7 +187,7 @@ func (s source) text(e ast.Expr, constants map[string]string) (string, bool) {
 	return "", false
 }
 
-// constantsOf are the texts of constants, by folder and name.
+// constantsOf returns the texts of constants, by folder and name.
 func constantsOf(sources []source) map[string]string {
 	all := map[string]string{}
 	for _, s := range sources {
@@ -208,7 +209,7 @@ func constantsOf(sources []source) map[string]string {
 	return all
 }
 
-// statusesOf are the names of the statuses that fault.New(…).WithStatus(http.…) gives.
+// statusesOf returns the names of the statuses in fault.New(…).WithStatus(http.…).
 func statusesOf(d *ast.GenDecl) map[*ast.CallExpr]string {
 	all := map[*ast.CallExpr]string{}
 	ast.Inspect(d, func(n ast.Node) bool {
@@ -230,7 +231,7 @@ func statusesOf(d *ast.GenDecl) map[*ast.CallExpr]string {
 	return all
 }
 
-// numberOf is the number of one of net/http's names, which are made of the texts.
+// numberOf returns the number of a status by its name in net/http, which is made of its text.
 func numberOf(status string) int {
 	for n := http.StatusBadRequest; n < 600; n++ {
 		if text := http.StatusText(n); text != "" && "Status"+strings.ReplaceAll(text, " ", "") == status {

@@ -11,11 +11,10 @@ type member struct {
 	value any
 }
 
-// object is a JSON object whose members keep their order: that of the contracts, which
-// is the one that readers understand.
+// object is a JSON object whose members keep their order, which is that of the contracts.
 type object []member
 
-// with returns the object and one more member.
+// with returns the object with one more member.
 func (o object) with(name string, value any) object { return append(o, member{name, value}) }
 
 // MarshalJSON implements json.Marshaler.
@@ -39,7 +38,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// marshal writes <, > and & as they are.
+// marshal returns JSON without escapes of <, > and &.
 func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -14,7 +14,7 @@ import (
 //go:embed text/openapi.md
 var openAPIText string
 
-// OpenAPI describes the REST API.
+// OpenAPI returns the description of the REST API.
 func (c *Contract) OpenAPI() ([]byte, error) {
 	var in []protoreflect.MessageDescriptor
 	for _, o := range c.Operations {
@@ -29,7 +29,7 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		if s.asked(f.ContainingMessage()) {
 			return demanded(f)
 		}
-		return !f.HasPresence() // answers are written with their default values
+		return !f.HasPresence() // answers have fields with default values too
 	}
 	paths := s.paths(c.Operations)
 	failure, err := s.failure(c.files)
@@ -95,7 +95,7 @@ func (s *schemas) operation(o Operation) object {
 	return entry.with("responses", s.responses(o))
 }
 
-// who says who may call.
+// who returns a sentence about who may call.
 func who(o Operation) string {
 	switch a := o.Access; {
 	case a.Public:
@@ -111,7 +111,7 @@ func who(o Operation) string {
 	}
 }
 
-// guards says what else protects a method.
+// guards returns sentences about what else protects a method.
 func guards(o Operation) string {
 	a := o.Access
 	var said []string
@@ -128,7 +128,7 @@ func guards(o Operation) string {
 	return strings.Join(said, " ")
 }
 
-// holders names the roles that have a permission.
+// holders returns the names of the roles that have a permission.
 func holders(name string) string {
 	var found []string
 	for _, scope := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
@@ -154,7 +154,7 @@ var organization = object{
 		"`/admin/v1` it changes nothing, but is checked."},
 }
 
-// parameters are those of the path, those of the query and the organization.
+// parameters returns those of the path, those of the query and the organization.
 func (s *schemas) parameters(o Operation) []object {
 	var all []object
 	for _, name := range o.Bound {
@@ -170,8 +170,7 @@ func (s *schemas) parameters(o Operation) []object {
 	return all
 }
 
-// query lists the fields that a URL can hold: single values, also those of messages in
-// the request.
+// query returns the fields that a URL can have: single values of the request and of messages in it.
 func (s *schemas) query(m protoreflect.MessageDescriptor, without []string, prefix string) []object {
 	var all []object
 	for i := range m.Fields().Len() {
@@ -181,7 +180,7 @@ func (s *schemas) query(m protoreflect.MessageDescriptor, without []string, pref
 		}
 		name := prefix + f.JSONName()
 		if inner := f.Message(); inner != nil && inner.ParentFile().Package() != "google.protobuf" {
-			if strings.Count(name, ".") < 3 { // a message may hold itself
+			if strings.Count(name, ".") < 3 { // a message may contain itself
 				all = append(all, s.query(inner, nil, name+".")...)
 			}
 			continue
@@ -205,7 +204,7 @@ func (s *schemas) parameter(f protoreflect.FieldDescriptor, name, in string) obj
 	return p.with("schema", schema)
 }
 
-// body is the request without what stands in the path.
+// body returns the request without the fields in the path.
 func (s *schemas) body(o Operation) object {
 	var schema object
 	if len(o.Bound) == 0 {
@@ -227,7 +226,7 @@ func (s *schemas) body(o Operation) object {
 	return object{{"required", required}, {"content", content}}
 }
 
-// failureResponses are the refusals that callers can do something about.
+// failureResponses are the refusals after which callers can do something.
 var failureResponses = []struct{ status, name, text string }{
 	{"400", "Invalid", "The request is malformed, a field breaks a rule, or the object is in the wrong state. " +
 		"`details` names each faulty field."},
@@ -277,10 +276,10 @@ func (s *schemas) responses(o Operation) object {
 	return all
 }
 
-// failureDetails are the messages that stand in the details of an error.
+// failureDetails are the messages in the details of an error.
 var failureDetails = []protoreflect.FullName{"herald.v1.ErrorDetail", "google.rpc.BadRequest", "google.rpc.RetryInfo"}
 
-// failure makes the schema of the error body, whose default values are left out.
+// failure returns the schema of the error body, which has no fields with default values.
 func (s *schemas) failure(files *protoregistry.Files) (object, error) {
 	loose := &schemas{
 		made: s.made, asked: s.asked, required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" },

@@ -16,17 +16,16 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// schemas makes the JSON Schemas of messages and enums and keeps those that others
-// refer to.
+// schemas makes the JSON Schemas of messages and enums, and keeps those to which others refer.
 type schemas struct {
 	made map[string]object
-	// required tells which fields are always there.
+	// required reports whether a field is always there.
 	required func(protoreflect.FieldDescriptor) bool
-	// asked reports that senders fill the message in.
+	// asked reports whether a message is part of a request.
 	asked func(protoreflect.MessageDescriptor) bool
 }
 
-// components are the schemas that were referred to, by name.
+// components returns the schemas to which others refer, by name.
 func (s *schemas) components() object {
 	var all object
 	for name, schema := range s.made {
@@ -36,18 +35,18 @@ func (s *schemas) components() object {
 	return all
 }
 
-// nameOf is the name of a schema: users.Profile of herald.users.v1.Profile, ObjectDetails
-// of herald.v1.ObjectDetails.
+// nameOf returns the name of a schema: users.Profile for herald.users.v1.Profile, ObjectDetails for
+// herald.v1.ObjectDetails.
 func nameOf(d protoreflect.Descriptor) string {
 	return strings.TrimPrefix(strings.Replace(strings.TrimPrefix(string(d.FullName()), "herald."), "v1.", "", 1),
 		"google.")
 }
 
-// ref refers to the schema of a message or an enum.
+// ref returns a reference to the schema of a message or an enum.
 func (s *schemas) ref(d protoreflect.Descriptor) object {
 	name := nameOf(d)
 	if _, known := s.made[name]; !known {
-		s.made[name] = nil // a message may hold itself
+		s.made[name] = nil // a message may contain itself
 		switch d := d.(type) {
 		case protoreflect.MessageDescriptor:
 			s.made[name] = s.message(d, nil)
@@ -60,7 +59,7 @@ func (s *schemas) ref(d protoreflect.Descriptor) object {
 
 func refer(name string) object { return object{{"$ref", "#/components/schemas/" + name}} }
 
-// message is the schema of a message without some of its fields.
+// message returns the schema of a message without some of its fields.
 func (s *schemas) message(m protoreflect.MessageDescriptor, without []string) object {
 	var properties object
 	required := []string{}
@@ -90,7 +89,7 @@ func (s *schemas) message(m protoreflect.MessageDescriptor, without []string) ob
 	return schema
 }
 
-// field is the schema of a field, with its rules.
+// field returns the schema of a field with its rules.
 func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	notes := []string{comment(f)}
 	if trimmed, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool); trimmed {
@@ -116,7 +115,7 @@ func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 		schema = append(schema, member{"format", "password"}, member{"writeOnly", true})
 	}
 	text := sentences(append(notes, said...)...)
-	if text != "" && len(schema) > 0 && schema[0].name == "$ref" { // readers of older drafts see nothing beside one
+	if text != "" && len(schema) > 0 && schema[0].name == "$ref" { // older drafts ignore everything beside $ref
 		schema = object{{"allOf", []object{schema}}}
 	}
 	if text != "" {
@@ -125,7 +124,7 @@ func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	return schema
 }
 
-// value is the schema of one value of a field's type.
+// value returns the schema of one value of a field's type.
 func (s *schemas) value(f protoreflect.FieldDescriptor) object {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
@@ -138,7 +137,7 @@ func (s *schemas) value(f protoreflect.FieldDescriptor) object {
 	}
 	schema := slices.Clone(scalars[f.Kind()])
 	if strings.HasSuffix(fmt.Sprint(f.Kind()), "64") && s.asked(f.ContainingMessage()) {
-		schema[0].value = []string{"string", "integer"} // both are read
+		schema[0].value = []string{"string", "integer"} // both are accepted
 	}
 	return schema
 }
@@ -161,7 +160,7 @@ var scalars = map[protoreflect.Kind]object{
 	protoreflect.Fixed64Kind:  {{"type", "string"}, {"format", "uint64"}},
 }
 
-// wellKnown are protobuf's own messages, as their JSON mapping writes them.
+// wellKnown are the schemas of protobuf's own messages, by their JSON mapping.
 var wellKnown = map[protoreflect.FullName]object{
 	"google.protobuf.Timestamp": {{"type", "string"}, {"format", "date-time"}},
 	"google.protobuf.Duration": {{"type", "string"}, {"pattern", `^-?[0-9]+(\.[0-9]{1,9})?s$`},
@@ -194,7 +193,7 @@ func enum(d protoreflect.EnumDescriptor) object {
 	return schema
 }
 
-// keywords are the rules that JSON Schema has a word for.
+// keywords are the rules for which JSON Schema has a keyword.
 var keywords = map[string]string{
 	"string.min_len": "minLength", "string.max_len": "maxLength", "string.pattern": "pattern", "string.in": "enum",
 	"repeated.min_items": "minItems", "repeated.max_items": "maxItems", "repeated.unique": "uniqueItems",
@@ -203,11 +202,10 @@ var keywords = map[string]string{
 	"uint32.gte": "minimum", "uint32.lte": "maximum", "uint32.gt": "exclusiveMinimum", "uint32.lt": "exclusiveMaximum",
 }
 
-// quiet are the rules that the schema says already, or that are said elsewhere.
+// quiet are rules that need no sentence, because the schema or another rule says the same.
 var quiet = []string{"enum.defined_only", "repeated.items"}
 
-// limit adds a field's rules to a schema: as keywords where there is one, else as
-// sentences, so that no rule is left out.
+// limit adds a field's rules to a schema, as keywords if there are any, else as sentences.
 func limit(schema object, f protoreflect.FieldDescriptor, rules *validate.FieldRules) (object, []string) {
 	var said []string
 	eachRule(rules, func(name string, v protoreflect.Value, d protoreflect.FieldDescriptor) {
@@ -239,7 +237,7 @@ func limit(schema object, f protoreflect.FieldDescriptor, rules *validate.FieldR
 	return schema, said
 }
 
-// eachRule visits the rules of a field's type in the order of their numbers.
+// eachRule calls visit for the rules of a field's type, in the order of their numbers.
 func eachRule(rules *validate.FieldRules, visit func(string, protoreflect.Value, protoreflect.FieldDescriptor)) {
 	if rules == nil || rules.Type == nil {
 		return
@@ -254,7 +252,7 @@ func eachRule(rules *validate.FieldRules, visit func(string, protoreflect.Value,
 	}
 }
 
-// demanded reports whether a request without the field is refused.
+// demanded reports whether requests without the field are refused.
 func demanded(f protoreflect.FieldDescriptor) bool {
 	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
 	switch {
@@ -271,7 +269,7 @@ func demanded(f protoreflect.FieldDescriptor) bool {
 	return text.GetMinLen() > 0 || text.GetPattern() != "" && !regexp.MustCompile(text.GetPattern()).MatchString("")
 }
 
-// reachable lists the messages that the roots hold, however deep, and themselves.
+// reachable returns the roots and all messages that they contain, at any depth.
 func reachable(roots []protoreflect.MessageDescriptor) map[protoreflect.FullName]bool {
 	seen := map[protoreflect.FullName]bool{}
 	for len(roots) > 0 {

@@ -12,7 +12,7 @@ import (
 // block is one piece of source that CONTRIBUTING.md shows, with its language.
 var block = regexp.MustCompile("(?s)```(go|proto)\n(.*?)```")
 
-// What CONTRIBUTING.md shows of the sources stands in them.
+// The excerpts in CONTRIBUTING.md are in the sources.
 func TestContributingShowsTheSources(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS("../../../..")
@@ -20,7 +20,7 @@ func TestContributingShowsTheSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The list under which a block stands indents it.
+	// Blocks in a list are indented.
 	blocks := block.FindAllStringSubmatch(regexp.MustCompile(`(?m)^  `).ReplaceAllString(string(text), ""), -1)
 	if len(blocks) < 4 {
 		t.Fatalf("only %d blocks were seen", len(blocks))
@@ -46,5 +46,5 @@ func TestContributingShowsTheSources(t *testing.T) {
 	}
 }
 
-// spaced returns a text with single spaces: how it is indented does not matter.
+// spaced returns a text with single spaces, so that indentation does not matter.
 func spaced(text string) string { return strings.Join(strings.Fields(text), " ") + " " }

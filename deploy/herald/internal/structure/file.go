@@ -21,7 +21,7 @@ const (
 	tab           = 4
 )
 
-// sizes judges the file, its functions and its interfaces.
+// sizes checks the lengths of the file, its functions and its interfaces.
 func sizes(s source) []string {
 	var wrong []string
 	limit := maxFile
@@ -56,7 +56,7 @@ func sizes(s source) []string {
 	return wrong
 }
 
-// A struct tag and a word of more than 80 signs, such as a hash, cannot be wrapped.
+// whole finds what cannot be wrapped: a struct tag, or a word of more than 80 characters.
 var whole = regexp.MustCompile("`[a-z]+:\".*\"`$|\\S{81}")
 
 func columns(s source) []string {
@@ -74,7 +74,7 @@ func columns(s source) []string {
 
 var empty = []string{"util", "utils", "common", "helper", "helpers", "manager", "pkg", "impl"}
 
-// words judges names: of packages, and of functions that run unasked.
+// words checks the package's name and refuses init functions.
 func words(s source) []string {
 	var wrong []string
 	for _, name := range append(strings.Split(s.dir(), "/"), s.Name.Name) {
@@ -92,7 +92,7 @@ func words(s source) []string {
 	return wrong
 }
 
-// idiom finds comments that say it otherwise than Go's own do.
+// idiom finds comments whose verbs are not those of Go's own comments.
 func idiom(s source) []string {
 	var wrong []string
 	for _, group := range s.Comments {
@@ -138,7 +138,7 @@ func documented(s source) []string {
 	return wrong
 }
 
-// receiver returns the name of a method's type; that of the function itself if it is none.
+// receiver returns the name of a method's type, or the function's own name.
 func receiver(f *ast.FuncDecl) *ast.Ident {
 	if f.Recv == nil {
 		return f.Name
@@ -159,7 +159,7 @@ func receiver(f *ast.FuncDecl) *ast.Ident {
 	}
 }
 
-// waits finds tests that wait for time to pass, or that do not run.
+// waits finds tests that sleep or are skipped.
 func waits(s source) []string {
 	if !s.test() {
 		return nil

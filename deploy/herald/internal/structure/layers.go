@@ -4,7 +4,7 @@ import (
 	"regexp"
 )
 
-// layers says which imports are refused where.
+// layers lists refused imports by the folders in which they are refused.
 var layers = []struct {
 	in, refused *regexp.Regexp
 	why         string
@@ -25,8 +25,8 @@ func rx(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
 var service = rx(`^(?:herald/)?services/(\w+)`)
 
-// imports judges what the file imports: the rooms of a service know only those below
-// them, and services do not know each other. Tests may import what they like.
+// imports checks the file's imports: api may import store and domain, store may import domain, and
+// no service imports another. Tests may import everything.
 func imports(s source) []string {
 	if s.test() {
 		return nil

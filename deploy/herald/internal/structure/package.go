@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// packaged is the files of one package of one folder, without those of its tests.
+// packaged is the files of one package in one folder, without tests.
 type packaged struct {
 	dir   string
 	files []source
@@ -42,10 +42,11 @@ func (p packaged) introduced() []string {
 	return []string{fmt.Sprintf("%s: the package has no comment: say what it promises", p.dir)}
 }
 
-// Doors put a program or a service together, so they know more packages than others.
+// doors put a program or a service together, so they may import more packages than others.
 var doors = regexp.MustCompile(`^(services/\w+|gateway|deploy/herald|deploy/herald/internal/(allinone|command))$`)
 
-// width counts the packages of this repository that a package imports, without generated ones.
+// width checks the number of this repository's packages that a package imports, without generated
+// ones.
 func (p packaged) width() []string {
 	own := map[string]bool{}
 	for _, s := range p.files {
@@ -66,7 +67,7 @@ func (p packaged) width() []string {
 		"part of it out, or below: %s", p.dir, len(own), limit, strings.Join(slices.Sorted(maps.Keys(own)), ", "))}
 }
 
-// constant finds variables of the package that change while it runs.
+// constant finds package variables that are assigned to after their declaration.
 func (p packaged) constant() []string {
 	variables := map[string]*ast.ValueSpec{}
 	for _, s := range p.files {
@@ -112,10 +113,10 @@ func (p packaged) constant() []string {
 	return append(wrong, p.state()...)
 }
 
-// Types whose values exist to be changed.
+// state matches packages whose types hold state.
 var state = regexp.MustCompile(`^(sync|atomic)$`)
 
-// state finds variables of the package that are of types which exist to be changed.
+// state finds package variables whose types hold state.
 func (p packaged) state() []string {
 	var wrong []string
 	for _, s := range p.files {
@@ -137,7 +138,7 @@ func (p packaged) state() []string {
 	return wrong
 }
 
-// root is the name that an expression such as a.b[c] begins with.
+// root returns the first name in an expression such as a.b[c].
 func root(e ast.Expr) *ast.Ident {
 	for {
 		switch of := e.(type) {

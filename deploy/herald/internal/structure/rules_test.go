@@ -9,13 +9,13 @@ import (
 
 const head = "// Package a is a package.\npackage a\n\n"
 
-// rule is a source that just keeps to a rule, and one that does not.
+// rule is a source that just obeys a rule, and one that does not.
 type rule struct {
 	name string
-	// path is services/users/internal/domain/a.go where it is not given.
+	// path is services/users/internal/domain/a.go if it is empty.
 	path      string
 	good, bad string
-	// want is a part of the sentence about bad.
+	// want is a part of the expected message about bad.
 	want string
 }
 
@@ -177,7 +177,7 @@ func TestFaultsAreTested(t *testing.T) {
 	}
 }
 
-// judge finds one mistake in what is bad, and none in what is good.
+// judge checks that bad has one mistake and good none.
 func judge(t *testing.T, rules []rule) {
 	t.Helper()
 	for _, c := range rules {
@@ -191,7 +191,7 @@ func judge(t *testing.T, rules []rule) {
 	}
 }
 
-// checked returns what is wrong with a tree of one file.
+// checked returns the mistakes in a tree of one file.
 func checked(t *testing.T, path, text string) []string {
 	t.Helper()
 	sources, err := read(fstest.MapFS{
@@ -204,7 +204,8 @@ func checked(t *testing.T, path, text string) []string {
 	return check(sources)
 }
 
-// importing imports n packages of this repository, and some that do not count.
+// importing returns a source that imports n packages of this repository, and others that do not
+// count.
 func importing(n int) string {
 	text := "import (\n\"fmt\"\n_ \"herald/shared/gen/herald/v1\"\n"
 	for i := range n {
@@ -213,7 +214,7 @@ func importing(n int) string {
 	return text + ")"
 }
 
-// A variable that another file of the package declares is found as well.
+// Variables that another file of the package declares are found too.
 func TestTwoFiles(t *testing.T) {
 	t.Parallel()
 	sources, err := read(fstest.MapFS{

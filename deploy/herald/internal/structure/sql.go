@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// refusedSQL says what SQL in a store must not hold, and what takes its place.
+// refusedSQL lists what SQL in a store must not contain, and what to write instead.
 var refusedSQL = []struct {
 	refused *regexp.Regexp
 	instead string
@@ -18,11 +18,11 @@ var refusedSQL = []struct {
 	{rx(`\b(org_id|project_id|user_id) = @\w+( and (\w+\.)?\w+ = @\w+)* and (\w+\.)?id = @\w+`), byID},
 }
 
-// byID keeps Postgres from looking an id up among all that an owner has, as it may plan to
-// while a table is new.
+// byID is the condition with which Postgres uses the index of ids. While a table is new it might
+// otherwise read all rows of an owner.
 const byID = "write `id = @id and org_id is not distinct from @org_id`, which no index of the owner answers"
 
-// sql judges the texts of a store: arguments and states have names, and rows are found by their id.
+// sql checks the SQL of a store: arguments and states have names, and rows are found by their ids.
 func sql(s source) []string {
 	if s.test() || !strings.HasSuffix(s.dir(), "/internal/store") {
 		return nil

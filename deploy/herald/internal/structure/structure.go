@@ -1,6 +1,6 @@
-// Package structure holds the repository's Go files to the bounds of its style: how long
-// files, functions and lines are, what a package imports, what is documented. It reads
-// sources only, so that a mistake is found in seconds, also in code that does not compile.
+// Package structure checks the style of the repository's Go files: the lengths of files, functions
+// and lines, imports, and documentation. It only parses sources, so that it takes seconds and also
+// works for code that does not compile.
 package structure
 
 import (
@@ -23,7 +23,7 @@ type source struct {
 	files *token.FileSet
 }
 
-// read parses all Go files of a tree, tests included and generated ones left out.
+// read parses all Go files of a tree, with tests and without generated files.
 func read(tree fs.FS) ([]source, error) {
 	var all []source
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -54,10 +54,10 @@ func parse(name, text string) (source, error) {
 
 func (s source) dir() string { return path.Dir(s.path) }
 
-// test reports whether the file is one of tests.
+// test reports whether the file is a test file.
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// imported lists the paths that the file imports.
+// imported returns the paths that the file imports.
 func (s source) imported() []string {
 	var paths []string
 	for _, spec := range s.Imports {
@@ -67,17 +67,17 @@ func (s source) imported() []string {
 	return paths
 }
 
-// lines counts the lines on which n stands.
+// lines returns the number of lines of n.
 func (s source) lines(n ast.Node) int {
 	return s.files.Position(n.End()).Line - s.files.Position(n.Pos()).Line + 1
 }
 
-// at says what is wrong at a place of the file.
+// at returns a message about a position in the file.
 func (s source) at(p token.Pos, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", s.path, s.files.Position(p).Line, fmt.Sprintf(format, args...))
 }
 
-// check lists what is wrong with sources: each with its place and what to do about it.
+// check returns the mistakes in sources, each with its position and what to do about it.
 func check(sources []source) []string {
 	var wrong []string
 	for _, s := range sources {

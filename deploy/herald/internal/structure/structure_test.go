@@ -6,13 +6,12 @@ import (
 	"testing"
 )
 
-// excused is what stays although a rule is against it, each with its reason.
+// excused lists mistakes that may stay, each with the reason.
 var excused = []struct{ wrong, why string }{
 	{`^gateway/transcode/plan.go:\d+: plans of the whole package changes`,
 		"What is kept of a type of the contracts is worked out of it alone, and never changes."},
 }
 
-// The repository keeps to its style.
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	sources, err := read(os.DirFS("../../../.."))

@@ -20,8 +20,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// load repeats a step by clients at once for a while and returns their number a
-// second and the 50th and 99th percentile of their times.
+// load repeats a step with several clients for a while. It returns the steps per second and the 50th
+// and 99th percentiles of their times.
 func load(b *testing.B, clients int, d time.Duration, step func() error) (rate float64, p50, p99 time.Duration) {
 	b.Helper()
 	times := make([][]time.Duration, clients)
@@ -49,8 +49,8 @@ func load(b *testing.B, clients int, d time.Duration, step func() error) (rate f
 	return float64(len(all)) / took.Seconds(), all[len(all)/2], all[len(all)*99/100]
 }
 
-// client asks from as many connections as there are who ask at once. It works on the
-// processors that Herald works on; net/http's client took a sixth of them.
+// client sends requests, with a connection for each simultaneous one. It uses fasthttp, because it
+// shares the processors with Herald and net/http's client took a sixth of them.
 type client struct{ http *fasthttp.Client }
 
 func newClient(clients int) client {
@@ -58,7 +58,7 @@ func newClient(clients int) client {
 	return client{&fasthttp.Client{MaxConnsPerHost: clients, ReadTimeout: limit, WriteTimeout: limit}}
 }
 
-// send asks and fails unless the answer is 200.
+// send sends a request and returns an error unless the status is 200.
 func (c client) send(method, url, token, body string) error {
 	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
@@ -77,7 +77,7 @@ func (c client) send(method, url, token, body string) error {
 	return nil
 }
 
-// figure is a rate that is wanted to be a share of that of its floor.
+// figure is a rate that must be at least a share of its floor's rate.
 type figure struct {
 	name        string
 	clients     int
@@ -85,7 +85,7 @@ type figure struct {
 	step, floor func() error
 }
 
-// measure runs step and floor in turns, so that noise hits both.
+// measure runs step and floor alternately, so that noise affects both.
 func (f figure) measure(b *testing.B) {
 	b.Run(fmt.Sprintf("%s/%d", f.name, f.clients), func(b *testing.B) {
 		const rounds, each = 3, 3 * time.Second
@@ -109,7 +109,7 @@ func (f figure) measure(b *testing.B) {
 	})
 }
 
-// imports is a step that imports somebody new.
+// imports returns a step that imports a new person.
 func imports(url, token string, clients int) func() error {
 	client := newClient(clients)
 	return func() error {
@@ -122,7 +122,7 @@ func importOne(c client, url, token, body string) error {
 	return c.send(http.MethodPost, url+"/management/v1/users/human/_import", token, body)
 }
 
-// BenchmarkImport compares imports with the floor.
+// BenchmarkImport compares the rates of imports and of the floor.
 func BenchmarkImport(b *testing.B) {
 	s, floorURL := whole.New(b, "HERALD_LOG_LEVEL=WARN"), startFloor(b)
 	s.Start()
@@ -131,8 +131,8 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkImportToMail measures from the answer to an import until the mail server
-// has the mail, at 50 imports a second.
+// BenchmarkImportToMail measures the time from the answer to an import until the mail server has
+// the mail, at 50 imports a second.
 func BenchmarkImportToMail(b *testing.B) {
 	const perSecond, total = 50, 500
 	server := smtpd.Start(b, smtpd.Config{})
@@ -182,7 +182,7 @@ func BenchmarkImportToMail(b *testing.B) {
 	}
 }
 
-// BenchmarkStart measures cold and warm starts, and what an idle system takes.
+// BenchmarkStart measures cold and warm starts, and the memory and CPU of an idle system.
 func BenchmarkStart(b *testing.B) {
 	s := whole.Start(b)
 	cold := s.Ready
@@ -202,7 +202,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// cpu is the processor time that a process has used (proc(5), stat).
+// cpu returns the CPU time that a process has used (proc(5), stat).
 func cpu(b *testing.B, pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	check(b, err)
@@ -214,7 +214,7 @@ func cpu(b *testing.B, pid int) time.Duration {
 	return time.Duration(user+system) * time.Second / 100 // USER_HZ
 }
 
-// memory is a process's resident set in bytes.
+// memory returns a process's resident set size in bytes.
 func memory(b *testing.B, pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	check(b, err)

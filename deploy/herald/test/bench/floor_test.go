@@ -25,8 +25,8 @@ import (
 	"herald/shared/secret"
 )
 
-// floor is what the whole system is measured beside: HTTP → NATS → one statement of
-// Postgres. No checks, no callers, no relay. NATS is set up as in `herald run`.
+// floor is the least that a request needs, with which Herald is compared: HTTP → NATS → one
+// statement of Postgres, without checks, callers and relay. NATS has the settings of `herald run`.
 type floor struct {
 	b     *testing.B
 	serve *nats.Conn
@@ -59,8 +59,8 @@ func newFloor(b *testing.B) *floor {
 	return f
 }
 
-// handle carries what read makes of a request at a path over NATS to answer, which has a
-// worker a request.
+// handle serves a path. It sends what read returns for the request over NATS to answer, which runs
+// in a goroutine per request.
 func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, error),
 	answer func([]byte) ([]byte, error)) {
 	subject := "rpc.herald.users.v1.Users." + method
@@ -90,7 +90,7 @@ func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, er
 	})
 }
 
-// row answers at a path with the columns of a row that is found by the id in the path.
+// row serves a path with the columns of the row that has the id in the path.
 func row[T any](f *floor, db *pgxpool.Pool, path, method, sql string) {
 	id := func(r *http.Request) ([]byte, error) { return []byte(r.PathValue("id")), nil }
 	f.handle(path, method, id, func(id []byte) ([]byte, error) {
@@ -102,7 +102,7 @@ func row[T any](f *floor, db *pgxpool.Pool, path, method, sql string) {
 	})
 }
 
-// userRow and projectRow are the columns that Herald answers with.
+// userRow and projectRow have the columns that Herald returns.
 type userRow struct {
 	ID, OrgID, UserName, FirstName, LastName, NickName, DisplayName, PreferredLanguage, Email, Phone string
 	Type, State, Gender                                                                              int16
@@ -119,7 +119,7 @@ type projectRow struct {
 	CreatedAt, ChangedAt                                    time.Time
 }
 
-// insert is what an import writes: the user, the event, and its place in the outbox.
+// insert writes the rows of an import: the user, the event and its position in the outbox.
 const insert = `with event as (
 	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 	values ($1, 'human', $2, $2, 'imported', $3, 'bench',
@@ -134,7 +134,7 @@ const insert = `with event as (
 		position, time, time from event
 ) select position from event`
 
-// startFloor answers imports, on a Postgres that is set up as in `herald run`.
+// startFloor starts a floor for imports. Postgres has the settings of `herald run`.
 func startFloor(b *testing.B) string {
 	b.Helper()
 	server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})
@@ -194,7 +194,7 @@ func check(b *testing.B, err error) {
 
 var serial atomic.Int64
 
-// person is an import of somebody new who needs no mail.
+// person returns the import of a new person who gets no mail.
 func person(verified bool) (name, body string) {
 	name = fmt.Sprintf("user-%d-%d", time.Now().UnixNano(), serial.Add(1))
 	return name, fmt.Sprintf(`{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},

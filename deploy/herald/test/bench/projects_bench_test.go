@@ -17,25 +17,25 @@ import (
 	"herald/shared/postgres/local"
 )
 
-// Projects in one organization: as many as the smaller measurement has, and all.
+// The numbers of projects in the smaller and in the larger measurement.
 const (
 	someProjects = 10_000
 	allProjects  = 1_000_000
 	applications = 100_000
 )
 
-// archive is an instance whose organization has many projects, and its database.
+// archive is an instance with many projects in one organization, and its database.
 type archive struct {
 	*testing.B
 	*whole.Instance
 	db  *pgxpool.Pool
 	org string
-	// taken counts the projects and applications that a change has used up.
+	// taken counts the projects and applications that were changed.
 	taken atomic.Int64
 }
 
-// BenchmarkProjects measures pages among a million projects beside the same count and
-// page in SQL, asked by this process, and changes beside the floor.
+// BenchmarkProjects compares searches among a million projects with the same count and page in SQL,
+// and changes with the floor.
 func BenchmarkProjects(b *testing.B) {
 	a := newArchive(b)
 	a.fill(1, someProjects)
@@ -69,15 +69,15 @@ func newArchive(b *testing.B) *archive {
 	return a
 }
 
-// names are of a brand, a kind and twelve letters as if by chance; of the first 10,000
-// projects 20 have letters that others lack.
+// names is SQL for names of a brand, a kind and twelve random letters. 20 of the first 10,000
+// projects have letters that others lack.
 const names = `(array['Alpha', 'Beta', 'Gamma', 'Delta', 'Omega'])[1 + i % 5] || ' ' ||
 	(array['Shop', 'Portal', 'Billing', 'Mobile'])[1 + i / 5 % 4] || ' ' ||
 	case when i <= 10000 and i % 500 = 2 then 'hnodek' || chr(97 + i / 500) || 'kpfadm'
 		else translate(substr(md5(i::text), 1, 12), '0123456789', 'ghijklmnop') end`
 
-// fill makes the projects of these numbers, and their applications. The indexes of
-// parts of names are made again afterwards: row by row they would take most of the time.
+// fill inserts the projects with these numbers, and their applications. It drops the indexes of parts
+// of names and makes them afterwards, because updating them for each row takes most of the time.
 func (a *archive) fill(from, to int) {
 	rows, err := a.db.Query(a.Context(), `select indexdef from pg_indexes where indexname ~ '^projects_by_(part|end)'`)
 	check(a.B, err)
@@ -106,12 +106,12 @@ func (a *archive) fill(from, to int) {
 	}
 }
 
-// question is a text that projects are asked for.
+// question is a text for which projects are searched.
 type question struct {
 	method string
 	text   string
-	// few tells that SQL is fastest if it finds all before it sorts; otherwise it is if
-	// it walks from the newest to the oldest.
+	// few reports that few projects match. Then SQL is fastest if it finds all before it sorts,
+	// otherwise if it reads from the newest to the oldest.
 	few bool
 }
 
@@ -135,7 +135,7 @@ func (q question) body() string {
 		q.text, q.method)
 }
 
-// condition is the question in SQL, with literals: its plan is made once.
+// condition returns the question in SQL, with literals, so that it is planned once.
 func (q question) condition() string {
 	column, text := "name", q.text
 	method, folded := strings.CutSuffix(q.method, "_IGNORE_CASE")
@@ -146,7 +146,7 @@ func (q question) condition() string {
 		"CONTAINS": "%s like '%%%s%%'", "ENDS_WITH": "reverse(%s) like reverse('%s') || '%%'"}[method], column, text)
 }
 
-// asked is a step that asks the gateway.
+// asked returns a step that asks the gateway.
 func (a *archive) asked(q question, clients int) func() error {
 	client, body := newClient(clients), q.body()
 	return func() error {
@@ -154,7 +154,7 @@ func (a *archive) asked(q question, clients int) func() error {
 	}
 }
 
-// bare is a step that asks Postgres alone.
+// bare returns a step that asks Postgres directly.
 func (a *archive) bare(q question) func() error {
 	from := fmt.Sprintf(`from projects where org_id = '%s' and %s`, a.org, q.condition())
 	page := `select * ` + from + ` order by created_at desc, id desc limit 50`
@@ -170,7 +170,7 @@ func (a *archive) bare(q question) func() error {
 	}
 }
 
-// total asks how many match.
+// total returns the number of matches.
 func (a *archive) total(q question) string {
 	_, answer := a.Call(http.MethodPost, "/management/v1/projects/_search", q.body())
 	details, _ := answer["details"].(map[string]any)
@@ -180,7 +180,7 @@ func (a *archive) total(q question) string {
 
 type times struct{ p50, p99 time.Duration }
 
-// best runs steps in turns, so that noise hits all, and returns the lowest times of each.
+// best runs steps alternately, so that noise affects all, and returns the lowest times of each.
 func best(b *testing.B, clients int, steps ...func() error) []times {
 	b.Helper()
 	const rounds, each = 2, time.Second
@@ -198,7 +198,7 @@ func best(b *testing.B, clients int, steps ...func() error) []times {
 	return all
 }
 
-// hop is the time of the cheapest call through the gateway.
+// hop returns the time of the cheapest call through the gateway.
 func (a *archive) hop(clients int) times {
 	client := newClient(clients)
 	return best(a.B, clients, func() error {
@@ -221,7 +221,7 @@ func (a *archive) compare(b *testing.B, q question, clients int, hop times) {
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
-// fewMatches measures what finds the same projects whatever their number.
+// fewMatches measures searches with the same matches among few and many projects.
 func (a *archive) fewMatches() (medians []time.Duration) {
 	for _, q := range fewest {
 		medians = append(medians, best(a.B, 1, a.asked(q, 1))[0].p50)
@@ -240,7 +240,7 @@ func (a *archive) flat(small, large []time.Duration) {
 	}
 }
 
-// changes measures changes of projects that nobody else changes, beside the floor.
+// changes compares changes of projects, each of which is changed once, with the floor.
 func (a *archive) changes(floorURL string) {
 	const clients = 16
 	client, floored := newClient(clients), imports(floorURL, "", clients)

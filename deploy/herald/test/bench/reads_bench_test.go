@@ -21,8 +21,7 @@ import (
 	"herald/shared/secret"
 )
 
-// BenchmarkReads compares reads of one user and one project with a floor that reads the
-// same rows of the same databases.
+// BenchmarkReads compares reads of one user and one project with a floor that reads the same rows.
 func BenchmarkReads(b *testing.B) {
 	b.Run("one process", func(b *testing.B) {
 		server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})
@@ -39,7 +38,7 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// readFigures measures an instance whose databases are on a server.
+// readFigures measures reads of an instance whose databases are on that server.
 func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want float64) {
 	const clients = 16
 	user := made(i, "/management/v1/users/human/_import", whole.Active("reader"), "userId")
@@ -55,10 +54,10 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 	figure{"get project", clients, want, step, bare}.measure(b)
 }
 
-// floorOf names the Postgres server of a floor in a process of its own.
+// floorOf is the environment variable with the Postgres server of a floor in its own process.
 const floorOf = "HERALD_FLOOR_OF"
 
-// TestMain runs a floor where startReads asks for it.
+// TestMain runs a floor if startReads has started this process.
 func TestMain(m *testing.M) {
 	if url := os.Getenv(floorOf); url != "" {
 		testing.Benchmark(func(b *testing.B) { serveReads(b, url) })
@@ -67,8 +66,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startReads runs a floor in a process of its own, as Herald is: one within the client's
-// process would be woken at less expense.
+// startReads runs a floor in its own process, as Herald runs. In the client's process it would be
+// faster, because waking it costs less.
 func startReads(b *testing.B, server string) string {
 	b.Helper()
 	c := exec.Command(os.Args[0])
@@ -87,7 +86,7 @@ func startReads(b *testing.B, server string) string {
 	return strings.TrimSpace(url)
 }
 
-// serveReads answers reads, says where, and ends with its input.
+// serveReads serves reads, prints its address, and ends when its input ends.
 func serveReads(b *testing.B, server string) {
 	f := newFloor(b)
 	row[userRow](f, pool(b, server, "users"), "/user/{id}", "GetUser", `select id, org_id, user_name, first_name,
@@ -100,7 +99,7 @@ func serveReads(b *testing.B, server string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// made makes something and returns its id.
+// made makes an object and returns its id.
 func made(i *whole.Instance, path, body, field string) string {
 	status, answer := i.Call(http.MethodPost, path, body)
 	id, _ := answer[field].(string)
@@ -110,7 +109,7 @@ func made(i *whole.Instance, path, body, field string) string {
 	return id
 }
 
-// pool opens a pool like a service's own, as the server's administrator.
+// pool opens a pool with a service's settings, as the server's administrator.
 func pool(b *testing.B, server, service string) *pgxpool.Pool {
 	b.Helper()
 	u, err := url.Parse(server)

@@ -27,8 +27,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// project is docker-compose.yml, up under the name in COMPOSE_PROJECT_NAME, on ports
-// of its own.
+// project is a running docker-compose.yml, with the name in COMPOSE_PROJECT_NAME and its own ports.
 type project struct {
 	*whole.Instance
 	nats string
@@ -36,8 +35,8 @@ type project struct {
 	shop, directory string
 }
 
-// TestCompose is one story, as a system of containers takes its time to start:
-// `make compose-test` runs it.
+// TestCompose is one test with many steps, because the containers take long to start. Run it with
+// `make compose-test`.
 func TestCompose(t *testing.T) {
 	gateway, mails := whole.FreeAddress(t), whole.FreeAddress(t)
 	p := &project{Instance: &whole.Instance{T: t, Mails: "http://" + mails}, nats: whole.FreeAddress(t)}
@@ -67,7 +66,7 @@ func TestCompose(t *testing.T) {
 		})
 		t.Logf("%s: %s", story.name, time.Since(begin).Round(time.Second/10))
 		if !ok {
-			break // the next ones stand on it
+			break // later steps need this one
 		}
 	}
 }
@@ -97,14 +96,13 @@ func (p *project) up(args ...string) {
 	p.compose(append([]string{"up", "--detach", "--wait"}, args...)...)
 }
 
-// ids lists the running containers of services.
+// ids returns the ids of running containers, by service.
 func (p *project) ids(services ...string) []string {
 	p.T.Helper()
 	return strings.Fields(p.compose(append([]string{"ps", "--quiet"}, services...)...))
 }
 
-// startLimit allows for a machine that has other things to do: an idle one needs 20 s
-// at most.
+// startLimit is for a busy machine; an idle one needs 20 s at most.
 const startLimit = time.Minute
 
 func (p *project) coldStart() {
@@ -124,7 +122,7 @@ func (p *project) coldStart() {
 	}
 }
 
-// container is what the engine tells about one.
+// container is the engine's description of a container.
 type container struct {
 	Name   string
 	Config struct {
@@ -157,7 +155,7 @@ func (p *project) containers() map[string]container {
 	return byService
 }
 
-// Containers have no more rights than they need, and two ports are published.
+// Containers have only the rights that they need, and two ports are published.
 func (p *project) hardened() {
 	all := p.containers()
 	if len(all) < 10 {
@@ -195,7 +193,7 @@ func (p *project) hardened() {
 	}
 }
 
-// readme runs the lines of the README.
+// readme runs the commands of the README.
 func (p *project) readme() {
 	_, steps := whole.README(p.T)
 	var shell strings.Builder
@@ -212,8 +210,7 @@ func (p *project) readme() {
 	p.up("--scale", "users=1", "--no-recreate")
 }
 
-// journey is the first one: a person is imported, gets a mail, chooses a password
-// and is active.
+// journey imports a person, who gets a mail, chooses a password and is then active.
 func (p *project) journey() {
 	p.up("--no-recreate")
 	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up",
@@ -243,7 +240,7 @@ func (p *project) journey() {
 	p.directory, _ = answer["id"].(string)
 }
 
-// subscriber watches from outside, and does nothing else; nobody else gets in.
+// subscriber checks that from outside only the subscriber can log in to NATS, and can only watch.
 func (p *project) subscriber() {
 	if _, err := nats.Connect("nats://subscriber:wrong@" + p.nats); err == nil {
 		p.T.Error("any password will do")
@@ -280,7 +277,7 @@ func (p *project) subscriber() {
 	}
 }
 
-// scalable are the services that have no port outside.
+// scalable are the services without a published port.
 var scalable = allinone.Names()
 
 func scaled(n int) []string {
@@ -305,7 +302,7 @@ func (p *project) replicas() {
 	p.up(scaled(2)...)
 }
 
-// ask makes a request that the named service answers.
+// ask sends a request that the named service answers.
 func (p *project) ask(service string) error {
 	path := map[string]string{
 		"users": "/management/v1/users/mini-mouse", "text": "/management/v1/text/message/init/de",
@@ -331,7 +328,7 @@ func (p *project) ask(service string) error {
 	return nil
 }
 
-// during asks all services at once while something happens.
+// during sends requests to all services while something happens.
 func (p *project) during(what func()) (answered int64, failures []error) {
 	var done atomic.Int64
 	var mu sync.Mutex
@@ -339,7 +336,7 @@ func (p *project) during(what func()) (answered int64, failures []error) {
 	var callers sync.WaitGroup
 	for _, s := range scalable {
 		callers.Go(func() {
-			pace := time.NewTicker(5 * time.Millisecond) // leaves time to what happens
+			pace := time.NewTicker(5 * time.Millisecond) // leaves CPU time to what happens
 			defer pace.Stop()
 			for {
 				select {
@@ -363,7 +360,7 @@ func (p *project) during(what func()) (answered int64, failures []error) {
 	return done.Load(), failures
 }
 
-// Services of two replicas, of which one at a time is replaced, fail no request.
+// No request fails while the two replicas of each service are replaced one after the other.
 func (p *project) rollingRestart() {
 	answered, failures := p.during(func() {
 		for turn := range 2 {
@@ -382,7 +379,7 @@ func (p *project) rollingRestart() {
 	}
 }
 
-// eventually asks again and again, as the engine has no way to tell.
+// eventually repeats a check, because the engine sends no signal.
 func (p *project) eventually(what string, true func() bool) {
 	p.T.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -394,13 +391,13 @@ func (p *project) eventually(what string, true func() bool) {
 	}
 }
 
-// each asks the engine about containers, and returns a line for each.
+// each returns a line of the engine's description for each container.
 func (p *project) each(ids []string, format string) []string {
 	p.T.Helper()
 	return strings.Split(p.run("docker", append([]string{"inspect", "--format", format}, ids...)...), "\n")
 }
 
-// healthy waits until the engine calls containers healthy.
+// healthy waits until the containers are healthy.
 func (p *project) healthy(ids ...string) {
 	p.T.Helper()
 	p.eventually("all are healthy", func() bool {
@@ -410,8 +407,7 @@ func (p *project) healthy(ids ...string) {
 	})
 }
 
-// There is one gateway: clients see nothing worse than a connection that is refused or
-// lost, for as long as its restart takes.
+// There is one gateway. While it restarts, clients only see refused or lost connections.
 func (p *project) gatewayRestart() {
 	answered, failures := p.during(func() {
 		p.compose("restart", "gateway")
@@ -425,8 +421,7 @@ func (p *project) gatewayRestart() {
 	}
 }
 
-// crash ends the processes of containers as a fault of their own would, so that the
-// engine starts them again.
+// crash kills the processes of containers from inside, so that the engine starts them again.
 func (p *project) crash(services []string) {
 	p.T.Helper()
 	ids := p.ids(services...)
@@ -444,7 +439,7 @@ func (p *project) crash(services []string) {
 	p.healthy(ids...)
 }
 
-// Whatever is killed comes back by itself, and nothing that was answered is lost.
+// Killed containers start again, and no import that was answered is lost.
 func (p *project) crashes() {
 	p.up(scaled(1)...)
 	for _, killed := range [][]string{{"nats"}, {"postgres"}, append([]string{"gateway"}, scalable...)} {
@@ -458,8 +453,8 @@ func (p *project) crashes() {
 	}
 }
 
-// importsDuring imports while something happens and until one more succeeds, and
-// returns those that were answered.
+// importsDuring imports while something happens, and after it until one more succeeds. It returns
+// the answered imports.
 func (p *project) importsDuring(name string, what func()) (answered []string) {
 	tried := 0
 	try := func() bool {
@@ -495,8 +490,8 @@ func (p *project) importsDuring(name string, what func()) (answered []string) {
 	return answered
 }
 
-// An upgrade of volumes that an older version made: a service is new, so that it has
-// no database and other users of NATS.
+// After an upgrade with a new service, the volumes of the older version have neither its database nor
+// its NATS user.
 func (p *project) upgrade() {
 	p.compose("exec", "postgres", "psql", "-q", "-U", "postgres", "-c", "drop database herald_text with (force)",
 		"-c", "drop role herald_text")
@@ -525,7 +520,7 @@ func (p *project) upgrade() {
 	}
 }
 
-// down and up again keeps people, their passwords, the token and the mails.
+// After down and up people, passwords, the token and mails are still there.
 func (p *project) downAndUp() {
 	p.compose("down")
 	if left := p.ids(); len(left) > 0 {
@@ -547,7 +542,7 @@ func (p *project) downAndUp() {
 	p.Mail("again@example.com")
 }
 
-// removal leaves nothing of the project.
+// removal checks that nothing of the project is left.
 func (p *project) removal() {
 	p.compose("down", "--volumes")
 	label := "label=com.docker.compose.project=" + os.Getenv("COMPOSE_PROJECT_NAME")

@@ -16,8 +16,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// dead runs `herald dead` with settings of its own, and returns what it wrote and its exit
-// code.
+// dead runs `herald dead` with settings, and returns its output and exit code.
 func dead(t testing.TB, settings []string, args ...string) (out, complaints string, code int) {
 	t.Helper()
 	operator := whole.Instance{T: t, Env: append(os.Environ(), settings...)}
@@ -26,7 +25,7 @@ func dead(t testing.TB, settings []string, args ...string) (out, complaints stri
 
 func dataDir(i *whole.Instance) []string { return []string{"HERALD_DATA_DIR=" + i.Dir + "/data"} }
 
-// letters asks until there are n.
+// letters lists the dead letters until there are n.
 func letters(i *whole.Instance, n int) []event.Letter {
 	i.T.Helper()
 	tick := time.NewTicker(time.Second)
@@ -46,8 +45,8 @@ func letters(i *whole.Instance, n int) []event.Letter {
 	return nil
 }
 
-// An event that a service cannot handle is put aside at the tenth fault; once the cause
-// is gone the operator hands it over again, and its mail is sent, once.
+// An event that a service failed to handle ten times is put aside. When the cause is gone the
+// operator redrives it, and its mail is sent once.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	mails := smtpd.Start(t, smtpd.Config{})
@@ -60,7 +59,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("nothing to redrive: %q, exit code %d", out, code)
 	}
 	db := whole.Database(t, server, "notification")
-	// The reason quotes the constraint, whose name would clear a terminal.
+	// The reason quotes the constraint, whose name contains a code that clears a terminal.
 	if _, err := db.Exec(t.Context(), "alter table notifications add constraint \"\x1b[2Jbroken\" check (false) not "+
 		"valid"); err != nil {
 		t.Fatal(err)
@@ -97,7 +96,7 @@ func TestDeadLetters(t *testing.T) {
 	if left := letters(i, 1); left[0] != found[1] {
 		t.Errorf("left is %+v", left)
 	}
-	// As the processes of services reach NATS.
+	// The settings with which processes of services connect to NATS.
 	elsewhere := []string{
 		"HERALD_NATS_URL=nats://" + i.NATS(), "HERALD_MASTER_KEY_FILE=" + i.Dir + "/data/master.key",
 	}
@@ -119,7 +118,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// What an operator mistypes is said, before anything is done.
+// A mistyped command is an error, and nothing is done.
 func TestDeadMistakes(t *testing.T) {
 	t.Parallel()
 	i := &whole.Instance{T: t, Dir: t.TempDir()}

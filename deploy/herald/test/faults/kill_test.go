@@ -18,8 +18,8 @@ import (
 
 const kills = 50
 
-// Killed again and again under imports, the system keeps every import that it
-// answered, sends exactly one mail for each, and leaves nothing half-written.
+// The system is killed many times during imports. It keeps every answered import, sends one mail for
+// each, and leaves no incomplete rows.
 func TestKilledUnderImports(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})
@@ -52,7 +52,7 @@ func TestKilledUnderImports(t *testing.T) {
 				}
 			})
 		}
-		<-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond) // the moment of death is the test's subject
+		<-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond) // the test needs a random moment
 		i.Stop(syscall.SIGKILL)
 		close(dead)
 		importers.Wait()
@@ -77,7 +77,7 @@ func TestKilledUnderImports(t *testing.T) {
 	}
 }
 
-// imported lists the ids of all users that were imported.
+// imported returns the ids of all imported users.
 func imported(i *whole.Instance) map[string]bool {
 	i.T.Helper()
 	ids := map[string]bool{}
@@ -95,10 +95,10 @@ func imported(i *whole.Instance) map[string]bool {
 	}
 }
 
-// allMailed waits until every user's mail is sent, holds that each has one Message-ID,
-// and returns the number of repeated deliveries. A mail that the relay never
-// answered twice is given up, and says so: those are counted too. The relay is asked
-// first, since a list of mails brings what an event that was lost would not.
+// allMailed waits until every user's mail is sent, checks that each has one Message-ID, and returns
+// the number of repeated deliveries and of mails that are uncertain after two attempts without an
+// answer. It asks the relay before it lists mails, because a list also queues mails whose events
+// were lost.
 func allMailed(
 	ctx context.Context, i *whole.Instance, server *smtpd.Server, ids map[string]bool,
 ) (repeats, uncertain int) {
@@ -132,7 +132,7 @@ func allMailed(
 	return repeats, uncertain
 }
 
-// unsent are the users to whom no mail has come within two minutes.
+// unsent returns the users who got no mail within two minutes.
 func unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -150,7 +150,7 @@ func unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[
 	return left
 }
 
-// mailed waits until the one mail to a user has ended, and returns its state.
+// mailed waits until the only mail to a user has ended, and returns its state.
 func mailed(ctx context.Context, i *whole.Instance, id string) string {
 	i.T.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -13,8 +13,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// A process per service does the same as one process; a replica that is stopped for
-// an upgrade fails no request.
+// A process per service works like one process. No request fails when a replica is stopped for an
+// upgrade.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})

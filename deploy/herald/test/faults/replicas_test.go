@@ -49,14 +49,14 @@ func newReplicas(t *testing.T) *replicas {
 	return r
 }
 
-// answer is what a gateway said, and when it was asked and answered.
+// answer is a gateway's response, with the times of the request and the response.
 type answer struct {
 	status      int
 	body        map[string]any
 	asked, came time.Time
 }
 
-// at reads a value of the body: "user.details.sequence"; nil where there is none.
+// at returns a value of the body, such as "user.details.sequence", or nil.
 func (a answer) at(path string) any {
 	var v any = a.body
 	for name := range strings.SplitSeq(path, ".") {
@@ -66,7 +66,7 @@ func (a answer) at(path string) any {
 	return v
 }
 
-// ask asks one of the gateways; organization may be empty.
+// ask sends a request to one of the gateways. organization may be empty.
 func (r *replicas) ask(gateway int, token, organization, method, path, body string) (answer, error) {
 	ctx, cancel := context.WithTimeout(r.T.Context(), time.Minute)
 	defer cancel()
@@ -93,7 +93,7 @@ func (r *replicas) ask(gateway int, token, organization, method, path, body stri
 	return a, err
 }
 
-// admin asks as the administrator and fails unless the answer is 200.
+// admin sends a request as the administrator and fails the test unless the status is 200.
 func (r *replicas) admin(gateway int, organization, method, path, body string) answer {
 	r.T.Helper()
 	a, err := r.ask(gateway, r.Token, organization, method, path, body)
@@ -107,11 +107,11 @@ func (r *replicas) admin(gateway int, organization, method, path, body string) a
 type change struct {
 	organization               string
 	method, path, body         string
-	read, found                string // GET, and where in its answer the object stands
-	search, query, field, want string // POST, its filter, and the field that tells the object
+	read, found                string // GET, and the path of the object in its answer
+	search, query, field, want string // POST, its filter, and the field that identifies the object
 }
 
-// changes are one after the other what a worker does in its own organization.
+// changes are the changes that a worker makes in its own organization, in this order.
 func (r *replicas) changes(organization, name string, n int) change {
 	switch n % 3 {
 	case 0:
@@ -139,8 +139,8 @@ func (r *replicas) changes(organization, name string, n int) change {
 	}
 }
 
-// loop writes, reads and searches through gateways that take turns; true where the read
-// and the search show what was written.
+// loop writes, reads and searches through alternating gateways. It returns whether the read and the
+// search show the change.
 func (r *replicas) loop(n int, c change) bool {
 	r.T.Helper()
 	written := r.admin(n, c.organization, c.method, c.path, c.body)
@@ -163,10 +163,9 @@ const (
 	rounds         = 100 // of giving and taking
 )
 
-// With three replicas of each service and two gateways, what a 200 said is in every
-// later read, list and search, a role that was given can be used at once, and one that was
-// taken, or a token, is refused within 100 ms. It measures times, so that it runs
-// beside no other test of the package.
+// With three replicas of each service and two gateways, every read, list and search shows a change
+// that was answered with 200. A granted role can be used at once. A removed role or token is
+// refused within 100 ms. The test measures times, so it does not run in parallel with others.
 func TestThreeReplicas(t *testing.T) {
 	r := newReplicas(t)
 	began := time.Now()
@@ -194,8 +193,8 @@ func TestThreeReplicas(t *testing.T) {
 	r.tokens(t)
 }
 
-// mails asks for a mail again and again: whichever replica answered with its id, and
-// whichever is asked for the list, it is there, also before its event has come.
+// mails requests mails. Each must be in the list, whichever replicas answer the two requests, also
+// before its event has come.
 func (r *replicas) mails(t *testing.T) {
 	t.Helper()
 	user, _ := r.member("reader")
@@ -226,7 +225,7 @@ func (r *replicas) newToken(gateway int, user string) (token, id string) {
 	return token, id
 }
 
-// roles gives and takes a role again and again.
+// roles grants and removes a role many times.
 func (r *replicas) roles(t *testing.T) {
 	t.Helper()
 	user, token := r.member("member")
@@ -239,7 +238,7 @@ func (r *replicas) roles(t *testing.T) {
 	})
 }
 
-// tokens makes and ends a token again and again.
+// tokens makes and removes a token many times.
 func (r *replicas) tokens(t *testing.T) {
 	t.Helper()
 	user, _ := r.member("bearer")
@@ -255,7 +254,7 @@ func (r *replicas) tokens(t *testing.T) {
 
 const guarded = "/management/v1/orgs/me"
 
-// atOnce holds that both gateways let the bearer in.
+// atOnce checks that both gateways accept the token at once.
 func (r *replicas) atOnce(t *testing.T, token string) {
 	t.Helper()
 	for g := range r.gateways {
@@ -265,10 +264,9 @@ func (r *replicas) atOnce(t *testing.T, token string) {
 	}
 }
 
-// refusedAfter asks each gateway until it refuses, and returns how long after the
-// end each still let in. What counts is when a request was sent: one that was sent in
-// time may be answered late. Once a gateway refuses it goes on refusing. Between the
-// questions is time for those who spread the news.
+// refusedAfter sends requests to each gateway until it refuses. It returns how long after the end
+// each gateway still accepted one, by the time at which the request was sent. After its first
+// refusal a gateway must refuse all requests. The pauses leave CPU time for handling the event.
 func (r *replicas) refusedAfter(t *testing.T, token string, want int, end time.Time) []time.Duration {
 	t.Helper()
 	late := make([]time.Duration, len(r.gateways))
@@ -289,7 +287,7 @@ func (r *replicas) refusedAfter(t *testing.T, token string, want int, end time.T
 					t.Errorf("gateway %d refused and lets in again", g)
 					return
 				default:
-					if late[g] = a.asked.Sub(end); late[g] > believed {
+					if late[g] = a.asked.Sub(end); late[g] > cacheTime {
 						t.Errorf("gateway %d let in %s after the end", g, late[g])
 						return
 					}
@@ -301,10 +299,10 @@ func (r *replicas) refusedAfter(t *testing.T, token string, want int, end time.T
 	return late
 }
 
-// believed is how long a gateway believes an answer that no event takes back.
-const believed = 2 * time.Second
+// cacheTime is how long a gateway caches a caller whom no event ends.
+const cacheTime = 2 * time.Second
 
-// prompt holds that 99 of 100 refusals come within 100 ms.
+// prompt checks that 99 of 100 refusals come within 100 ms.
 func prompt(t *testing.T, what string, round func(n int) []time.Duration) {
 	t.Helper()
 	var late []time.Duration

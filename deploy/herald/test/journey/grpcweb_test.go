@@ -24,8 +24,8 @@ import (
 
 const webPage = "../../../../examples/web"
 
-// The page's script is committed, so that nobody needs npm to open it; it is the one
-// that its sources make.
+// The page's script is committed, so that the page can be opened without npm. It is equal to the one
+// that is built from its sources.
 func TestWebScriptIsOfItsSources(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile(webPage + "/dist/main.js")
@@ -50,11 +50,11 @@ func TestWebScriptIsOfItsSources(t *testing.T) {
 	}
 }
 
-// visit is a visit to the example's page.
+// visit is the example's page, open in a browser.
 type visit struct {
 	t   *testing.T
 	ctx context.Context
-	// console is what the page wrote there.
+	// console is the messages of the page on the console.
 	console iter.Seq2[chromedp.ConsoleMessage, error]
 
 	mu sync.Mutex
@@ -92,7 +92,7 @@ func (v *visit) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// fill replaces what is in a field. chromedp's SetValue cannot empty one.
+// fill replaces the value of a field. chromedp's SetValue cannot make it empty.
 func (v *visit) fill(id, value string) {
 	v.t.Helper()
 	got, err := chromedp.Run(v.ctx,
@@ -102,8 +102,7 @@ func (v *visit) fill(id, value string) {
 	}
 }
 
-// search presses the button and returns what the page then says, and with the
-// names it lists.
+// search presses the button and returns the page's message and the listed names.
 func (v *visit) search() (said string, names []string) {
 	v.t.Helper()
 	v.do(chromedp.Click(chromedp.CSS("button")))
@@ -119,8 +118,7 @@ func (v *visit) search() (said string, names []string) {
 	return said, names
 }
 
-// leave fails the test for everything on the console, and returns what the page
-// asked the API for.
+// leave fails the test if the console has messages, and returns the page's requests to the API.
 func (v *visit) leave() []string {
 	v.t.Helper()
 	const last = "leaving"
@@ -141,8 +139,8 @@ func (v *visit) leave() []string {
 	return v.sent
 }
 
-// A page of another origin lists projects over gRPC-Web, with the client that was
-// generated from the contracts.
+// A page of another origin lists projects over gRPC-Web, with the client generated from the
+// contracts.
 func TestWebPage(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

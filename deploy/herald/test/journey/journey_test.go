@@ -13,8 +13,8 @@ import (
 	"herald/shared/testkit/browser"
 )
 
-// The first journey: a person is imported, gets a mail in her language, clicks its
-// button, chooses a password and is active. Everything is done as a user would.
+// An imported person gets a mail in her language, clicks its button, chooses a password and is
+// active. The test uses a real browser.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

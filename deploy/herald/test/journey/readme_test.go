@@ -12,8 +12,8 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// Every command of the README does what the README says, on a fresh instance that
-// `make run` started; `make test` is what runs this.
+// Every command of the README has the answer that the README shows, on a new instance that
+// `make run` started. The command `make test` itself is not run, because it runs this test.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	steps, _ := whole.README(t)
@@ -35,7 +35,7 @@ func TestReadme(t *testing.T) {
 			events = watch(t, "bash", "-euo", "pipefail", "-c", shell+command)
 			continue
 		}
-		for line := range strings.Lines(command) { // variables live on
+		for line := range strings.Lines(command) { // a line may set variables for later ones
 			if name, _, ok := strings.Cut(line, "="); ok && variable.MatchString(name) {
 				shell += name + "='" + typed(i, shell+line+"printf %s \"$"+name+"\"") + "'\n"
 				command = strings.Replace(command, line, "", 1)
@@ -56,7 +56,7 @@ func TestReadme(t *testing.T) {
 
 var variable = regexp.MustCompile(`^[A-Z]+$`)
 
-// typed is what commands print, which they must.
+// typed returns the output of a command, which must not be empty.
 func typed(i *whole.Instance, commands string) string {
 	i.T.Helper()
 	ctx, cancel := context.WithTimeout(i.T.Context(), time.Minute)
@@ -70,8 +70,7 @@ func typed(i *whole.Instance, commands string) string {
 	return string(out)
 }
 
-// makeRun starts the instance by the README's own command, and returns the binary that it
-// built.
+// makeRun starts the instance with `make run` and returns the binary that it built.
 func makeRun(i *whole.Instance) (file string) {
 	i.T.Helper()
 	file = i.Dir + "/herald"
@@ -79,8 +78,8 @@ func makeRun(i *whole.Instance) (file string) {
 	return file
 }
 
-// alike holds that an answer has the fields of the pasted one, and its values but for
-// what differs from run to run.
+// alike checks that an answer has the same fields and values as the one in the README, except for
+// values that differ from run to run.
 func alike(t *testing.T, command, pasted, got string) {
 	t.Helper()
 	var want, have any
@@ -99,8 +98,8 @@ func alike(t *testing.T, command, pasted, got string) {
 
 var varying = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT.*Z|[0-9a-f]{8}-[0-9a-f-]{27})$`)
 
-// masked replaces times, ids and sequences; a text that the README shortens with …
-// is compared by its beginning.
+// masked replaces times, ids and sequences. A text that ends in … in the README is compared by its
+// beginning.
 func masked(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -22,7 +22,7 @@ type watcher struct {
 	lines chan string
 }
 
-// watch starts a command that runs the subscriber, and returns when it hears events.
+// watch starts a command that runs the subscriber, and returns when it gets events.
 func watch(t *testing.T, name string, args ...string) *watcher {
 	t.Helper()
 	w := &watcher{t, exec.Command(name, args...), make(chan string, 1000)}
@@ -87,8 +87,7 @@ func (w *watcher) until(text string) string {
 	}
 }
 
-// The example prints a person's life as it happens, ends at ^C, and says what is wrong
-// with an address.
+// The example prints the events of a person, ends at ^C, and says what is wrong with an address.
 func TestSubscriberExample(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "subscriber")
@@ -118,12 +117,12 @@ func TestSubscriberExample(t *testing.T) {
 		}
 	}
 	one.until("herald.users.human.initialized.v1")
-	one.until("herald.users.pat.added.v1") // of another object, which names the user
+	one.until("herald.users.pat.added.v1") // an event of another object that names the user
 	for _, w := range []*watcher{one, all} {
 		if err := w.cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		for range w.lines { // to the end, before waiting
+		for range w.lines { // read all output before Wait
 		}
 		if err := w.cmd.Wait(); err != nil {
 			t.Errorf("after ^C: %v", err)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// machine is an imaginary one: setup.sh finds only the programs in its bin directory
-// and looks for files below its root.
+// machine simulates a machine: setup.sh finds only the programs in its bin directory and looks for
+// files below its root.
 type machine struct {
 	t         *testing.T
 	bin, root string
@@ -24,7 +24,7 @@ type machine struct {
 
 const configuration = "etc/postgresql-common/createcluster.conf"
 
-// newMachine has Go, the programs that any system has, and root's rights.
+// newMachine returns a machine with Go, the usual programs and root's rights.
 func newMachine(t *testing.T) machine {
 	t.Parallel()
 	m := machine{t: t, bin: t.TempDir(), root: t.TempDir()}
@@ -76,8 +76,8 @@ func (m machine) postgres(dir, version string) {
 	m.file(filepath.Join(dir, "postgres"), script, 0o755)
 }
 
-// debian adds an apt-get that records its calls and installs what it is told, and
-// says what candidates apt-cache shall answer with.
+// debian adds an apt-get that records its calls and installs packages, and an apt-cache with these
+// candidates.
 func (m machine) debian(candidates map[string]string) {
 	var policy strings.Builder
 	policy.WriteString("case $2 in\n")
@@ -107,7 +107,7 @@ oathtool) printf '#!/bin/sh\n' >"${0%/*}/oathtool"; chmod +x "${0%/*}/oathtool" 
 esac`)
 }
 
-// setup runs the script and returns what it printed and whether it was content.
+// setup runs the script and returns its output and whether it succeeded.
 func (m machine) setup(what string) (printed string, content bool) {
 	m.t.Helper()
 	var out bytes.Buffer
@@ -120,7 +120,7 @@ func (m machine) setup(what string) (printed string, content bool) {
 	return out.String(), err == nil
 }
 
-// called lists what apt-get and sudo were told.
+// called returns the calls of apt-get and sudo.
 func (m machine) called() []string {
 	m.t.Helper()
 	text, err := os.ReadFile(m.calls())

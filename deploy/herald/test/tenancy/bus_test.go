@@ -24,9 +24,9 @@ import (
 	"herald/shared/secret"
 )
 
-// internals are the methods that nobody outside reaches, with who calls them, and
-// forwards those that a service may pass a user's call on to. They stand here once more
-// so that nobody opens one by the way.
+// internals are the internal methods with their callers. forwards are the methods that a service may
+// call in a user's name. They repeat the contracts on purpose, so that no method is opened by
+// mistake.
 var (
 	internals = map[string][]string{
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// rawMethod is a method as its proto file says it, read without the code under test.
+// rawMethod is a method's options, read without the code under test.
 type rawMethod struct {
 	name, owner string
 	access      *heraldv1.Access
@@ -60,7 +60,7 @@ type rawMethod struct {
 
 func (c rawMethod) subject() string { return "rpc." + c.name }
 
-// contracts are all methods there are, and events the subjects of all events.
+// contracts returns all methods and the subjects of all events.
 func contracts(t *testing.T) (methods []rawMethod, events map[string]string) {
 	t.Helper()
 	events = map[string]string{}
@@ -92,10 +92,10 @@ func contracts(t *testing.T) (methods []rawMethod, events map[string]string) {
 	return methods, events
 }
 
-// rights says who may publish on a subject, or subscribe to it; nobody else may.
+// rights lists, by subject, the only users that may publish or subscribe.
 type rights map[string][]string
 
-// expected is what each subject of the system allows.
+// expected returns the rights on each subject of the system.
 func expected(t *testing.T) (publish, subscribe rights) {
 	t.Helper()
 	methods, events := contracts(t)
@@ -116,7 +116,7 @@ func expected(t *testing.T) (publish, subscribe rights) {
 		publish["rpc.herald."+s+".v1.Other.Nothing"], subscribe["rpc.herald."+s+".>"] = nil, []string{s}
 		publish["dead."+s+".events.users.org.created.o"], subscribe["dead."+s+".>"] = []string{s}, nil
 		publish["outbox."+s], subscribe["outbox."+s] = []string{s}, []string{s}
-		if s == "users" { // the gateway forgets callers as soon as they have changed
+		if s == "users" { // the gateway drops cached callers at their changes
 			subscribe["outbox."+s] = []string{s, "gateway"}
 		}
 		for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
@@ -157,15 +157,15 @@ func expected(t *testing.T) (publish, subscribe rights) {
 	}
 	subscribe["events.>"] = []string{"gateway", "subscriber"}
 	for _, user := range busUsers() {
-		publish["_INBOX_"+user+".any"] = nil // only as the answer to a request
+		publish["_INBOX_"+user+".any"] = nil // only as the reply to a request
 		subscribe["_INBOX_"+user+".any"] = []string{user}
 		subscribe["_INBOX_"+user+".>"] = []string{user}
 	}
-	subscribe["_INBOX_subscriber.any"], subscribe["_INBOX_subscriber.>"] = nil, nil // asks nothing
+	subscribe["_INBOX_subscriber.any"], subscribe["_INBOX_subscriber.>"] = nil, nil // it sends no requests
 	return publish, subscribe
 }
 
-// expectStreams adds what may be asked about streams.
+// expectStreams adds the rights to ask about streams.
 func expectStreams(publish rights, services []string) {
 	for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
 		for _, api := range []string{
@@ -192,7 +192,7 @@ func busUsers() []string {
 	return slices.Sorted(slices.Values(append(allinone.Names(), "gateway", "subscriber", "operator")))
 }
 
-// The lists above name what the contracts open, all of it and nothing else.
+// The lists above are equal to the contracts.
 func TestOpenedMethods(t *testing.T) {
 	t.Parallel()
 	methods, _ := contracts(t)
@@ -217,7 +217,7 @@ func TestOpenedMethods(t *testing.T) {
 	}
 }
 
-// modes are the ways NATS is run. Each returns a server and how to reach it.
+// modes are the ways to run NATS. Each returns a server and its address.
 var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bus.Address){
 	"in the process": func(t *testing.T, keys secret.Keys, _ string) (*server.Server, bus.Address) {
 		s, err := bus.Embedded{Dir: t.TempDir(), Keys: keys}.Start()
@@ -233,7 +233,7 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 		}
 		return s, bus.Address{URL: s.ClientURL()}
 	},
-	// What the container of NATS reads, but for ports and where streams are kept.
+	// The configuration of the container, with other ports and another folder for streams.
 	"compose": func(t *testing.T, _ secret.Keys, secrets string) (*server.Server, bus.Address) {
 		dir := t.TempDir()
 		for from, to := range map[string]string{
@@ -273,7 +273,7 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 	},
 }
 
-// Each NATS user may do on each subject what the table says, whichever way NATS runs.
+// In every mode each NATS user has exactly the rights in the table on each subject.
 func TestBusPermissions(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
@@ -336,7 +336,7 @@ func connectAs(t *testing.T, address bus.Address, keys secret.Keys, user string)
 	return nc
 }
 
-// judge compares what the server said of the last act with what it should have.
+// judge compares the server's answer to the last publish or subscribe with the expected one.
 func judge(t *testing.T, nc *nats.Conn, verb, subject string, allowed bool) {
 	t.Helper()
 	flush(t, nc)
@@ -350,7 +350,7 @@ func judge(t *testing.T, nc *nats.Conn, verb, subject string, allowed bool) {
 	}
 }
 
-// answersOnce holds that a service answers each request that it received, once.
+// answersOnce checks that a service may send one reply to each received request.
 func answersOnce(t *testing.T, service, gateway *nats.Conn) {
 	t.Helper()
 	const subject = "rpc.herald.users.v1.Users.GetUser"

@@ -15,14 +15,14 @@ import (
 	"herald/shared/contract"
 )
 
-// unknownOrg is nobody's, but could be somebody's.
+// unknownOrg is a valid id of an organization that does not exist.
 const unknownOrg = "01900000-0000-7000-8000-000000000000"
 
-// attackers is how many calls are under way at a time.
+// attackers is the number of simultaneous calls.
 const attackers = 12
 
-// visitors are the callers of the matrix. Roles are those of their own organization;
-// the owner of one project is asked about all others too.
+// visitors are the callers of the matrix. Their roles are in their own organization. The owner of one
+// project also calls methods on other projects.
 func (w *world) visitors() []visitor {
 	return []visitor{
 		{name: "nobody"},
@@ -36,8 +36,9 @@ func (w *world) visitors() []visitor {
 	}
 }
 
-// Every method, asked by everybody about everything in every organization, answers as
-// its contract says, over every protocol; an object elsewhere looks like none.
+// Every method, called by every visitor for objects in every place, answers as its contract says,
+// over every protocol. The answer for an object of another organization is the same as for a
+// missing one.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +106,7 @@ func (a attempt) String() string {
 	return fmt.Sprintf("%s by %s in %q on %s", a.Name(), a.visitor.name, a.header, a.object)
 }
 
-// acted is the organization that a call acts on, or the refusal of its header.
+// acted returns the organization that a call acts on, or the fault if the header must be refused.
 func (w *world) acted(a attempt) (org string, refusal int) {
 	switch {
 	case a.header == "" || a.header == a.visitor.org:
@@ -120,7 +121,7 @@ func (w *world) acted(a attempt) (org string, refusal int) {
 	return a.header, 0
 }
 
-// judge tells the status that a call must have, by the words of the documentation.
+// judge returns the status that a call must have by the documentation.
 func (w *world) judge(a attempt) int {
 	org, refusal := w.acted(a)
 	switch {
@@ -142,7 +143,7 @@ func (w *world) judge(a attempt) int {
 	return http.StatusOK
 }
 
-// holds is what decisions say of the roles that take part.
+// holds reports whether a role has a permission, as decided for these roles.
 func (w *world) holds(a attempt, org string) bool {
 	p := a.Access.Permission
 	switch instance := strings.HasPrefix(p, "iam."); a.role {
@@ -159,7 +160,7 @@ func (w *world) holds(a attempt, org string) bool {
 	return false
 }
 
-// present reports whether an object is where the call looks for it.
+// present reports whether the object is in the place where the call looks for it.
 func (w *world) present(a attempt, org, name string) bool {
 	k := kindOf(string(a.Name()), name)
 	switch place := a.object.of(name); {
@@ -175,8 +176,8 @@ func (w *world) present(a attempt, org, name string) bool {
 	return org == w.own.org
 }
 
-// refuses makes a call that must be refused, and compares the refusal with that of an
-// object that is not there.
+// refuses makes a call that must be refused, and compares the refusal with the one for an object that
+// does not exist.
 func (w *world) refuses(n int, a attempt) {
 	got := w.rest(a, a.object)
 	want := w.judge(a)
@@ -203,7 +204,7 @@ func (w *world) refuses(n int, a attempt) {
 	w.alike(n, a, got)
 }
 
-// once makes a call about what is not there, and remembers the answer.
+// once makes a call for an object that does not exist, and caches the answer.
 func (w *world) once(a attempt, absent object) reply {
 	key := fmt.Sprint(a.Name(), a.visitor.name, a.header, absent)
 	if known, ok := w.absent.Load(key); ok {
@@ -214,8 +215,8 @@ func (w *world) once(a attempt, absent object) reply {
 	return got
 }
 
-// rulesFirst asks about what is not there in a way that is never right: the first fault
-// is the one that is told.
+// rulesFirst makes an invalid call for an object that does not exist. The answer must be the fault
+// of the first check.
 func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
 	nowhere := func(m contract.Method) string {
 		verb, path, _ := contract.Route(m.Rules[0])
@@ -242,7 +243,7 @@ func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
 	}
 }
 
-// alike compares an answer with those of the other protocols.
+// alike compares an answer with the answers over the other protocols.
 func (w *world) alike(n int, a attempt, got reply) {
 	if got.status == http.StatusOK {
 		return
@@ -258,8 +259,8 @@ func (w *world) alike(n int, a attempt, got reply) {
 	}
 }
 
-// allows makes a call that must not be refused, on objects that are made for it. What is
-// the victim's is read at most.
+// allows makes a call that must not be refused, on new objects. It only reads objects of the foreign
+// organization.
 func (w *world) allows(_ int, a attempt) {
 	org, _ := w.acted(a)
 	if slices.Contains(turns, string(a.Name())) || org == w.foreign.org && !reads(a.Method) {
@@ -275,7 +276,7 @@ func (w *world) allows(_ int, a attempt) {
 		o.ids["language"] = languages[int(w.texts.Add(1))%len(languages)]
 		w.prepare(s, a.Method, o.ids)
 	} else if !reads(a.Method) {
-		return // it would be done to what the others are about
+		return // it would change objects of other calls
 	}
 	got := w.rest(a, o)
 	id, other := allowed[string(a.Name())]
@@ -289,14 +290,14 @@ func (w *world) allows(_ int, a attempt) {
 	}
 }
 
-// everywhere tells that it does not matter where a method's objects are.
+// everywhere reports whether a method works for objects in every place.
 func (w *world) everywhere(m contract.Method) bool {
 	return !slices.ContainsFunc(fieldsOf(m), func(f string) bool {
 		return !anywhere[string(m.Name())+"."+f] && !kinds[kindOf(string(m.Name()), f)].instance
 	})
 }
 
-// turns are the methods that take the ground from under the others; they come last.
+// turns are methods after which others do not work; they are called last.
 var turns = []string{"DeactivateMyOrg", "ReactivateMyOrg"}
 
 func (w *world) ends() {
@@ -308,23 +309,23 @@ func (w *world) ends() {
 	}
 }
 
-// anywhere are the references to users that may belong to any organization: roles are
-// given to them, and nothing of theirs is read or changed.
+// anywhere are references to users of any organization: they get roles, but nothing of them is read
+// or changed.
 var anywhere = map[string]bool{
 	"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
 	"AddUserGrant.user_id": true,
 }
 
-// wrong are the references in bodies that are not the object of the call: an unknown
-// one is the wrong thing to say, not a wrong place to say it.
+// wrong are references in bodies to other objects than the call's own. An unknown one is an invalid
+// request (400) and not a missing object (404).
 var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 
-// allowed are what calls come to that nothing but the state of things refuses: the users
-// here are active and verified, and their tokens no login.
+// allowed lists, by method, the fault of an allowed call that is refused by the state of its object
+// only: the users here are active and verified, and their tokens are no login.
 var allowed = map[string]string{
 	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
 	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED", "UpdateMyPassword": "FRESH_LOGIN_REQUIRED",
 	"RemoveMyOtp": "FRESH_LOGIN_REQUIRED", "RegenerateMyRecoveryCodes": "FRESH_LOGIN_REQUIRED",
-	// What becomes of these depends on what the caller did before.
+	// The outcome of these depends on the caller's earlier calls.
 	"ResendMyEmailVerification": "", "VerifyMyEmail": "", "AddMyOtp": "", "VerifyMyOtp": "",
 }

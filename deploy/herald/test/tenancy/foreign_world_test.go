@@ -35,13 +35,12 @@ import (
 	"herald/shared/secret"
 )
 
-// place is where an object is.
+// place says in which organization or project an object is.
 type place int
 
 const (
 	own place = iota
-	// sibling is beside what it is asked for in: an application of another project of
-	// the same organization.
+	// sibling is in another project of the same organization than the one in the request.
 	sibling
 	foreign
 	nowhere
@@ -50,8 +49,8 @@ const (
 
 func (p place) in(some ...place) bool { return slices.Contains(some, p) }
 
-// object is what a call is about: one of its fields, or all where at is -1, names
-// something that is in another place than the others.
+// object is the objects of a call. The field at names an object in another place than the others do;
+// if at is -1, all do.
 type object struct {
 	fields []string
 	ids    map[string]string
@@ -67,7 +66,7 @@ func (o object) String() string {
 	return fmt.Sprintf("%s %s", []string{"own", "sibling", "foreign", "missing", "removed"}[o.place], what)
 }
 
-// of tells where the object is that a field names.
+// of returns the place of the object that a field names.
 func (o object) of(field string) place {
 	if n := slices.Index(o.fields, field); n < 0 || o.at >= 0 && n != o.at {
 		return own
@@ -75,8 +74,8 @@ func (o object) of(field string) place {
 	return o.place
 }
 
-// kind is how objects are made and removed: verb, path and body of requests, in which
-// {name} stands for the field of that name. The first answer says the id.
+// kind says how to make and remove objects of a kind: verb, path and body of requests, in which
+// {name} stands for the field of that name. The first answer has the id.
 type kind struct {
 	create   [][2]string
 	answer   string
@@ -155,7 +154,7 @@ var (
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
 	}
 
-	// references are the fields of bodies that name objects.
+	// references are the fields of bodies that name other objects.
 	references = map[string]bool{
 		"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
 		"AddUserGrant.project_id": true,
@@ -173,7 +172,7 @@ var (
 		"ResetMessageText":       "PUT /management/v1/text/message/init/{language}",
 	}
 
-	// values are what requests say besides, by method and field or by field alone.
+	// values are the values of other fields, by method and field or by field alone.
 	values = map[string]string{
 		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`,
 		"granted_org_id": `"{third}"`, "project_grant_id": `""`,
@@ -194,11 +193,10 @@ var (
 	}
 )
 
-// languages are those whose texts are written, each once.
+// languages are used once each, to write texts in them.
 var languages = strings.Fields("bg cs de es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
 
-// kindOf tells of which kind the object is that a field of a method names; empty for
-// fields that are values.
+// kindOf returns the kind of the object that a method's field names, or "" for other fields.
 func kindOf(method, field string) string {
 	named := func(part, then, otherwise string) string {
 		if strings.Contains(method, part) {
@@ -235,7 +233,7 @@ func kindsOf(m contract.Method, k string) bool {
 	return slices.ContainsFunc(fieldsOf(m), func(f string) bool { return kindOf(string(m.Name()), f) == k })
 }
 
-// fieldsOf are the fields of a method that name objects, outermost first.
+// fieldsOf returns the fields of a method that name objects, the outermost first.
 func fieldsOf(m contract.Method) (fields []string) {
 	_, path, _ := contract.Route(m.Rules[0])
 	for _, name := range contract.PathFields(path) {
@@ -262,15 +260,15 @@ func reads(m contract.Method) bool {
 		strings.HasSuffix(route, "/_preview")
 }
 
-// visitor is a caller. project is the one it owns, where that is not those that calls are about.
+// visitor is a caller. project is the project that it owns, if that is not the one in its calls.
 type visitor struct{ name, token, id, org, role, project string }
 
-// site is an organization with what is made in it: member owns every project that is
-// made, home is one that stays.
+// site is an organization with objects. member owns every new project; home is a project that is
+// never removed.
 type site struct{ org, member, home, caller string }
 
-// world is an instance with the organization that is asked (own), one that nobody of it
-// belongs to (foreign) and a third one, all beside the instance's own.
+// world is an instance with three organizations beside the first one: the callers' own, a foreign
+// one to which none of them belongs, and a third one.
 type world struct {
 	*whole.Instance
 	t            *testing.T
@@ -278,7 +276,7 @@ type world struct {
 	third, home  string
 	this         visitor
 	db           map[string]*pgx.Conn
-	querying     sync.Mutex // a connection answers one question at a time
+	querying     sync.Mutex // a connection runs one query at a time
 	conn         *grpc.ClientConn
 	client       *http.Client
 	publicKey    string
@@ -322,8 +320,8 @@ func (w *world) newSite() site {
 	return s
 }
 
-// visit makes a user of an organization with a role there, or on one of its projects,
-// and a token; for the instance's owner it is the administrator.
+// visit makes a user of an organization with a token and a role there or on one of its projects. For
+// the owner of the instance it returns the administrator.
 func (w *world) visit(name, org, role, project string) visitor {
 	if role == "IAM_OWNER" {
 		_, me := w.Call("GET", "/auth/v1/users/me", "")
@@ -340,7 +338,7 @@ func (w *world) visit(name, org, role, project string) visitor {
 	return v
 }
 
-// methods are those of the contracts that strangers reach with a token.
+// methods returns the methods that callers from outside reach with a token.
 func (w *world) methods() (all []contract.Method) {
 	methods, err := contract.AllMethods()
 	if err != nil {
@@ -354,7 +352,7 @@ func (w *world) methods() (all []contract.Method) {
 	return all
 }
 
-// objects are what a method is asked about.
+// objects returns the combinations of places for which a method is called.
 func (w *world) objects(m contract.Method) (all []object) {
 	fields, ids := fieldsOf(m), w.placed(m)
 	o := object{fields: fields, at: -1, ids: ids[own]}
@@ -385,8 +383,8 @@ func (w *world) objects(m contract.Method) (all []object) {
 	return all
 }
 
-// placed makes what a method is asked about in every place, once for all methods with
-// the same kinds of objects.
+// placed makes objects for a method in every place, once for all methods with the same kinds of
+// objects.
 func (w *world) placed(m contract.Method) map[place]map[string]string {
 	fields := fieldsOf(m)
 	name := ""
@@ -405,7 +403,7 @@ func (w *world) placed(m contract.Method) map[place]map[string]string {
 		if k.remove == "" {
 			continue
 		}
-		if n == 0 { // nobody but its maker ever had a role on it
+		if n == 0 { // only its creator ever had a role on it
 			s.member = w.make(w.own, "user", nil, "user_id")
 		}
 		gone := w.fresh(s, m)
@@ -417,7 +415,7 @@ func (w *world) placed(m contract.Method) map[place]map[string]string {
 	return made
 }
 
-// fresh makes what a method is about.
+// fresh makes new objects for a method.
 func (w *world) fresh(s site, m contract.Method) map[string]string {
 	ids := map[string]string{}
 	for _, f := range fieldsOf(m) {
@@ -426,8 +424,7 @@ func (w *world) fresh(s site, m contract.Method) map[string]string {
 	return ids
 }
 
-// settled waits until the foreign organization's mails are sent, which is the last that
-// happens to it.
+// settled waits until the foreign organization's mails are sent, after which nothing in it changes.
 func (w *world) settled() {
 	w.t.Helper()
 	mails := 0
@@ -439,7 +436,7 @@ func (w *world) settled() {
 	w.counts(mails, `org_id = $1 and due_at is null`, w.foreign.org)
 }
 
-// mailKnown waits until the news of a mail has come to who sends it.
+// mailKnown waits until the service notification has a mail.
 func (w *world) mailKnown(id string) { w.counts(1, `id = $1`, id) }
 
 func (w *world) counts(want int, where, arg string) {
@@ -458,7 +455,7 @@ func (w *world) counts(want int, where, arg string) {
 	}
 }
 
-// make makes an object in those that are there.
+// make makes an object within existing ones.
 func (w *world) make(s site, name string, in map[string]string, field string) string {
 	k, id := kinds[name], w.unique()
 	if k.create == nil {
@@ -489,7 +486,7 @@ func (w *world) make(s site, name string, in map[string]string, field string) st
 
 func (w *world) unique() string { return fmt.Sprintf("n%06d", w.count.Add(1)) }
 
-// fill writes the ids of objects, and what is new, into a template.
+// fill replaces the names in a template by ids and new values.
 func (w *world) fill(s site, ids map[string]string, template string) string {
 	pairs := []string{"{new}", "{id}", "{member}", s.member, "{home}", s.home, "{caller}", s.caller, "{third}", w.third,
 		"{publicKey}", w.publicKey}
@@ -499,7 +496,7 @@ func (w *world) fill(s site, ids map[string]string, template string) string {
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
-// prepare brings fresh objects, and the organization, into the state that a method needs.
+// prepare brings new objects and the organization into the state that a method needs.
 func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 	if id := ids["notification_id"]; id != "" {
 		w.mailKnown(id)
@@ -509,7 +506,7 @@ func (w *world) prepare(s site, m contract.Method, ids map[string]string) {
 	}
 }
 
-// must makes a request as the administrator in an organization.
+// must makes a request as the administrator in an organization, which must succeed.
 func (w *world) must(org, route, body string) map[string]any {
 	code, answer := w.post(org, route, body)
 	if code != http.StatusOK {
@@ -527,7 +524,7 @@ func (w *world) post(org, route, body string) (int, map[string]any) {
 	return r.status, answer
 }
 
-// reply is an answer without what no two have in common.
+// reply is an answer without values that differ from call to call.
 type reply struct {
 	status       int
 	header, body string
@@ -573,8 +570,8 @@ func (w *world) send(token, org, route, body string) reply {
 	return reply{answer.StatusCode, header.String(), string(text)}
 }
 
-// message is a valid request of a method about an object. A method for which there is
-// none here fails the test: whoever adds it says what its fields are.
+// message returns a valid request of a method for an object. It fails the test if a field has no
+// value, and says where to add one.
 func (w *world) message(m contract.Method, o object) *dynamicpb.Message {
 	_, path, _ := contract.Route(m.Rules[0])
 	bound := contract.PathFields(path)
@@ -656,8 +653,8 @@ func (w *world) web(a attempt) *statuspb.Status {
 	return &statuspb.Status{}
 }
 
-// digest is of everything in all databases that names the foreign organization or one of
-// its objects, by table.
+// digest returns a hash, by table, of all rows in all databases that contain the id of the foreign
+// organization or of one of its objects.
 func (w *world) digest() string {
 	var all strings.Builder
 	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home),
@@ -683,7 +680,7 @@ func (w *world) digest() string {
 	return all.String()
 }
 
-// difference are the tables of which two digests say different things.
+// difference returns the tables for which two digests differ.
 func difference(before, after string) string {
 	var all []string
 	old := strings.Split(before, "\n")

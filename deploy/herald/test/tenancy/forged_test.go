@@ -22,8 +22,8 @@ import (
 	"herald/shared/secret"
 )
 
-// forger has the passwords of NATS users of a running instance, and the key that callers
-// are signed with, to see what falls to the callers' headers alone.
+// forger knows the passwords of a running instance's NATS users and the key that signs callers, to
+// test the checks of the callers' header alone.
 type forger struct {
 	*testing.T
 	keys  secret.Keys
@@ -48,8 +48,7 @@ func newForger(t *testing.T, i *whole.Instance) *forger {
 	return f
 }
 
-// ask sends a request with callers' headers as they are and returns the fault; nil
-// for an answer that is none.
+// ask sends a request with these headers and returns the fault, or nil for another answer.
 func (f *forger) ask(m rawMethod, callers ...string) *fault.Fault {
 	f.Helper()
 	as := bus.Gateway
@@ -74,7 +73,7 @@ func (f *forger) ask(m rawMethod, callers ...string) *fault.Fault {
 	return fault.FromStatus(&s)
 }
 
-// owner may do everything, in an organization that is not there.
+// owner returns a caller who may do everything, in an organization that does not exist.
 func owner() caller.Caller {
 	return caller.Caller{
 		UserID: "nobody", OrganizationID: "nowhere", HomeOrganizationID: "nowhere", AuthenticatedAt: time.Now(),
@@ -82,7 +81,7 @@ func owner() caller.Caller {
 	}
 }
 
-// altered is a signed caller of which something was changed afterwards.
+// altered returns a caller that was changed after it was signed.
 func (f *forger) altered(change func(*heraldv1.Caller)) string {
 	f.Helper()
 	payload, mac, _ := strings.Cut(f.now.Sign(owner()), ".")
@@ -101,7 +100,7 @@ func (f *forger) altered(change func(*heraldv1.Caller)) string {
 	return base64.RawURLEncoding.EncodeToString(b) + "." + mac
 }
 
-// forgeries are callers that no method believes.
+// forgeries returns headers that every method must refuse.
 func (f *forger) forgeries() map[string][]string {
 	others, err := secret.ParseKeys(secret.NewKeyText())
 	if err != nil {
@@ -129,7 +128,7 @@ func (f *forger) forgeries() map[string][]string {
 	return all
 }
 
-// strangers are authentic callers whom the method does not admit.
+// strangers returns correctly signed callers who may not call the method.
 func (f *forger) strangers(m rawMethod) map[string]string {
 	all := map[string]string{"nobody": f.now.Sign(caller.Caller{})}
 	for _, s := range append(allinone.Names(), bus.Gateway, bus.Operator, "") {
@@ -150,8 +149,8 @@ func (f *forger) strangers(m rawMethod) map[string]string {
 	return all
 }
 
-// Whoever gets as far as the bus and sends a request to any method of any service is
-// refused, unless the caller was signed by the system moments ago and may do this.
+// Every method refuses a request on the bus, unless its caller was signed by the system less than 30
+// seconds ago and may call the method.
 func TestForgedCallers(t *testing.T) {
 	t.Parallel()
 	server := whole.Postgres(t)
@@ -189,7 +188,7 @@ func TestForgedCallers(t *testing.T) {
 	}
 }
 
-// changes counts the changes that all services have made.
+// changes returns the number of changes that all services have made.
 func changes(t *testing.T, server *local.Server) (n int) {
 	t.Helper()
 	for _, service := range allinone.Names() {

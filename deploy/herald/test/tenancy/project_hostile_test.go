@@ -17,8 +17,8 @@ import (
 	"herald/shared/testkit/h2"
 )
 
-// What strangers send to the methods of projects is read as it is meant, or refused
-// before anything is written.
+// Hostile requests to the methods of projects are refused before anything is written, or their
+// values are stored as plain texts.
 func TestHostileProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -26,7 +26,7 @@ func TestHostileProjects(t *testing.T) {
 	var methods []contract.Method
 	for _, m := range w.methods() {
 		if m.Owner() == "projects" {
-			w.objects(m) // makes them
+			w.objects(m) // makes the objects before the changes are counted
 			methods = append(methods, m)
 		}
 	}
@@ -56,7 +56,7 @@ func TestHostileProjects(t *testing.T) {
 	}
 }
 
-// written counts the changes of projects.
+// written returns the number of changes in projects.
 func (w *world) written() (n int) {
 	if err := w.db["projects"].QueryRow(w.t.Context(), `select count(*) from events`).Scan(&n); err != nil {
 		w.t.Fatal(err)
@@ -64,8 +64,7 @@ func (w *world) written() (n int) {
 	return n
 }
 
-// text is a request of a method about own objects: where it goes, and its body without
-// the closing brace.
+// text returns a method's request for own objects: its path, and its body without the closing brace.
 func (w *world) text(m contract.Method, ids map[string]string) (route, body string) {
 	verb, path, _ := contract.Route(m.Rules[0])
 	fields := map[string]any{}
@@ -81,7 +80,7 @@ func (w *world) text(m contract.Method, ids map[string]string) (route, body stri
 	return verb + " " + path, strings.TrimSuffix(string(text), "}")
 }
 
-// comma stands between what is in a body and what is added to it.
+// comma returns the separator between a body and what is added to it.
 func comma(body string) string {
 	if body == "{" {
 		return ""
@@ -89,7 +88,7 @@ func comma(body string) string {
 	return ","
 }
 
-// unreadable sends what is not JSON, or not what the method reads.
+// unreadable sends bodies that are not JSON or not of the method's message.
 func (w *world) unreadable(m contract.Method, owner visitor) {
 	route, body := w.text(m, w.placed(m)[own])
 	if strings.HasPrefix(route, "GET ") || strings.HasPrefix(route, "DELETE ") {
@@ -113,7 +112,7 @@ func (w *world) unreadable(m contract.Method, owner visitor) {
 				continue
 			}
 			got := w.send(owner.token, "", to, text)
-			if strings.HasPrefix(to, "POST /herald.") { // Connect with JSON, whose errors look otherwise
+			if strings.HasPrefix(to, "POST /herald.") { // Connect with JSON has other errors
 				if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"invalid_argument"`) {
 					w.t.Errorf("%s: %s answered %d %.300s", to, what, got.status, got.body)
 				}
@@ -125,7 +124,7 @@ func (w *world) unreadable(m contract.Method, owner visitor) {
 	}
 }
 
-// ignores sends what only the service says of an object: it says the same as ever.
+// ignores sends values for fields that only the service sets. They have no effect.
 func (w *world) ignores(m contract.Method, owner visitor) {
 	ids := w.fresh(w.own, m)
 	w.prepare(w.own, m, ids)
@@ -155,7 +154,7 @@ func (w *world) ignores(m contract.Method, owner visitor) {
 	}
 }
 
-// forgedPages asks for parts of lists that there cannot be.
+// forgedPages asks for impossible parts of lists.
 func (w *world) forgedPages(methods []contract.Method, owner visitor) {
 	for _, m := range methods {
 		route, body := w.text(m, w.placed(m)[own])
@@ -180,8 +179,7 @@ func (w *world) forgedPages(methods []contract.Method, owner visitor) {
 	}
 }
 
-// nothings puts a sign that no text in the database can have, and half of one, wherever a
-// request names something.
+// nothings puts a NUL character and incomplete UTF-8 into every text of a request.
 func (w *world) nothings(methods []contract.Method, owner visitor) {
 	filters := map[string]string{
 		"SearchProjects": `{"nameQuery":{"name":"%s","method":4}} {"nameQuery":{"name":"%s","method":1}} ` +
@@ -233,7 +231,7 @@ func (w *world) nothings(methods []contract.Method, owner visitor) {
 	}
 }
 
-// literals searches by each method for signs that have a meaning in SQL and in patterns.
+// literals searches, by each comparison, for characters with a meaning in SQL and in patterns.
 func (w *world) literals(owner visitor) {
 	names := []string{"100%", "100x", "a_b", "axb", `a\b`, "a'b", `a"b`, `a\%b`, "A_B", "'; drop table projects; --",
 		"%", "_", `\`, "$1", "?"}
@@ -247,7 +245,7 @@ func (w *world) literals(owner visitor) {
 		granted, _ := w.must(w.third, "POST /management/v1/projects", `{"name":`+text(name)+`}`)["id"].(string)
 		w.must(w.third, "POST /management/v1/projects/"+granted+"/grants", `{"grantedOrgId":"`+w.own.org+`"}`)
 	}
-	// As the methods are numbered; every second one folds both.
+	// In the order of the contract's numbers; every second one ignores case.
 	methods := []func(string, string) bool{
 		func(a, b string) bool { return a == b }, strings.HasPrefix, strings.Contains, strings.HasSuffix,
 	}
@@ -291,7 +289,7 @@ func (w *world) literals(owner visitor) {
 	}
 }
 
-// oddPaths asks at other spellings of a method's path: there is nothing, on any protocol.
+// oddPaths asks at other spellings of a method's path. None of them exists, over any protocol.
 func (w *world) oddPaths(m contract.Method, owner visitor) {
 	route, body := w.text(m, w.placed(m)[own])
 	verb, path, _ := strings.Cut(route, " ")
@@ -332,7 +330,7 @@ func (w *world) oddPaths(m contract.Method, owner visitor) {
 	}
 }
 
-// raw sends a path as it is written and returns the status and where it leads.
+// raw sends a path unchanged and returns the status and the header Location.
 func (w *world) raw(verb, path, token, media, body string) (code int, location string) {
 	r := &http.Request{
 		Method: verb, URL: &url.URL{Scheme: "http", Host: strings.TrimPrefix(w.URL, "http://"), Opaque: path},
@@ -341,7 +339,7 @@ func (w *world) raw(verb, path, token, media, body string) (code int, location s
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", media)
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
-	if strings.HasPrefix(path, "//") { // an opaque one that begins so would name a host
+	if strings.HasPrefix(path, "//") { // an opaque URL that begins with // would name a host
 		r.URL.Opaque = "//" + r.URL.Host + path
 	}
 	answer, err := w.client.Transport.RoundTrip(r.WithContext(w.t.Context()))

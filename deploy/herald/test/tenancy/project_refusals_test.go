@@ -18,7 +18,7 @@ import (
 	"herald/shared/fault"
 )
 
-// documented is a row of the list of all errors.
+// documented is a row of docs/errors.md.
 type documented struct {
 	http    int
 	code    fault.Code
@@ -48,8 +48,8 @@ func documentedErrors(t *testing.T) map[string]documented {
 	return all
 }
 
-// projectRefusals provoke the errors of projects and of all that is in them: the id, the
-// method and its whole.Request, in which {name} stands for the id of what was made.
+// projectRefusals are requests that provoke the errors of projects and of the objects in them: the
+// error's id, the method and its JSON, in which {name} stands for the id of an object of things.
 var projectRefusals = []struct{ id, method, json string }{
 	{"PROJECT_NOT_FOUND", "GetProject", `{"projectId":"nowhere"}`},
 	{"PROJECT_NAME_TAKEN", "CreateProject", `{"name":"{p}"}`},
@@ -95,8 +95,8 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"NOT_FOUND", "GetApp", `{"projectId":"{p}","appId":"` + strings.Repeat("x", 201) + `"}`},
 }
 
-// Every error of projects means the same over every protocol, and is what the list of
-// errors says of it. None is there that nobody can meet.
+// Every error of projects is the same over every protocol and as docs/errors.md says, and there is a
+// request that provokes it.
 func TestProjectRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -112,13 +112,13 @@ func TestProjectRefusals(t *testing.T) {
 	w.outdated(list["USER_GRANT_OUTDATED"], owner, names)
 	for id, d := range list {
 		if d.from == "projects" && !met[id] {
-			t.Errorf("nothing here meets with %s", id)
+			t.Errorf("no request here provokes %s: add one to projectRefusals in project_refusals_test.go", id)
 		}
 	}
 }
 
-// meets sends a request over every protocol, each time after what must happen before,
-// and compares the refusals.
+// meets calls before and sends the request, over every protocol, and compares the refusals with the
+// documented one.
 func (w *world) meets(id string, want documented, r whole.Request, before func()) {
 	w.t.Helper()
 	var first *statuspb.Status
@@ -131,12 +131,14 @@ func (w *world) meets(id string, want documented, r whole.Request, before func()
 		f := fault.FromStatus(s)
 		said := f.Message == want.message || len(f.Fields) > 0 || want.from == "shared"
 		if f.ID != id || f.Code != want.code || f.HTTPStatus() != want.http || !said || !proto.Equal(s, first) {
-			w.t.Errorf("%s %s over %s: %v, want %s %+v", r.Method.Name(), r.JSON, p.Name, s, id, want)
+			w.t.Errorf("%s %s over %s is refused with %v, and projectRefusals and docs/errors.md want %s %+v: correct "+
+				"the request or its id, and run make generate after a change of the fault", r.Method.Name(), r.JSON, p.Name, s,
+				id, want)
 		}
 	}
 }
 
-// asked is a request for one of the methods of projects.
+// asked returns the request of a method of projects.
 func (w *world) asked(method, body, token string) whole.Request {
 	w.t.Helper()
 	for _, m := range w.methods() {
@@ -154,11 +156,11 @@ func (w *world) asked(method, body, token string) whole.Request {
 		}
 		return whole.Request{Method: m.MethodDescriptor, Path: route, JSON: body, Token: token}
 	}
-	w.t.Fatalf("there is no method %s", method)
+	w.t.Fatalf("projects has no method %s: correct its name in projectRefusals", method)
 	return whole.Request{}
 }
 
-// things makes what the refusals are about, and returns their names and ids.
+// things makes the objects for the refusals and returns their names and ids.
 func (w *world) things() []string {
 	ids := map[string]string{}
 	made := func(route, body, answer string) string {
@@ -194,8 +196,8 @@ func (w *world) things() []string {
 	}
 }
 
-// outdated takes a role away between the look at it and the giving: whoever gives waits
-// for the project, which is held here.
+// outdated removes a role after a grant has read it. The test holds the project's row, for which the
+// grant waits.
 func (w *world) outdated(want documented, owner visitor, names []string) {
 	w.t.Helper()
 	p := names[slices.Index(names, "{p}")+1]

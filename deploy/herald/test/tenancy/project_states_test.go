@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// transition is what somebody does to an object, and what comes of it where the object is
-// active, inactive and removed: the status and the id of the error, or the state after it.
+// transition is a request for an object, with its outcome when the object is active, inactive and
+// removed: the status and the id of the error, or the state after it.
 type transition struct{ request, body, active, inactive, removed string }
 
-// stateful is a kind of object that has states: the field that names it, and what it is
-// in; how it is read, and what can be done to it.
+// stateful is a kind of object that has states: the field that names it, the object that contains
+// it, the request that reads it, and its transitions.
 type stateful struct {
 	kind, field, in, read, prefix string
 	transitions                   []transition
 }
 
-// Whatever is in an inactive project or application can be changed; only tokens stop.
+// Objects in an inactive project or application can be changed; only tokens do not work.
 var projectStates = []stateful{
 	{"project", "project_id", "", "GET /management/v1/projects/{project_id}", "PROJECT_STATE_", []transition{
 		{"GET /management/v1/projects/{project_id}", "", "200 ACTIVE", "200 INACTIVE", "404 PROJECT_NOT_FOUND"},
@@ -100,8 +100,8 @@ const (
 	aGrant = "/management/v1/projects/{project_id}/grants/{grant_id}"
 )
 
-// Every transition in every state comes to what people expect, and leaves the object in
-// the state that it tells; in an inactive project it is the same.
+// Every transition in every state has the expected outcome and leaves the object in the expected
+// state, also in an inactive project.
 func TestProjectStates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +127,7 @@ func TestProjectStates(t *testing.T) {
 	}
 }
 
-// arrange makes an object in a state, and what its transitions need besides.
+// arrange makes an object in a state, and other objects that its transitions need.
 func (w *world) arrange(s stateful, state string, inactive bool) map[string]string {
 	ids := map[string]string{"nobody": w.make(w.own, "user", nil, "user_id")}
 	if s.in != "" {
@@ -149,7 +149,7 @@ func (w *world) arrange(s stateful, state string, inactive bool) map[string]stri
 	return ids
 }
 
-// takes makes a transition and tells what it came to.
+// takes makes a transition and returns its outcome.
 func (w *world) takes(s stateful, step transition, ids map[string]string) (outcome, answer string) {
 	org, request := w.own.org, step.request
 	if theirs, ok := strings.CutPrefix(request, "third "); ok {
@@ -160,7 +160,7 @@ func (w *world) takes(s stateful, step transition, ids map[string]string) (outco
 	return fmt.Sprintf("%d %s", got.status, w.outcome(got, s, ids)), got.body
 }
 
-// named is the name of an object, where it has one.
+// named returns the name of an object, if it has one.
 func (w *world) named(read string, ids map[string]string) string {
 	var answer map[string]struct{ Name string }
 	_ = json.Unmarshal([]byte(w.send(w.Token, w.own.org, w.fill(w.own, ids, read), "").body), &answer)
@@ -170,7 +170,7 @@ func (w *world) named(read string, ids map[string]string) string {
 	return ""
 }
 
-// outcome is the id of a refusal, or the state of the object after a success.
+// outcome returns the id of a refusal, or the object's state after a success.
 func (w *world) outcome(got reply, s stateful, ids map[string]string) string {
 	var answer struct{ Details []struct{ ID string } }
 	if got.status != http.StatusOK {

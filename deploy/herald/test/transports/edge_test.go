@@ -18,8 +18,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// refusals are imports that are refused: what is changed of a good one (a JSON merge
-// patch, RFC 7396), the id of the error, and what its message says.
+// refusals are imports that must be refused: the change of a valid one (a JSON merge patch, RFC
+// 7396), the id of the error, and a part of its message.
 var refusals = []struct{ patch, id, says string }{
 	{`{"userName":null}`, "INVALID_ARGUMENT", "userName"},
 	{`{"userName":" "}`, "INVALID_ARGUMENT", "userName"},
@@ -61,7 +61,7 @@ func hashed(value string) string {
 	return fmt.Sprintf(`{"hashedPassword":{"value":%q}}`, value)
 }
 
-// Every refusal is the same over REST and gRPC, writes nothing and sends nothing.
+// Every refusal is the same over REST and gRPC. No user is written and no mail sent.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
@@ -77,7 +77,8 @@ func TestRefusals(t *testing.T) {
 		}
 		f := fault.FromStatus(&rest)
 		if f.ID != c.id || !strings.Contains(f.Message, c.says) || code != f.HTTPStatus() {
-			t.Errorf("REST: %s answered %d %s, want %s with %q", c.patch, code, text, c.id, c.says)
+			t.Errorf("REST: %s answered %d %s, and refusals in edge_test.go wants %s with %q: correct the one that is "+
+				"wrong", c.patch, code, text, c.id, c.says)
 		}
 		var r usersv1.ImportHumanUserRequest
 		if err := protojson.Unmarshal([]byte(body), &r); err != nil {
@@ -103,7 +104,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// accepted is a hash of each format; the password package proves that they verify.
+// accepted has a hash of each format. The package password tests that they verify.
 var accepted = []string{
 	"$pbkdf2-sha1$1000$c9qbObsT0fUt.CqE.j2FbA$UoQOM8YvbSrI8/6FcZ.aenSyGl0",
 	"$pbkdf2$1000$c9qbObsT0fUt.CqE.j2FbA$UoQOM8YvbSrI8/6FcZ.aenSyGl0",
@@ -121,7 +122,7 @@ var accepted = []string{
 	"{SSHA}tUxWqoWlgF6ODL0fj7A+SoQ1Rqg8tOcyYx9H5g==",
 }
 
-// A person with a verified e-mail and a hash of any format is active, and gets no mail.
+// A person with a verified e-mail address and a hash of any format is active and gets no mail.
 func TestAcceptedHashes(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
@@ -136,7 +137,7 @@ func TestAcceptedHashes(t *testing.T) {
 	}
 }
 
-// Requests that cannot be read are refused by the gateway, whoever sends them.
+// The gateway refuses malformed requests of every caller.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

@@ -24,13 +24,13 @@ import (
 
 const projectsService = "herald.projects.v1.Projects"
 
-// reflection asks a server what it speaks, as tools do that know no contract.
+// reflection is a client of gRPC reflection, as tools without contracts use it.
 type reflection struct {
 	t      *testing.T
 	stream grpc.ClientStream
 }
 
-// reflect begins to ask, without a token. The messages of v1alpha are those of v1.
+// reflect opens a reflection stream, without a token. The messages of v1alpha are those of v1.
 func reflectionOf(i *whole.Instance, t *testing.T, version string) reflection {
 	t.Helper()
 	both := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
@@ -64,8 +64,7 @@ func (r reflection) services() (names []string) {
 	return names
 }
 
-// service fetches the files that describe a service, whole, and makes its descriptor
-// of nothing else.
+// service fetches the files that describe a service and makes its descriptor from these files alone.
 func (r reflection) service(name string) protoreflect.ServiceDescriptor {
 	r.t.Helper()
 	files := map[string]*descriptorpb.FileDescriptorProto{}
@@ -111,7 +110,7 @@ func (r reflection) collect(
 	}
 }
 
-// meaning is a message as JSON, without members that differ from call to call.
+// meaning returns a message as JSON, without members that differ from call to call.
 func meaning(t *testing.T, m proto.Message, varying ...string) string {
 	t.Helper()
 	if m == nil {
@@ -141,7 +140,7 @@ func meaning(t *testing.T, m proto.Message, varying ...string) string {
 	return string(text)
 }
 
-// Who knows no contract asks for it by reflection, with which everything can be called.
+// Every method can be called with the descriptors of gRPC reflection alone.
 func TestReflection(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
@@ -157,7 +156,7 @@ func TestReflection(t *testing.T) {
 				t.Errorf("%s: no %s among %v", version, want, services)
 			}
 		}
-		for _, name := range services { // none is listed that is not described
+		for _, name := range services { // every listed service has a description
 			if r.service(name).Methods().Len() == 0 {
 				t.Errorf("%s: %s has no methods", version, name)
 			}
@@ -179,7 +178,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// project creates a project by REST and returns its id.
+// project creates a project over REST and returns its id.
 func project(i *whole.Instance, name string) string {
 	i.T.Helper()
 	status, answer := i.Call("POST", "/management/v1/projects", fmt.Sprintf(`{"name":%q}`, name))
@@ -203,7 +202,7 @@ func visitor(i *whole.Instance) string {
 	return answer["token"].(string)
 }
 
-// A request means the same over every protocol: so do its answer and its refusal.
+// A request has the same answer or refusal over every protocol.
 func TestProtocolsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

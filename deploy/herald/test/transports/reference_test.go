@@ -29,8 +29,7 @@ type description struct {
 	schemas  *jsonschema.Compiler
 }
 
-// describe reads a description. Its schemas are made strict: what they do not name must
-// not be in an answer.
+// describe reads a description and makes its schemas strict: an answer may have no other members.
 func describe(i *whole.Instance, path string) *description {
 	i.T.Helper()
 	r, err := http.Get(i.URL + path)
@@ -55,7 +54,7 @@ func describe(i *whole.Instance, path string) *description {
 	return d
 }
 
-// at follows names; nil where there is nothing.
+// at returns the value under these names, or nil.
 func at(v any, names ...string) any {
 	for _, name := range names {
 		m, _ := v.(map[string]any)
@@ -64,7 +63,7 @@ func at(v any, names ...string) any {
 	return v
 }
 
-// fits compares a value with a schema of the description, which $ref leads to.
+// fits checks a value against the schema of the description that $ref names.
 func (d *description) fits(what string, ref, value any) {
 	d.T.Helper()
 	to, ok := ref.(string)
@@ -80,8 +79,8 @@ func (d *description) fits(what string, ref, value any) {
 	}
 }
 
-// try calls an operation by its template, with ids in place of {…}, and compares its
-// body, if it is accepted, and its answer with the description.
+// try calls an operation by its template, with ids in place of {…}. It checks the answer against the
+// description and, if the request is accepted, its body too.
 func (d *description) try(status int, verb, template, body string, ids ...string) map[string]any {
 	d.T.Helper()
 	path := regexp.MustCompile(`\{[^}]+\}`).ReplaceAllStringFunc(template, func(string) string {
@@ -115,7 +114,7 @@ func (d *description) try(status int, verb, template, body string, ids ...string
 	return answer
 }
 
-// What the instance reads and answers is what its description says.
+// Requests and answers of an instance are as its description says.
 func TestAnswersFitTheirDescription(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
@@ -164,7 +163,7 @@ func TestAnswersFitTheirDescription(t *testing.T) {
 	}
 }
 
-// What the instance publishes is what the description of its events says.
+// The events of an instance are as their description says.
 func TestEventsFitTheirDescription(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
@@ -216,7 +215,7 @@ func TestEventsFitTheirDescription(t *testing.T) {
 	}
 }
 
-// complaints are the warnings, errors and exceptions of a page.
+// complaints collects the warnings, errors and exceptions of a page.
 func complaints(page context.Context) <-chan string {
 	said := make(chan string, 100)
 	console := chromedp.Console(page)
@@ -234,7 +233,7 @@ func complaints(page context.Context) <-chan string {
 	return said
 }
 
-// The pages work in a browser under their strict policy, and ask nobody else for anything.
+// The pages work in a browser with their strict policy and load nothing from other hosts.
 func TestReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

@@ -14,14 +14,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	// Not for its names: the results of tests that run the binary are kept only while this is
-	// as it was.
+	// Makes go test run the tests again, instead of using cached results, when the binary changes.
 	_ "herald/deploy/herald/internal/command"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
 )
 
-// root is the folder of go.work above the test's own.
+// root is the folder of go.work.
 var root = sync.OnceValues(func() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -32,8 +31,7 @@ var root = sync.OnceValues(func() (string, error) {
 	return "", cmp.Or(err, errors.New("there is no go.work above the test"))
 })
 
-// binary builds the real binary. All packages of tests share one file: what is up to date
-// is not linked again.
+// binary builds the real binary. All test packages share one file, so that it is linked once.
 var binary = sync.OnceValues(func() (string, error) {
 	root, err := root()
 	if err != nil {
@@ -62,7 +60,7 @@ var binary = sync.OnceValues(func() (string, error) {
 // Root returns the root of the repository.
 func Root(t testing.TB) string { return must(t, root) }
 
-// Binary returns the path of the real binary, which is built once.
+// Binary returns the path of the real binary. It builds it once.
 func Binary(t testing.TB) string { return must(t, binary) }
 
 func must(t testing.TB, what func() (string, error)) string {
@@ -84,7 +82,7 @@ func File(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Dir makes a directory that Postgres's own user can enter, until the test ends.
+// Dir makes a directory that Postgres's own user can enter. It is removed when the test ends.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "herald-data-")

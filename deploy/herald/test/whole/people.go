@@ -13,13 +13,13 @@ import (
 // Hash is a password hash of another system.
 const Hash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
 
-// Person returns the import of a person whose id, name and address are of one word.
+// Person returns the import of a person whose name and address are made of the id.
 func Person(id string) string {
 	return fmt.Sprintf(`{"userId":%q,"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
 		"email":{"email":"%s@example.com"}}`, id, id, id)
 }
 
-// Active returns the import of a person who is active: with a verified address and a password.
+// Active returns the import of an active person, with a verified address and a password.
 func Active(id string) string {
 	return fmt.Sprintf(`{"userId":%q,"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
 		"email":{"email":"%s@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}`, id, id, id, Hash)
@@ -43,11 +43,11 @@ func (i *Instance) State(userID string) any {
 	return answer["user"].(map[string]any)["state"]
 }
 
-// Letter is a mail as the inbox tells it.
+// Letter is a mail as the inbox returns it.
 type Letter struct{ ID, MessageID, Subject, Text, HTML string }
 
-// Mail waits for a mail to an address. The inbox has no way to be told, so this is
-// the one place that asks again and again.
+// Mail waits for a mail to an address and returns it. It polls, because the inbox sends no signal to
+// other processes.
 func (i *Instance) Mail(to string) Letter {
 	i.T.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -66,7 +66,7 @@ func (i *Instance) Mail(to string) Letter {
 	return Letter{}
 }
 
-// Inbox asks the inbox's own API.
+// Inbox reads an answer of the inbox's API.
 func (i *Instance) Inbox(path string, answer any) {
 	i.T.Helper()
 	r, err := http.Get(i.Mails + path)
@@ -79,7 +79,7 @@ func (i *Instance) Inbox(path string, answer any) {
 	}
 }
 
-// ChoosePassword does what the mail's reader does, without a browser.
+// ChoosePassword chooses a password with the link of the mail, without a browser.
 func (i *Instance) ChoosePassword(to string) {
 	i.T.Helper()
 	link, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(i.Mail(to).Text))
@@ -95,7 +95,7 @@ func (i *Instance) ChoosePassword(to string) {
 		i.T.Fatal(err)
 	}
 	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	post.Header.Set("Origin", i.URL) // all that a browser says on plain HTTP off loopback
+	post.Header.Set("Origin", i.URL) // the only header of a browser over plain HTTP outside loopback
 	r, err := http.DefaultClient.Do(post)
 	if err != nil {
 		i.T.Fatal(err)

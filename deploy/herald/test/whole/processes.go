@@ -16,8 +16,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Processes is the system as a process per service, set up by `herald secrets` as
-// the containers are. Env is that of every process.
+// Processes is the system with a process per service. `herald secrets` prepares it, as in
+// containers. Env is the environment of every process.
 type Processes struct {
 	*Instance
 	Postgres *local.Server
@@ -25,7 +25,7 @@ type Processes struct {
 	tokenFile string
 }
 
-// NewProcesses prepares the servers and secrets; Start and StartAll run services.
+// NewProcesses starts the servers and makes the secrets. Start and StartAll run services.
 func NewProcesses(t testing.TB, smtp string) *Processes {
 	t.Helper()
 	p := &Processes{Instance: New(t), Postgres: Postgres(t)}
@@ -60,7 +60,7 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 	return p
 }
 
-// Start runs a service and returns when `herald health` says that it is ready.
+// Start runs a service and returns when `herald health` reports that it is ready.
 func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
 	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+FreeAddress(p.T))...)
@@ -110,7 +110,7 @@ func (p *Processes) StartAll() (users *exec.Cmd) {
 	return users
 }
 
-// ReadToken sets Token to what users has written, which it does when it starts.
+// ReadToken reads the administrator's token, which users writes when it starts, into Token.
 func (p *Processes) ReadToken() {
 	p.T.Helper()
 	p.Token = strings.TrimSpace(p.read(p.tokenFile))

@@ -25,7 +25,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Dial connects for calls over gRPC.
+// Dial returns a connection for gRPC.
 func (i *Instance) Dial(t testing.TB) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(strings.TrimPrefix(i.URL, "http://"),
@@ -37,8 +37,8 @@ func (i *Instance) Dial(t testing.TB) *grpc.ClientConn {
 	return conn
 }
 
-// Request is one for all protocols: REST sends the JSON to a path, the others encode
-// a message that is made of it.
+// Request is a request for every protocol. REST sends the JSON to a path, the others send a message
+// parsed from it.
 type Request struct {
 	Method      protoreflect.MethodDescriptor
 	Path        string // with its verb before it
@@ -58,13 +58,13 @@ func (r Request) message(t testing.TB) *dynamicpb.Message {
 	return m
 }
 
-// Protocol is a way to make a call. Call returns the message, or why there is none.
+// Protocol is a way to make a call. Call returns the answer or the error.
 type Protocol struct {
 	Name string
 	Call func(testing.TB, Request) (proto.Message, *statuspb.Status)
 }
 
-// Protocols returns every way to ask the gateway.
+// Protocols returns every protocol of the gateway.
 func (i *Instance) Protocols() []Protocol {
 	return []Protocol{
 		{"REST", i.REST}, {"gRPC", i.GRPC}, {"gRPC-Web", i.Connect(connect.WithGRPCWeb())},
@@ -122,7 +122,7 @@ func (i *Instance) GRPC(t testing.TB, r Request) (proto.Message, *statuspb.Statu
 	return out, &statuspb.Status{}
 }
 
-// Connect is a client of connect, which speaks its own protocol unless told otherwise.
+// Connect returns a client of connect, which uses its own protocol unless an option sets another.
 func (i *Instance) Connect(
 	options ...connect.ClientOption,
 ) func(testing.TB, Request) (proto.Message, *statuspb.Status) {
@@ -141,8 +141,7 @@ func (i *Instance) Connect(
 	}
 }
 
-// Described returns what a client of connect needs for a method of which there is no
-// generated code.
+// Described returns the options of a connect client for a method without generated code.
 func Described(m protoreflect.MethodDescriptor) []connect.ClientOption {
 	return []connect.ClientOption{
 		connect.WithSchema(m),
@@ -153,7 +152,7 @@ func Described(m protoreflect.MethodDescriptor) []connect.ClientOption {
 	}
 }
 
-// ConnectStatus returns the status that an error of connect stands for.
+// ConnectStatus returns the status in an error of connect.
 func ConnectStatus(err error) *statuspb.Status {
 	e, ok := errors.AsType[*connect.Error](err)
 	if !ok {

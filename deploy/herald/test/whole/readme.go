@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Step is a command of the README and the answer pasted below it, if any.
+// Step is a command in the README and the answer below it, if any.
 type Step struct{ Command, Answer string }
 
 var (
@@ -15,7 +15,7 @@ var (
 	containers = regexp.MustCompile(`(?s)\n## In containers\n.*?\n## `)
 )
 
-// README returns the steps of the README: those that need Docker, and all others.
+// README returns the steps of the README: those without and those with Docker.
 func README(t testing.TB) (steps, inContainers []Step) {
 	t.Helper()
 	text := File(t, "README.md")

@@ -1,6 +1,5 @@
-// Package whole is the fifth level of tests: the whole system, driven from outside as its
-// users do. An Instance is the real binary with a data directory and ports of its own; it
-// is asked over HTTP, and its mails are read in its inbox.
+// Package whole runs the whole system for tests. An Instance is the real binary with its own data
+// directory and ports. Tests send requests over HTTP and read mails in the inbox.
 package whole
 
 import (
@@ -24,28 +23,28 @@ import (
 	"time"
 )
 
-// Instance is a running `herald run` with a data directory and ports of its own.
+// Instance is a running `herald run` with its own data directory and ports.
 type Instance struct {
 	T testing.TB
 	// Dir holds the data directory, Dir/data.
 	Dir string
 	Env []string
-	// Cmd is the running process; nil where none runs.
+	// Cmd is the running process, or nil.
 	Cmd *exec.Cmd
-	// URL and Mails are where the gateway and the inbox page are.
+	// URL and Mails are the addresses of the gateway and of the inbox page.
 	URL, Mails string
-	// Out is what it wrote for the operator, Logs what it wrote besides.
+	// Out is its output for the operator, Logs its other output.
 	Out  []string
 	Logs *bytes.Buffer
-	// Token is the administrator's.
+	// Token is the administrator's token.
 	Token string
-	// Ready is how long the last start took.
+	// Ready is the duration of the last start.
 	Ready time.Duration
 
 	ended chan error
 }
 
-// New prepares an instance with settings; Start runs it.
+// New prepares an instance with settings. Its method Start runs it.
 func New(t testing.TB, settings ...string) *Instance {
 	t.Helper()
 	listen, inbox := FreeAddress(t), FreeAddress(t)
@@ -73,20 +72,20 @@ func Start(t testing.TB, settings ...string) *Instance {
 	return i
 }
 
-// Start runs the binary and returns when it says ready.
+// Start runs the binary and returns when it is ready.
 func (i *Instance) Start() {
 	i.T.Helper()
 	i.StartCommand(Binary(i.T), "run")
 }
 
-// StartCommand runs a command that runs herald.
+// StartCommand is Start with another command, which runs herald.
 func (i *Instance) StartCommand(name string, args ...string) {
 	i.T.Helper()
 	begin := time.Now()
 	i.Cmd = exec.Command(name, args...)
 	i.Cmd.Env, i.Logs = i.Env, &bytes.Buffer{}
 	i.Cmd.Stderr = i.Logs
-	// In a group of its own, so that what is typed at the test reaches the test.
+	// In its own process group, so that a ^C at the terminal reaches the test only.
 	i.Cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := i.Cmd.StdoutPipe()
 	if err != nil {
@@ -122,7 +121,7 @@ func (i *Instance) StartCommand(name string, args ...string) {
 // Stop sends a signal and returns how the process ended.
 func (i *Instance) Stop(signal syscall.Signal) error {
 	i.T.Helper()
-	_ = syscall.Kill(-i.Cmd.Process.Pid, signal) // the whole group: make passes signals on to nobody
+	_ = syscall.Kill(-i.Cmd.Process.Pid, signal) // the whole group, because make does not pass signals on
 	i.Cmd = nil
 	if i.ended == nil {
 		return nil
@@ -136,7 +135,7 @@ func (i *Instance) Stop(signal syscall.Signal) error {
 	}
 }
 
-// Herald runs a command of the binary where the instance runs, and returns its exit code.
+// Herald runs a command of the binary in the folder of the instance.
 func (i *Instance) Herald(stdin string, args ...string) (stdout, stderr string, code int) {
 	i.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -153,7 +152,7 @@ func (i *Instance) Herald(stdin string, args ...string) (stdout, stderr string, 
 	return out.String(), complaints.String(), code
 }
 
-// Call asks the REST API and returns the status and the decoded body.
+// Call sends a request to the REST API and returns the status and the decoded body.
 func (i *Instance) Call(method, path, body string) (int, map[string]any) {
 	i.T.Helper()
 	status, answer, err := i.Try(method, path, body)
@@ -196,13 +195,13 @@ func (i *Instance) NATS() string {
 	return address
 }
 
-// Subscriber returns the URL with which other programs watch the events.
+// Subscriber returns the URL with which other programs subscribe to events.
 func (i *Instance) Subscriber() string {
 	i.T.Helper()
 	return strings.TrimSpace(i.data("subscriber.url"))
 }
 
-// data returns a file of the data directory.
+// data returns the text of a file in the data directory.
 func (i *Instance) data(name string) string {
 	i.T.Helper()
 	return i.read(filepath.Join(i.Dir, "data", name))
@@ -217,7 +216,7 @@ func (i *Instance) read(file string) string {
 	return string(text)
 }
 
-// Tail returns the end of what a process wrote.
+// Tail returns the end of a process's output.
 func Tail(b *bytes.Buffer) string {
 	if b == nil {
 		return ""
@@ -226,8 +225,8 @@ func Tail(b *bytes.Buffer) string {
 	return s[max(0, len(s)-4000):]
 }
 
-// addresses are ports below those that the system gives to connections, so that none of
-// them takes one before the instance does. None is there twice.
+// addresses are loopback addresses, each with another port. The ports are below those that the
+// operating system gives to connections, so that no connection takes one before the instance.
 var addresses = sync.OnceValue(func() <-chan string {
 	all := make(chan string)
 	go func() {
@@ -243,7 +242,7 @@ var addresses = sync.OnceValue(func() <-chan string {
 	return all
 })
 
-// FreeAddress returns an address on which nobody listens yet.
+// FreeAddress returns an address on which no process listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, ok := <-addresses()

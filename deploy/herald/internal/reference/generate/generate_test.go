@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// copied is what deploy/generate.sh reads and writes.
+// copied lists the files that deploy/generate.sh reads and writes.
 var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
 	"services/users/internal/api", "services/projects", "services/text", "services/notification",
 	"services/auth", "services/idp", "docs"}
@@ -18,7 +18,7 @@ const (
 	code     = "shared/gen/herald/users/v1/users_grpc.pb.go"
 )
 
-// copyRepository returns a copy in which contracts can be changed.
+// copyRepository returns a copy of the repository in which a test can change contracts.
 func copyRepository(t *testing.T) string {
 	t.Helper()
 	const root = "../../../../.."
@@ -57,7 +57,8 @@ func read(t *testing.T, parts ...string) string {
 	return string(text)
 }
 
-// Whoever adds a method to a contract is told what to write; a contract that is broken changes nothing.
+// After a new method in a contract the script says which Go methods are missing. A broken contract
+// changes nothing.
 func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	root := copyRepository(t)

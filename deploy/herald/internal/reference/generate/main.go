@@ -1,5 +1,5 @@
-// Command generate writes the documents below docs from the contracts, which it reads as
-// buf's image from its input, and from the Go files below the current folder:
+// Command generate writes the documents below docs. It reads the contracts as buf's image from its
+// standard input, and the Go files below the current folder:
 //
 //	buf build -o - | go run ./deploy/herald/internal/reference/generate docs
 package main
