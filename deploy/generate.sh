@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates shared/gen and docs from the contracts. Each is replaced as a whole once the new one is
-# complete. With --check nothing is replaced, but compared with what is there.
+# Generates shared/gen and docs from the contracts. Each is replaced as a whole when the new one is
+# complete. With --check they are compared instead, and nothing is replaced.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .build
@@ -8,7 +8,7 @@ fresh=$(mktemp -d "$PWD/.build/generate.XXXXXX")
 trap '[ -e shared/gen ] || mv "$fresh/old" shared/gen; rm -rf "$fresh"' EXIT
 buf=$(GOWORK=off go -C tools tool -n buf)
 
-# missing lists the methods of the contracts that their service has not in Go: Users.LockUser.
+# missing prints the methods of the contracts that their service lacks in Go, such as Users.LockUser.
 missing() {
 	for file in shared/gen/herald/*/v1/*_grpc.pb.go; do
 		service=$(basename "${file%/v1/*}")
@@ -29,7 +29,7 @@ else
 	mv "$fresh/shared/gen" shared/gen
 fi
 
-# The documents are written by a part of the program, which has to compile with the new contracts.
+# The program that writes the documents must compile with the new contracts.
 if methods=$(missing | paste -sd ' ') && [ -n "$methods" ]; then
 	echo "docs stays as it is until the methods of the contracts are there in Go: write $methods in the api of" \
 		"their service, then run \`make generate\` again. The code of the contracts, shared/gen, is new." >&2

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Checks that what `make run` and `make test` start is on this machine. On Debian and
-# Ubuntu it installs what is missing, elsewhere it names the command to type. It says
-# nothing when nothing is missing.
+# Checks that the programs for `make run` and `make test` are on this machine. On Debian and Ubuntu
+# it installs missing ones, elsewhere it prints the command to type. It prints nothing when all are
+# there.
 #
 #   deploy/setup.sh run    Go, Postgres
 #   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool
 #
-# SETUP_ROOT is put before every absolute path that it looks at; its tests use it.
+# SETUP_ROOT, for its tests, is the prefix of every absolute path that it checks.
 set -eu
 
 root=${SETUP_ROOT-}
@@ -19,14 +19,14 @@ fail() {
 	exit 1
 }
 
-# at_least MINIMUM TEXT: whether the first number in TEXT is MINIMUM or more.
+# at_least MINIMUM TEXT returns whether the first number in TEXT is MINIMUM or more.
 at_least() {
 	number=${2#"${2%%[0-9]*}"}
 	number=${number%%[!0-9]*}
 	[ "${number:-0}" -ge "$1" ]
 }
 
-# Outside the repository, where no go.work makes an old Go fetch a newer one.
+# Runs outside of the repository, because go.work would make an old Go download a newer one.
 has_go() {
 	version=$(cd / && GOTOOLCHAIN=local go version 2>/dev/null) || return 1
 	version=${version#*go1.}
@@ -59,10 +59,10 @@ has_chromium() {
 
 has_node() { version=$(node --version 2>/dev/null) && at_least 20 "$version"; }
 
-# The names are those of Debian's packages.
+# find_missing prints the names of missing Debian packages.
 find_missing() {
 	missing=
-	# A server that is given needs no other.
+	# With a server in the settings no local one is needed.
 	[ "$1" = run ] && [ -n "${HERALD_DATABASE_URL-}${HERALD_DATABASE_URL_FILE-}" ] ||
 		has_postgres || missing="$missing postgresql"
 	if [ "$1" = test ]; then
@@ -85,8 +85,8 @@ apt_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null
 }
 
-# Debian's server package would also make a database cluster and start it at boot. A
-# machine that has servers already keeps what its administrator has chosen.
+# Keeps Debian's server package from making a database cluster that starts at boot, unless the machine
+# has servers already.
 forbid_cluster() {
 	for server in "$root"/usr/lib/postgresql/*/bin/postgres; do
 		[ ! -e "$server" ] || return 0
@@ -96,7 +96,7 @@ forbid_cluster() {
 		echo 'create_main_cluster = false' | as_root tee -a "$configuration" >/dev/null
 }
 
-# offers PACKAGE: whether apt would install a version that is new enough.
+# offers PACKAGE returns whether apt has a version that is new enough.
 offers() {
 	case $1 in
 	postgresql) minimum=15 ;;

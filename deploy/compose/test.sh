@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs deploy/herald/test/containers/compose_test.go, which starts docker-compose.yml, as it is, under
-# a project name of its own. Uses the engine that runs, or starts one and stops it
-# afterwards (as root); base images that cannot be pulled are replaced by stand-ins
-# from what is on this machine. Leaves nothing behind.
+# Runs deploy/herald/test/containers/compose_test.go, which starts docker-compose.yml under its own
+# project name. Uses the running engine, or starts one (as root) and stops it afterwards. Builds
+# stand-ins for base images that cannot be pulled. Removes everything at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -28,8 +27,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# An engine with a socket and a data directory of its own, and a session, so that a ^C
-# leaves it to clean_up.
+# Starts an engine with its own socket and data directory. It has its own session, so that a ^C does
+# not end it before clean_up.
 start_engine() {
 	setsid dockerd --host "unix://$work/docker.sock" --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" \
 		--bridge none >"$work/dockerd.log" 2>&1 &
@@ -49,7 +48,7 @@ find_engine() {
 	start_engine
 }
 
-# The plugin, or the same program, built at the version of tools/compose.
+# Finds the compose plugin, or builds it at the version of tools/compose.
 find_compose() {
 	! docker compose version >/dev/null 2>&1 || return 0
 	say "no compose plugin: using the one of tools/compose, whose first build takes minutes"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the viewer of the API and the events once more: npm's package as it was
-# published, but for the two pictures of its maker's name, which it would load from
-# another host. They become the name in plain letters.
+# Downloads the viewer of the API and the events from npm. Two pictures of its maker's name, which it
+# would load from another host, are replaced by the name as text.
 set -euo pipefail
 version=3.0.1
 integrity=KDfoKaYW19LCl4YStgBnwlaNjYEFfs5zCNt1s1WZ2YM5u8d26Yuzd2l43fZO851ZsgIMe/D640fDJkD8eaRQKQ==

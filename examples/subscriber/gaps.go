@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// patience is how long a missing number may still come: changes that are made at the same
-	// time are published in the order in which they end.
+	// patience is how long a missing number may still come. Simultaneous changes are published in the
+	// order in which they end.
 	patience = 2 * time.Second
-	// most bounds how many gaps are held. The oldest beyond it are told early.
+	// most bounds the number of gaps. Beyond it the oldest are reported early.
 	most = 4096
 )
 
@@ -29,13 +29,13 @@ func (g gap) String() string {
 		g.last-g.first+1, visible(g.source), g.first-1, g.last+1)
 }
 
-// counts follows the numbers of each service's events.
+// counts finds missing numbers among each service's events.
 type counts struct {
 	highest map[string]int64
 	missing []gap // the oldest first
 }
 
-// came notes the number of an event. Numbers before the first of a service are not known.
+// came records the number of an event. Numbers before a service's first event are not missing.
 func (c *counts) came(source string, n int64, now time.Time) {
 	highest, known := c.highest[source]
 	if !known || n > highest {
@@ -61,7 +61,7 @@ func (c *counts) came(source string, n int64, now time.Time) {
 	}
 }
 
-// due removes and returns the gaps that were not filled in time.
+// due removes and returns the gaps whose numbers did not come in time.
 func (c *counts) due(now time.Time) []gap {
 	n := max(0, len(c.missing)-most)
 	for n < len(c.missing) && now.Sub(c.missing[n].since) >= patience {

@@ -18,9 +18,9 @@ func TestGaps(t *testing.T) {
 		came   []int64
 		told   []string
 	}{
-		{0, users, []int64{5, 6, 4}, nil}, // what was before is not known
+		{0, users, []int64{5, 6, 4}, nil}, // numbers before the first are not missing
 		{0, projects, []int64{1}, nil},
-		{0, users, []int64{9, 8, 7, 10, 8}, nil}, // late, and again
+		{0, users, []int64{9, 8, 7, 10, 8}, nil}, // late ones, and repeats
 		{patience, projects, []int64{2}, nil},
 		{patience, users, []int64{20}, nil},
 		{patience + 1, users, []int64{15, 11, 19, 22}, nil},
@@ -32,7 +32,7 @@ func TestGaps(t *testing.T) {
 		{2*patience + 1, users, []int64{13}, []string{"gap: event 21 of /herald/users has not come"}},
 		{3*patience - 2, users, nil, nil},
 		{3*patience - 1, users, []int64{23}, []string{"gap: event 3 of /herald/projects has not come"}},
-		{9 * patience, users, nil, nil}, // each is told once
+		{9 * patience, users, nil, nil}, // each gap is reported once
 	} {
 		now := start.Add(step.after)
 		for _, n := range step.came {

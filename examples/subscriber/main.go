@@ -1,5 +1,5 @@
-// Command subscriber prints the life of a user, or of everybody, as it happens: one line
-// for each event that Herald publishes on NATS.
+// Command subscriber prints a line for each event of a user, or of all users, that Herald publishes
+// on NATS.
 //
 //	go run ./examples/subscriber $(cat .data/subscriber.url) [user id]
 package main
@@ -33,12 +33,12 @@ func main() {
 	}
 }
 
-// run listens until ctx ends. Events go to out, what happens to the connection to notes.
+// run listens until ctx ends. It prints events to out, and messages about the connection to notes.
 func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if len(args) < 1 || len(args) > 2 {
 		return errors.New(usage)
 	}
-	// What url.Parse says would repeat the password.
+	// The error of url.Parse would contain the password.
 	address, err := url.Parse(args[0])
 	if err != nil || address.Scheme != "nats" && address.Scheme != "tls" || address.Host == "" {
 		return errors.New("this is no address of a NATS server\n" + usage)
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if _, err := nc.ChanSubscribe("events.>", events); err != nil {
 		return err
 	}
-	if err := nc.Flush(); err != nil { // the subscription has reached the server
+	if err := nc.Flush(); err != nil { // the server has the subscription
 		return explain(err)
 	}
 	fmt.Fprintln(notes, "connected; waiting for events")
@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	}
 }
 
-// concerns reports whether an event is about a user: its object, or one that names the user.
+// concerns reports whether an event's object is the user or its data names the user.
 func concerns(m *nats.Msg, user string) bool {
 	if m.Header.Get("ce-subject") == user {
 		return true
@@ -103,8 +103,8 @@ func concerns(m *nats.Msg, user string) bool {
 	return json.Unmarshal(m.Data, &payload) == nil && payload.UserID == user
 }
 
-// line is an event for a person: when, what, on which subject, about whom, by whom, and
-// the rest. Nothing in it moves the terminal's cursor.
+// line returns an event as a line for people: time, type, NATS subject, object, actor and data. It
+// has no characters that a terminal obeys.
 func line(m *nats.Msg) string {
 	when := m.Header.Get("ce-time")
 	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {
@@ -118,7 +118,7 @@ func line(m *nats.Msg) string {
 	return strings.Join(words, "  ")
 }
 
-// visible writes what is not printable as Go would.
+// visible escapes characters that are not printable, as Go does.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -131,7 +131,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// explain says what to do about a connection that cannot be made.
+// explain returns an error that says what to do when the connection fails.
 func explain(err error) error {
 	var network *net.OpError
 	switch {

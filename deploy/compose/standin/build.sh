@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a stand-in for an official image that cannot be pulled, from what is on this
-# machine, and tags it with the official name.
+# Builds a stand-in for an official image that cannot be pulled, from programs of this machine, and
+# tags it with the official name.
 #
 #   deploy/compose/standin/build.sh postgres|nats|mailpit IMAGE
 set -euo pipefail

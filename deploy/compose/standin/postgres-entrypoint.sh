@@ -1,5 +1,5 @@
 #!/bin/sh
-# What docker-compose.yml uses of the official image's entrypoint.
+# The part of the official image's entrypoint that docker-compose.yml uses.
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	chmod 700 "$PGDATA"

@@ -1,5 +1,4 @@
-# A stand-in for postgres:17-alpine: this machine's Postgres, as the same user, with
-# the same folders.
+# A stand-in for postgres:17-alpine: this machine's Postgres with the same user and folders.
 FROM scratch
 COPY files /
 COPY --chown=70:70 data /var/lib/postgresql/data
