@@ -131,9 +131,9 @@ func (w *world) meets(id string, want documented, r whole.Request, before func()
 		f := fault.FromStatus(s)
 		said := f.Message == want.message || len(f.Fields) > 0 || want.from == "shared"
 		if f.ID != id || f.Code != want.code || f.HTTPStatus() != want.http || !said || !proto.Equal(s, first) {
-			w.t.Errorf("%s %s over %s is refused with %v, and projectRefusals and docs/errors.md want %s %+v: correct "+
-				"the request or its id, and run make generate after a change of the fault", r.Method.Name(), r.JSON, p.Name, s,
-				id, want)
+			w.t.Errorf("%s %s over %s is refused with %v, and projectRefusals and docs/errors.md want %s %+v: "+
+				"correct the request or its id, and run make generate after a change of the fault",
+				r.Method.Name(), r.JSON, p.Name, s, id, want)
 		}
 	}
 }
