@@ -118,7 +118,7 @@ func TestListWithoutUsers(t *testing.T) {
 	_, err := w.gateway.ListNotifications(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&notificationv1.ListNotificationsRequest{UserId: "ada"})
 	w.refused(err, "INTERNAL", fault.Internal)
-	if n := w.count("notifications"); n != 1 || !strings.Contains(w.logs.text(), `there is no mail of kind`) {
-		t.Errorf("%d mails\n%s", n, w.logs.text())
+	if n := w.count("notifications"); n != 1 || !strings.Contains(w.logs.String(), `there is no mail of kind`) {
+		t.Errorf("%d mails\n%s", n, w.logs.String())
 	}
 }

@@ -89,7 +89,7 @@ func TestGivenUp(t *testing.T) {
 				t.Errorf("herald_mails_total counts %v", got)
 			}
 			w.stop()
-			log := w.logs.text()
+			log := w.logs.String()
 			if strings.Count(log, "a mail is given up") != 1 || !strings.Contains(log, id) ||
 				!strings.Contains(log, test.reason) {
 				t.Error("the log does not say it once")
@@ -116,7 +116,7 @@ func TestObsoleteIsNoFailure(t *testing.T) {
 	})
 	w.settled(w.people.ask("ada"))
 	w.stop()
-	if n := w.count("events"); n != 0 || strings.Contains(w.logs.text(), "given up") {
-		t.Errorf("%d events; %s", n, w.logs.text())
+	if n := w.count("events"); n != 0 || strings.Contains(w.logs.String(), "given up") {
+		t.Errorf("%d events; %s", n, w.logs.String())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"herald/services/notification/internal/delivery"
 	"herald/shared/id"
+	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -65,7 +66,7 @@ func TestRelayReturns(t *testing.T) {
 	const before, users = 100, 2000
 	w.queue(before, 0)
 	began := time.Now()
-	w.run(w.service)
+	testkit.Run(w, w.service)
 	w.relayed(before)
 	pace := time.Since(began) / before
 	away := w.relay.Count(smtpd.Greeting)
@@ -96,9 +97,9 @@ func TestFourSenders(t *testing.T) {
 	const mails = 5000
 	w.queue(mails, 0)
 	began := time.Now()
-	w.run(w.service)
+	testkit.Run(w, w.service)
 	for range 3 {
-		w.run(w.open(setup{}))
+		testkit.Run(w, w.open(setup{}))
 	}
 	w.relayed(mails)
 	t.Logf("four notifiers sent %d mails in %s", mails, time.Since(began).Round(time.Millisecond))

@@ -21,6 +21,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -117,8 +118,13 @@ func (w *world) kill(keys, busURL string, at smtpd.Verb) {
 // final dot of the same mail, its state is Uncertain.
 func TestKilledUnderWay(t *testing.T) {
 	t.Parallel()
-	keys := secret.NewKeyText()
-	w := newWorld(t, setup{keys: keys, times: lively, unwatched: true})
+	text := secret.NewKeyText()
+	keys, err := secret.ParseKeys(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ground := testkit.Reachable(t, keys)
+	w := newWorld(t, setup{ground: &ground, times: lively, unwatched: true})
 	busURL := w.ground.Bus.URL
 	const kills, lanes = 100, 4
 	began := time.Now()
@@ -126,7 +132,7 @@ func TestKilledUnderWay(t *testing.T) {
 	for lane := range lanes {
 		killing.Go(func() {
 			for i := range kills / lanes {
-				w.kill(keys, busURL, []smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}[(lane+i)%4])
+				w.kill(text, busURL, []smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}[(lane+i)%4])
 			}
 		})
 	}
@@ -135,7 +141,7 @@ func TestKilledUnderWay(t *testing.T) {
 		return
 	}
 	killed := time.Since(began)
-	w.run(w.service)
+	testkit.Run(w, w.service)
 	w.watch()
 	w.drained()
 	found := w.deliveredOnce()

@@ -60,7 +60,7 @@ func TestLeaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := map[string]string{"logs": w.logs.text(), "metrics": fmt.Sprint(families)}
+	places := map[string]string{"logs": w.logs.String(), "metrics": fmt.Sprint(families)}
 	for _, table := range tables {
 		places[table] = w.text("select coalesce(string_agg((to_jsonb(r) - 'rendered' - 'recipient')::text, ''), '') " +
 			"from " + table + " r")

@@ -12,6 +12,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/mailkind"
+	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -37,7 +38,7 @@ func TestTwoSenders(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	other := w.open(setup{})
-	w.run(other)
+	testkit.Run(w, other)
 	const mails = 300
 	for range mails {
 		w.people.ask("ada")
@@ -64,7 +65,7 @@ func TestLateSender(t *testing.T) {
 	if _, err := w.db.Exec(t.Context(), "update notifications set due_at = now()"); err != nil { // the lease runs out
 		t.Fatal(err)
 	}
-	w.run(w.open(setup{}))
+	testkit.Run(w, w.open(setup{}))
 	n := w.settled(late)
 	release()
 	if err := w.relay.Reached(t.Context(), smtpd.DATA, 2); err != nil {
@@ -92,7 +93,7 @@ func TestRenewal(t *testing.T) {
 	if err := w.db.QueryRow(t.Context(), "select due_at from notifications").Scan(&end); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.open(s))
+	testkit.Run(w, w.open(s))
 	w.until("exists (select from notifications where now() > $1)", end)
 	release()
 	n := w.settled(slow)
@@ -156,7 +157,7 @@ func TestNotifierDied(t *testing.T) {
 			for _, rendered := range test.deaths {
 				w.died(n.ID, rendered)
 			}
-			w.run(w.service)
+			testkit.Run(w, w.service)
 			if got := w.settled(n.ID); story(got) != test.story {
 				t.Errorf("%v", got)
 			}

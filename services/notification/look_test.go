@@ -1,10 +1,8 @@
 package notification
 
 import (
-	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -109,30 +107,10 @@ func (w *world) dump(table string) (text string) {
 	return text
 }
 
-type logs struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-func (l *logs) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
-}
-
-// count returns the number that a query returns.
-func (w *world) count(from string) (n int) {
+// count returns the number of rows of a table, with a condition after its name.
+func (w *world) count(from string) int {
 	w.Helper()
-	if err := w.db.QueryRow(w.Context(), "select count(*) from "+from).Scan(&n); err != nil {
-		w.Fatal(err)
-	}
-	return n
+	return testkit.Rows(w, w.db, from)
 }
 
 // text returns the single value of a query.

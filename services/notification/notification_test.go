@@ -1,14 +1,12 @@
 package notification
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 
 	"herald/services/notification/internal/delivery"
 	"herald/shared/boot"
-	"herald/shared/bus"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/postgres"
 	"herald/shared/secret"
@@ -53,7 +50,7 @@ type world struct {
 	people   *people
 	relay    *smtpd.Server
 	gateway  notificationv1.NotificationsClient
-	logs     *logs
+	logs     *testkit.Lines
 }
 
 // setup is the differences of a test's world from the usual one.
@@ -62,8 +59,8 @@ type setup struct {
 	faults []smtpd.Fault
 	config func(*Config)
 	times  func(*delivery.Times)
-	// keys, if set, are the master keys of a bus that other processes use.
-	keys string
+	// ground is that of a NATS server which other processes reach; nil for the usual one.
+	ground *boot.Ground
 	// unwatched is for tests that measure: watch would make the changes slower.
 	unwatched bool
 }
@@ -81,10 +78,12 @@ func quick() delivery.Times {
 // newWorld returns a world without a running replica.
 func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
-	w := &world{TB: t, ground: testkit.Ground(t), database: kit.Database(t), logs: &logs{}}
+	w := &world{TB: t, database: kit.Database(t), logs: &testkit.Lines{}}
 	var err error
-	if s.keys != "" {
-		w.listen(s.keys)
+	if s.ground == nil {
+		w.ground = testkit.Ground(t)
+	} else {
+		w.ground = *s.ground
 	}
 	w.ground = testkit.Logged(t, w.ground, slog.LevelDebug, io.MultiWriter(t.Output(), w.logs))
 	w.people = newPeople(t, w.ground)
@@ -113,25 +112,10 @@ func (w *world) watch() {
 	}
 }
 
-// listen gives the world a bus of its own, which listens at an address.
-func (w *world) listen(keys string) {
-	w.Helper()
-	var err error
-	if w.ground.Keys, err = secret.ParseKeys(keys); err != nil {
-		w.Fatal(err)
-	}
-	server, err := bus.Embedded{Dir: w.TempDir(), Listen: "127.0.0.1:0", Keys: w.ground.Keys}.Start()
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(func() { bus.Stop(server) })
-	w.ground.Bus = bus.Address{URL: server.ClientURL()}
-}
-
 func startWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := newWorld(t, s)
-	w.stop = w.run(w.service)
+	w.stop = testkit.Run(t, w.service)
 	return w
 }
 
@@ -139,11 +123,7 @@ func startWorld(t testing.TB, s setup) *world {
 func (w *world) open(s setup) *boot.Service {
 	w.Helper()
 	g := w.ground
-	telemetry, err := boot.NewTelemetry(w.Context(), boot.Observe{}, "test", io.Discard)
-	if err != nil {
-		w.Fatal(err)
-	}
-	g.Metrics = telemetry.Metrics // as in a process of its own
+	g.Metrics = testkit.Logged(w, g, slog.LevelInfo, io.Discard).Metrics // as in a process of its own
 	service, err := g.Open(w.Context(), "notification", w.database, Migrations)
 	if err != nil {
 		w.Fatal(err)
@@ -165,14 +145,4 @@ func (w *world) open(s setup) *boot.Service {
 		w.Fatal(err)
 	}
 	return service
-}
-
-// run runs a replica until the test ends or the returned function is called.
-func (w *world) run(s *boot.Service) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	stop = func() { cancel(); running.Wait() }
-	w.Cleanup(stop)
-	return stop
 }

@@ -15,6 +15,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/mailkind"
+	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -151,7 +152,7 @@ func TestResendAtOnce(t *testing.T) {
 			}
 		}()
 	}
-	w.run(w.service)
+	testkit.Run(w, w.service)
 	w.settled(n.ID)
 	<-all
 	w.settled(n.ID)

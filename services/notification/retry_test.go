@@ -8,6 +8,7 @@ import (
 	"time"
 
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -92,7 +93,7 @@ func TestHang(t *testing.T) {
 	if n := w.count("attempts where state <> 3"); n != 0 {
 		t.Errorf("%d attempts were made of it", n)
 	}
-	w.run(w.open(setup{}))
+	testkit.Run(w, w.open(setup{}))
 	w.until("not exists (select from notifications where due_at is not null)")
 	w.accepted(24)
 }

@@ -214,7 +214,7 @@ func TestTestMailPassesOthers(t *testing.T) {
 	close(gate)
 	w.until("not exists (select from notifications where due_at is not null)")
 	w.accepted(13)
-	if strings.Contains(w.logs.text(), "the queue cannot be read") {
+	if strings.Contains(w.logs.String(), "the queue cannot be read") {
 		t.Error("the queue was asked for less than no mails")
 	}
 }
@@ -231,7 +231,7 @@ func TestTestMailTakesLong(t *testing.T) {
 	}
 	w.stop() // gives the mail back; no notifier sends it again
 	w.relay.Script()
-	w.run(w.open(setup{}))
+	testkit.Run(w, w.open(setup{}))
 	if n := w.settled(n.Id); story(n) != "FAILED: FAILED" ||
 		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
@@ -261,7 +261,7 @@ func TestTestMailIsTakenOver(t *testing.T) {
 	if _, err := w.db.Exec(t.Context(), "update notifications set due_at = now()"); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.open(setup{}))
+	testkit.Run(w, w.open(setup{}))
 	if n := <-answered; story(n) != "FAILED: FAILED" ||
 		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
@@ -285,7 +285,7 @@ func TestTestMailUnanswered(t *testing.T) {
 	if err := w.store().Mark(t.Context(), c, w.ground.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.service)
+	testkit.Run(w, w.service)
 	if got := w.settled(n.ID); story(got) != "UNCERTAIN: UNCERTAIN" {
 		t.Errorf("%v", got)
 	}

@@ -103,7 +103,7 @@ func TestNoMailCanBeSent(t *testing.T) {
 			if n := w.count("attempts"); (n > 0) != test.counts {
 				t.Errorf("%d attempts", n)
 			}
-			log := w.logs.text()
+			log := w.logs.String()
 			if said := strings.Count(log, "no mail can be sent"); said != 1 {
 				t.Errorf("the log says %d times that no mail can be sent", said)
 			}
@@ -117,7 +117,7 @@ func TestNoMailCanBeSent(t *testing.T) {
 					t.Errorf("%s was sent twice", d.MessageID)
 				}
 			}
-			if said := strings.Count(w.logs.text(), "mails are sent again"); said != 1 {
+			if said := strings.Count(w.logs.String(), "mails are sent again"); said != 1 {
 				t.Errorf("the log says %d times that mails are sent again", said)
 			}
 		})

@@ -54,7 +54,7 @@ func TestBatches(t *testing.T) {
 			t.Parallel()
 			r := newReplica(t, testkit.Ground(t), kit.Database(t))
 			r.fill(n, 7)
-			start(t, r.relay.Run)
+			testkit.Go(t, r.relay.Run)
 			inBatches := 0
 			for i, m := range r.intact(n) {
 				if m.Headers().Get("Nats-Batch-Id") != "" {
@@ -84,7 +84,7 @@ func TestRefusedBatch(t *testing.T) {
 			if _, err := r.js.PublishMsg(t.Context(), half); err != nil {
 				t.Fatal(err)
 			}
-			start(t, r.relay.Run)
+			testkit.Go(t, r.relay.Run)
 			for _, m := range r.intact(40) {
 				if m.Headers().Get("Nats-Batch-Id") != "" {
 					t.Fatal("came in a batch")
@@ -132,13 +132,13 @@ func TestRelayKilledAroundABatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stop := start(t, r.relay.Run)
+	stop := testkit.Go(t, r.relay.Run)
 	r.intact(100)
 	stop()
 	if n, err := event.Replay(t.Context(), r.db, 1); n != 100 || err != nil {
 		t.Fatalf("%d are in the outbox again, %v", n, err)
 	}
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.intact(100)
 }
 
@@ -150,7 +150,7 @@ func TestRelaysTakeOverFromEachOther(t *testing.T) {
 	r := newReplica(t, g, url)
 	r.fill(n, 100)
 	for range 3 {
-		start(t, newReplica(t, g, url).relay.Run)
+		testkit.Go(t, newReplica(t, g, url).relay.Run)
 	}
 	for killed := 0; r.count("outbox") > 0; {
 		for _, pid := range r.lockHolders() {
@@ -169,7 +169,7 @@ func TestBatchesOutliveNATS(t *testing.T) {
 	w := newWorld(t)
 	r := newReplica(t, w.Ground, kit.Database(t))
 	r.fill(n, 100)
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.until("the first batch is published", func() bool { return r.count("outbox") < n })
 	w.stop()
 	if r.count("outbox") == 0 {

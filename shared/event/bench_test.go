@@ -17,7 +17,7 @@ func BenchmarkRelay(b *testing.B) {
 	r := newReplica(b, testkit.Ground(b), kit.Database(b))
 	r.fill(b.N, b.N)
 	b.ResetTimer()
-	start(b, r.relay.Run)
+	testkit.Go(b, r.relay.Run)
 	r.drained()
 }
 
@@ -64,6 +64,6 @@ func BenchmarkConsume(b *testing.B) {
 	}
 	r.until("all are published", func() bool { return r.count("outbox") == 0 })
 	b.ResetTimer()
-	start(b, consumer(b, g, onCreated(all.note)).Run)
+	testkit.Go(b, consumer(b, g, onCreated(all.note)).Run)
 	all.wait(b, b.N)
 }

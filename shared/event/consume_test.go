@@ -24,7 +24,7 @@ import (
 func newSource(t testing.TB, g boot.Ground) *replica {
 	t.Helper()
 	r := newReplica(t, g, kit.Database(t))
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	return r
 }
 
@@ -97,7 +97,7 @@ func TestConsumerKeepsOrderOfAggregates(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
 	all := newTally()
-	start(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
+	testkit.Go(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
 	for i := range 10 {
 		r.mustCreate(fmt.Sprint(i))
 	}
@@ -127,7 +127,7 @@ func TestConsumerWaitsForElders(t *testing.T) {
 	r := newSource(t, testkit.Ground(t))
 	slow, others := newTally(), newTally()
 	done := make(chan struct{})
-	start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+	testkit.Go(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
 		if d.AggregateID != "slow" {
 			return others.note(ctx, d)
 		}
@@ -164,7 +164,7 @@ func TestConsumerRepeatsAfterAFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := newTally()
 			var tries atomic.Int64
-			stop := start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+			stop := testkit.Go(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
 				if tries.Add(1) <= 3 {
 					return failing()
 				}
@@ -196,7 +196,7 @@ func TestConsumerWaitsForThoseAway(t *testing.T) {
 				return all.note(ctx, d)
 			}))
 			c.Hurry(time.Millisecond, 300*time.Millisecond)
-			start(t, c.Run)
+			testkit.Go(t, c.Run)
 			r.mustCreate("a")
 			for i := range 30 {
 				if _, err := r.rename("a", fmt.Sprint(i)); err != nil {
@@ -223,7 +223,7 @@ func TestReplicasShare(t *testing.T) {
 	both.Add(2)
 	for range 2 {
 		var first sync.Once
-		start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+		testkit.Go(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
 			first.Do(func() { both.Done(); both.Wait() })
 			return all.note(ctx, d)
 		})).Run)
@@ -245,7 +245,7 @@ func TestStoppingReplicaHandsOver(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
 	taken := make(chan struct{}, 100)
-	stop := start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, _ event.Delivery) error {
+	stop := testkit.Go(t, consumer(t, r.ground, onCreated(func(ctx context.Context, _ event.Delivery) error {
 		taken <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
@@ -257,7 +257,7 @@ func TestStoppingReplicaHandsOver(t *testing.T) {
 	stop()
 	stopped := time.Now()
 	all := newTally()
-	start(t, consumer(t, r.ground, onCreated(all.note)).Run)
+	testkit.Go(t, consumer(t, r.ground, onCreated(all.note)).Run)
 	all.wait(t, 20)
 	if took := time.Since(stopped); took > 15*time.Second {
 		t.Errorf("handed over after %v: by JetStream's patience", took)
@@ -271,9 +271,9 @@ func TestOldReplicaLeavesNewEvents(t *testing.T) {
 	all := newTally()
 	r.mustCreate("a")
 	old := consumer(t, r.ground, onCreated(all.note))
-	start(t, old.Run)
+	testkit.Go(t, old.Run)
 	all.wait(t, 1)
-	start(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
+	testkit.Go(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
 	r.until("the new one asks for more", func() bool {
 		c, err := old.JS.Consumer(t.Context(), event.Stream, "text")
 		return err == nil && len(c.CachedInfo().Config.FilterSubjects) == 2
@@ -292,7 +292,7 @@ func TestConsumerOutlivesNATS(t *testing.T) {
 	r := newSource(t, w.Ground)
 	all := newTally()
 	c := consumer(t, w.Ground, onCreated(all.note))
-	stop := start(t, c.Run)
+	stop := testkit.Go(t, c.Run)
 	r.mustCreate("before")
 	all.wait(t, 1)
 	w.stop()

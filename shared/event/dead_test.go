@@ -46,7 +46,7 @@ func TestTenthFaultPutsAside(t *testing.T) {
 		}
 		return all.note(ctx, d)
 	}))
-	start(t, c.Run)
+	testkit.Go(t, c.Run)
 	began := time.Now()
 	r.mustCreate("bad", "good")
 	if seen := all.wait(t, 1); seen[0].AggregateID != "good" {
@@ -83,7 +83,7 @@ func TestLettersAreLimited(t *testing.T) {
 	c := consumer(t, r.ground, onCreated(func(context.Context, event.Delivery) error { return errors.New("no") }))
 	_, operator := connect(t, r.ground, bus.Operator)
 	r.letters(operator, 0)
-	start(t, c.Run)
+	testkit.Go(t, c.Run)
 	r.mustCreate("a", "b", "c", "d")
 	all := r.letters(operator, 4)
 	if _, err := event.Redrive(t.Context(), operator, all[1].Sequence); err != nil {
@@ -109,7 +109,7 @@ func TestRedrivenTooEarly(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
 	c := consumer(t, r.ground, onCreated(func(context.Context, event.Delivery) error { return errors.New("no") }))
-	start(t, c.Run)
+	testkit.Go(t, c.Run)
 	r.mustCreate("a")
 	_, operator := connect(t, r.ground, bus.Operator)
 	first := r.letters(operator, 1)[0]
@@ -155,14 +155,14 @@ func TestRedriveIsForWhoFailed(t *testing.T) {
 	var mended atomic.Bool
 	failed := &positions{last: map[string]int64{}, tally: newTally()}
 	other := newTally()
-	start(t, consumer(t, r.ground, onRenamed(failed.handle),
+	testkit.Go(t, consumer(t, r.ground, onRenamed(failed.handle),
 		onCreated(func(ctx context.Context, d event.Delivery) error {
 			if !mended.Load() {
 				return errors.New("no")
 			}
 			return failed.handle(ctx, d)
 		})).Run)
-	start(t, consumerOf(t, "notification", r.ground, onCreated(other.note), onRenamed(other.note)).Run)
+	testkit.Go(t, consumerOf(t, "notification", r.ground, onCreated(other.note), onRenamed(other.note)).Run)
 	r.mustCreate("a")
 	if _, err := r.rename("a", "later"); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestTimeLimitsCount(t *testing.T) {
 	r := newSource(t, testkit.Ground(t))
 	all := newTally()
 	var tries atomic.Int64
-	start(t, consumer(t, r.ground, onRenamed(all.note), onCreated(func(context.Context, event.Delivery) error {
+	testkit.Go(t, consumer(t, r.ground, onRenamed(all.note), onCreated(func(context.Context, event.Delivery) error {
 		tries.Add(1)
 		return fmt.Errorf("asking the owner: %w", fault.ErrDeadline)
 	})).Run)

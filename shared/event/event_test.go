@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -21,7 +20,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/fault"
@@ -96,30 +94,15 @@ func newReplica(t testing.TB, g boot.Ground, url secret.Text) *replica {
 	return r
 }
 
+// connect is testkit.Connect with JetStream.
 func connect(t testing.TB, g boot.Ground, user string) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	address := g.Bus
-	address.User, address.Password = user, bus.Password(g.Keys, user)
-	conn, err := bus.Connect(t.Context(), address, g.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
+	conn := testkit.Connect(t, g, user)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return conn, js
-}
-
-// start runs a task until the function that it returns is called, or the test ends.
-func start(t testing.TB, task func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { task(ctx) })
-	stop = func() { cancel(); running.Wait() }
-	t.Cleanup(stop)
-	return stop
 }
 
 func (r *replica) create(id string, with ...func(*event.Statement)) (resource.Record, error) {
@@ -178,12 +161,9 @@ func (r *replica) rename(id, name string, with ...func(*event.Statement)) (thing
 	})
 }
 
-func (r *replica) count(sql string, args ...any) (n int) {
+func (r *replica) count(sql string, args ...any) int {
 	r.Helper()
-	if err := r.db.QueryRow(r.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
-		r.Fatal(err)
-	}
-	return n
+	return testkit.Rows(r, r.db, sql, args...)
 }
 
 // stream reads the first n messages of EVENTS as soon as they are there, and fails
@@ -235,7 +215,7 @@ func TestEventsAreCloudEvents(t *testing.T) {
 	r := newReplica(t, g, kit.Database(t))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.FixedZone("", 3600))
 	r.Now = func() time.Time { return at }
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	record, err := r.create("thing-1", func(s *event.Statement) { s.EventID, s.OrganizationID = "event-1", "a.b *>" })
 	if err != nil {
 		t.Fatal(err)

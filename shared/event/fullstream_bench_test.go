@@ -31,11 +31,11 @@ func BenchmarkFullStream(b *testing.B) {
 	g := testkit.Ground(b)
 	g.Streams.MaxBytes = 64 << 20
 	r := newReplica(b, g, kit.Database(b))
-	start(b, r.relay.Run)
+	testkit.Go(b, r.relay.Run)
 	seen := newTally()
 	late := time.Duration(0)
 	notifier := func(note func(event.Delivery)) func() {
-		stop := start(b, consumer(b, g, onRenamed(func(ctx context.Context, d event.Delivery) error {
+		stop := testkit.Go(b, consumer(b, g, onRenamed(func(ctx context.Context, d event.Delivery) error {
 			note(d)
 			return seen.note(ctx, d)
 		})).Run)

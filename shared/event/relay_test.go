@@ -30,7 +30,7 @@ func TestRelayUnderLateCommits(t *testing.T) {
 	g, url := testkit.Ground(t), kit.Database(t)
 	r := newReplica(t, g, url)
 	for range 3 {
-		start(t, newReplica(t, g, url).relay.Run)
+		testkit.Go(t, newReplica(t, g, url).relay.Run)
 	}
 	var all sync.WaitGroup
 	for w := range writers {
@@ -126,7 +126,7 @@ func record(ctx context.Context, tx pgx.Tx, aggregate string, organization ...st
 func TestRelayWakesAtOnce(t *testing.T) {
 	g, url := testkit.Ground(t), kit.Database(t)
 	holder, other := newReplica(t, g, url), newReplica(t, g, url)
-	start(t, holder.relay.Run)
+	testkit.Go(t, holder.relay.Run)
 	subscriber, _ := connect(t, g, bus.Subscriber)
 	news, err := subscriber.SubscribeSync("events.>")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestRelayWakesAtOnce(t *testing.T) {
 	var took []time.Duration
 	for i := range 200 {
 		if i == 1 { // the first is out: the holder holds
-			start(t, other.relay.Run)
+			testkit.Go(t, other.relay.Run)
 		}
 		other.mustCreate(fmt.Sprint(i))
 		committed := time.Now()
@@ -174,7 +174,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	g, url := testkit.Ground(t), kit.Database(t)
 	r := newReplica(t, g, url)
 	for range 2 {
-		start(t, newReplica(t, g, url).relay.Run)
+		testkit.Go(t, newReplica(t, g, url).relay.Run)
 	}
 	const asked = `pg_stat_activity where datname = current_database() and query like 'select pg_try_advisory_lock%' ` +
 		`and state = 'idle'`
@@ -212,7 +212,7 @@ func TestCrashAfterPublishing(t *testing.T) {
 	if _, err := r.js.PublishMsg(t.Context(), half); err != nil {
 		t.Fatal(err)
 	}
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
 	if got := r.stream(2); got[1].Headers().Get("ce-subject") != "b" {
 		t.Errorf("second in the stream is %v", got[1].Headers())
@@ -249,7 +249,7 @@ func TestRelayOutlivesNATS(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := newReplica(t, w.Ground, kit.Database(t))
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.mustCreate("before")
 	r.stream(1)
 	w.stop()
@@ -265,7 +265,7 @@ func TestReplayRebuildsALostStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := newReplica(t, w.Ground, kit.Database(t))
-	stop := start(t, r.relay.Run)
+	stop := testkit.Go(t, r.relay.Run)
 	r.mustCreate("a", "b", "c")
 	lost := r.stream(3)
 	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
@@ -279,7 +279,7 @@ func TestReplayRebuildsALostStream(t *testing.T) {
 		t.Fatalf("replayed %d, %v", n, err)
 	}
 	r = newReplica(t, w.Ground, secret.NewText(r.db.Config().ConnString()))
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	for i, m := range r.stream(2) {
 		if m.Headers().Get("ce-id") != lost[i+1].Headers().Get("ce-id") ||
 			string(m.Data()) != string(lost[i+1].Data()) {

@@ -51,7 +51,7 @@ func TestFullStreamDropsTheOldest(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.fill(n, 100)
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.untilPublished()
 	s := r.state()
 	if s.LastSeq != n || s.FirstSeq == 1 || s.Bytes > 1<<20 || s.Bytes < 1<<19 {
@@ -72,13 +72,13 @@ func TestRelayHoldsBackForAService(t *testing.T) {
 	r.relay.Log = slog.New(slog.NewTextHandler(lines(said), nil))
 	r.relay.Hurry()
 	all, resume := newTally(), make(chan struct{})
-	start(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
+	testkit.Go(t, consumer(t, r.ground, onCreated(func(ctx context.Context, d event.Delivery) error {
 		<-resume
 		return all.note(ctx, d)
 	})).Run)
 	r.until("text consumes", func() bool { return r.consumes("text") })
 	r.fill(n, 100)
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	if line := <-said; !strings.Contains(line, "lagging=text") {
 		t.Error(line)
 	}
@@ -121,13 +121,13 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	r := newReplica(t, small(t), kit.Database(t))
 	r.relay.Hurry()
 	all, came, resume := newTally(), make(chan struct{}, 1), make(chan struct{})
-	start(t, consumer(t, r.ground, onRenamed(func(ctx context.Context, d event.Delivery) error {
+	testkit.Go(t, consumer(t, r.ground, onRenamed(func(ctx context.Context, d event.Delivery) error {
 		came <- struct{}{}
 		<-resume
 		return all.note(ctx, d)
 	})).Run)
 	r.until("text consumes", func() bool { return r.consumes("text") })
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.fill(2500, 100)
 	r.mustCreate("a")
 	if _, err := r.rename("a", "A"); err != nil {
@@ -160,17 +160,17 @@ func TestServiceThatWasAwayLosesNothing(t *testing.T) {
 	r, other := newReplica(t, g, kit.Database(t)), newReplica(t, g, kit.Database(t))
 	other.relay.Hurry()
 	all := newTally()
-	stop := start(t, consumer(t, g, onCreated(all.note)).Run)
+	stop := testkit.Go(t, consumer(t, g, onCreated(all.note)).Run)
 	r.until("text consumes", func() bool { return r.consumes("text") })
-	start(t, r.relay.Run)
-	start(t, other.relay.Run)
+	testkit.Go(t, r.relay.Run)
+	testkit.Go(t, other.relay.Run)
 	r.mustCreate("before")
 	all.wait(t, 1)
 	stop()
 	r.fill(n, 100)
 	other.fill(n, 100)
 	r.until("a relay holds back", func() bool { return other.relay.Delayed() != nil })
-	start(t, consumer(t, g, onCreated(all.note)).Run)
+	testkit.Go(t, consumer(t, g, onCreated(all.note)).Run)
 	seen := map[string]bool{}
 	for _, d := range all.wait(t, 2*n) {
 		seen[d.ID] = true
@@ -209,7 +209,7 @@ func TestStreamsAreUpgraded(t *testing.T) {
 		t.Errorf("the stream is %+v", c)
 	}
 	r.fill(100, 10)
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.untilPublished()
 	if n := r.state().Msgs; n != 101 {
 		t.Errorf("the stream has %d events, want 101", n)
@@ -224,10 +224,10 @@ func TestStreamShrinksWithoutLoss(t *testing.T) {
 	g.Streams.MaxBytes = 4 << 20
 	r := newReplica(t, g, kit.Database(t))
 	all := newTally()
-	stop := start(t, consumer(t, g, onCreated(all.note)).Run)
+	stop := testkit.Go(t, consumer(t, g, onCreated(all.note)).Run)
 	r.until("text consumes", func() bool { return r.consumes("text") })
 	stop()
-	start(t, r.relay.Run)
+	testkit.Go(t, r.relay.Run)
 	r.fill(n, 100)
 	r.untilPublished()
 	if lagging := r.resize(1 << 20); lagging != "text" {
@@ -238,7 +238,7 @@ func TestStreamShrinksWithoutLoss(t *testing.T) {
 	if s := r.state(); s.FirstSeq != 1 || s.LastSeq != n+100 {
 		t.Errorf("the stream holds %d to %d, want all %d", s.FirstSeq, s.LastSeq, n+100)
 	}
-	start(t, consumer(t, g, onCreated(all.note)).Run)
+	testkit.Go(t, consumer(t, g, onCreated(all.note)).Run)
 	all.wait(t, n+100)
 	r.until("the stream is smaller", func() bool { return r.resize(1<<20) == "" })
 	if s := r.state(); s.LastSeq != n+100 || s.FirstSeq == 1 || s.Bytes > 1<<20 {
@@ -289,7 +289,7 @@ func TestSizeOfEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stop := start(t, r.relay.Run)
+		stop := testkit.Go(t, r.relay.Run)
 		r.untilPublished()
 		stop()
 		kept := int64(r.state().Bytes-before) / each
@@ -318,7 +318,7 @@ func TestFullDead(t *testing.T) {
 		panic("always")
 	}))
 	c.Log = slog.New(slog.NewTextHandler(lines(said), nil))
-	start(t, c.Run)
+	testkit.Go(t, c.Run)
 	r.mustCreate("bad")
 	for line := range said {
 		if strings.Contains(line, "cannot be put aside") {

@@ -1,11 +1,10 @@
 package rpc_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -93,29 +92,11 @@ func (u users) CreateHumanUser(
 	return &usersv1.CreateHumanUserResponse{}, nil
 }
 
-// journal keeps what is logged.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // world is a server of the users contract and those who call it.
 type world struct {
 	testing.TB
 	g      boot.Ground
-	log    *journal
+	log    *testkit.Lines
 	server *rpc.Server
 	// conn is the gateway's, gateway and notification call over their own.
 	conn                  *nats.Conn
@@ -124,12 +105,8 @@ type world struct {
 
 func newWorld(t testing.TB, u users) *world {
 	t.Helper()
-	w := &world{TB: t, g: testkit.Ground(t), log: &journal{}}
-	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{}, "test", w.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.g.Telemetry = telemetry
+	w := &world{TB: t, log: &testkit.Lines{}}
+	w.g = testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, w.log)
 	w.g.Traces = sdktrace.NewTracerProvider()
 	w.server = w.serve(u)
 	w.conn = w.connect(bus.Gateway)
@@ -140,16 +117,10 @@ func newWorld(t testing.TB, u users) *world {
 
 func (w *world) signer() caller.Signer { return caller.NewSigner(w.g.Keys, w.g.Now) }
 
+// connect connects without a log, which is the service's.
 func (w *world) connect(user string) *nats.Conn {
 	w.Helper()
-	address := w.g.Bus
-	address.User, address.Password = user, bus.Password(w.g.Keys, user)
-	nc, err := bus.Connect(w.Context(), address, slog.New(slog.DiscardHandler))
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(nc.Close)
-	return nc
+	return testkit.Connect(w, testkit.Logged(w, w.g, slog.LevelInfo, io.Discard), user)
 }
 
 // serve starts a replica of the service.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc"
 
@@ -18,34 +19,56 @@ import (
 	"herald/shared/event"
 	"herald/shared/permission"
 	"herald/shared/rpc"
+	"herald/shared/secret"
 )
 
 // Ground starts a NATS server for one test and returns what services need to start.
 func Ground(t testing.TB) boot.Ground {
 	t.Helper()
-	server, err := bus.Embedded{Dir: t.TempDir(), Keys: keys()}.Start()
+	g, server := newGround(t, "", keys())
+	g.Bus = bus.Address{Server: server}
+	return g
+}
+
+// Reachable is Ground for tests that start processes: they reach the server by its URL.
+func Reachable(t testing.TB, keys secret.Keys) boot.Ground {
+	t.Helper()
+	g, server := newGround(t, "127.0.0.1:0", keys)
+	g.Bus = bus.Address{URL: server.ClientURL()}
+	return g
+}
+
+func newGround(t testing.TB, listen string, keys secret.Keys) (boot.Ground, *server.Server) {
+	t.Helper()
+	nats, err := bus.Embedded{Dir: t.TempDir(), Listen: listen, Keys: keys}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { bus.Stop(server) })
+	t.Cleanup(func() { bus.Stop(nats) })
 	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelInfo}, "test", t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys(),
-		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"}, Bus: bus.Address{Server: server},
-		Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
-	}
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys,
+		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"},
+		Streams:   event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
+	}, nats
 }
 
-// Run runs a service until the test ends.
-func Run(t testing.TB, s *boot.Service) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+// Go runs a task until the function that it returns is called, or the test ends. Either waits
+// for the task.
+func Go(t testing.TB, task func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait() })
+	running.Go(func() { task(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
 }
+
+// Run is Go for a service.
+func Run(t testing.TB, s *boot.Service) (stop func()) { return Go(t, s.Run) }
 
 // As returns a context for calls in the name of c, as the gateway makes them. Use it with the
 // connection of Calls.
