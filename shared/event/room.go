@@ -76,8 +76,11 @@ func (r *room) take(ctx context.Context, n int64) (lagging string, err error) {
 	return "", nil
 }
 
-// ask asks JetStream how much room there is. It asks more exactly if that is less than n.
+// ask asks JetStream how much room there is. It asks more exactly if that is less than n. An
+// answer that NATS lost when it ended is not waited for longer than an acknowledgement.
 func (r *room) ask(ctx context.Context, n int64) error {
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
 	now := time.Now()
 	stream, err := r.js.Stream(ctx, Stream)
 	if err != nil {
