@@ -17,6 +17,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
 	"herald/shared/search"
+	"herald/shared/secret"
 )
 
 // Config is the service's settings.
@@ -38,6 +39,9 @@ type Administrator = start.Administrator
 // waitingHashes is how many passwords may wait for one of the cores.
 const waitingHashes = 64
 
+// waitingPairs is how many key pairs may wait for one of the cores.
+const waitingPairs = 16
+
 // New registers the service and makes what a first start needs.
 func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
@@ -56,6 +60,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
 		PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
+		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
 		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
 	s.Consume(intake.Handlers(methods)...)

@@ -36,7 +36,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{
-		"user": "human machine member otp pat user", "org": "org",
+		"user": "human machine machine_key member otp pat user", "org": "org",
 		"project": "application grant project user_grant",
 	} {
 		aggregates, err := contract.Aggregates(history)
@@ -49,7 +49,8 @@ func TestEvents(t *testing.T) {
 		t.Errorf("a mistyped history shows %q (%v)", found, err)
 	}
 	if got, want := contract.HistoryFields(), map[string]string{
-		"pat": "userId", "application": "projectId", "grant": "projectId", "user_grant": "projectId",
+		"machine_key": "userId", "pat": "userId",
+		"application": "projectId", "grant": "projectId", "user_grant": "projectId",
 	}; !maps.Equal(got, want) {
 		t.Errorf("shown by what fields name: %v", got)
 	}

@@ -39,6 +39,13 @@ func NewToken() Text {
 	return NewText(body + checksum(body))
 }
 
+// clientSecretLength is the length of a client secret in characters: more than 256 bits, so that
+// nobody can guess it from a plain hash.
+const clientSecretLength = 64
+
+// NewClientSecret returns a new client secret: 64 characters a-zA-Z0-9.
+func NewClientSecret() Text { return NewText(RandomString(clientSecretLength)) }
+
 // LooksLikeToken reports whether a Bearer value has the prefix of a personal access token.
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenPrefix) }
 
@@ -48,7 +55,7 @@ func WellFormedToken(s string) bool {
 		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))
 }
 
-// Hash returns what is stored of a token. SHA-256 is enough for 256 random bits.
+// Hash returns what is stored of a token or client secret. SHA-256 is enough for 256 random bits.
 func Hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]

@@ -117,9 +117,13 @@ var (
 		},
 		"user": {create: [][2]string{imported}},
 		"machine": {create: [][2]string{{"POST /management/v1/users/machine", `{"userName":"{new}","name":"{new}"}`}},
-			answer: "userId"},
+			answer: "userId", remove: "DELETE /management/v1/users/{user_id}"},
 		"otpUser": {create: [][2]string{{imported[0], strings.Replace(aPerson, "{", `{"otpCode":"`+otpSecret+`",`, 1)}},
 			remove: "DELETE /management/v1/users/{user_id}/auth_factors/otp"},
+		"machineKey": {
+			create: [][2]string{{"POST /management/v1/users/{user_id}/keys", `{"publicKey":"{publicKey}"}`}},
+			answer: "keyId", remove: "DELETE /management/v1/users/{user_id}/keys/{key_id}",
+		},
 		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
 			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
 		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",
@@ -169,6 +173,7 @@ var (
 		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
 		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
 		"ReactivateIdp":          "POST /management/v1/idps/{idp_id}/_deactivate",
+		"RemoveMachineSecret":    "PUT /management/v1/users/{user_id}/secret",
 		"ResetMessageText":       "PUT /management/v1/text/message/init/{language}",
 	}
 
@@ -210,7 +215,7 @@ func kindOf(method, field string) string {
 	case "app_id":
 		return named("Api", "apiApp", "oidcApp")
 	case "key_id":
-		return "appKey"
+		return named("Machine", "machineKey", "appKey")
 	case "key":
 		return named("SetUserMetadata", "", named("Metadata", "metadata", "role"))
 	case "grant_id":
@@ -221,7 +226,7 @@ func kindOf(method, field string) string {
 		return "notification"
 	case "user_id":
 		if strings.HasPrefix(method, "Add") {
-			return "user"
+			return named("Machine", "machine", "user")
 		}
 		return named("OrgMember", "orgMember", named("ProjectMember", "projectMember",
 			named("IamMember", "iamMember", named("Machine", "machine", named("Otp", "otpUser", "user")))))

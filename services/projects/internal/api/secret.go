@@ -11,14 +11,10 @@ import (
 	"herald/shared/secret"
 )
 
-// secretLength is the length of a client secret in characters: more than 256 bits, so that
-// nobody can guess it from a plain hash.
-const secretLength = 64
-
 // createApp writes an application and returns its client secret; empty for one that uses none.
 func (a Projects) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
 	if app.UsesSecret() {
-		clientSecret = newSecret()
+		clientSecret = secret.NewClientSecret()
 		app.SecretHash = secret.Hash(clientSecret.Reveal())
 	}
 	app.Record, err = a.Store.CreateApplication(ctx, *app, &projectsv1.ApplicationCreated{ProjectId: app.ProjectID})
@@ -44,7 +40,7 @@ func (a Projects) generateSecret(
 	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
 	renew func(*domain.Application, []byte, time.Duration, time.Time) error,
 ) (*projectsv1.GenerateClientSecretResponse, error) {
-	clientSecret := newSecret()
+	clientSecret := secret.NewClientSecret()
 	done, err := a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		err := renew(app, secret.Hash(clientSecret.Reveal()), r.Overlap.AsDuration(), a.Store.Now())
 		return &projectsv1.ApplicationSecretGenerated{ProjectId: app.ProjectID}, err
@@ -54,5 +50,3 @@ func (a Projects) generateSecret(
 	}
 	return &projectsv1.GenerateClientSecretResponse{ClientSecret: clientSecret.Reveal(), Details: done.Details}, nil
 }
-
-func newSecret() secret.Text { return secret.NewText(secret.RandomString(secretLength)) }

@@ -22,6 +22,7 @@ type Users struct {
 	Passwords *password.Hasher
 	Codes     domain.Coder
 	Keys      secret.Keys
+	Pairs     *secret.Pairs
 	// Projects knows which projects there are.
 	Projects projectsv1.ProjectsClient
 	Now      func() time.Time

@@ -55,6 +55,7 @@ func machineData(r interface {
 
 func machine(u domain.User) *usersv1.Machine {
 	return &usersv1.Machine{
-		Name: u.DisplayName, Description: u.Description, AccessTokenType: usersv1.AccessTokenType(u.AccessTokenType),
+		Name: u.DisplayName, Description: u.Description, HasSecret: u.SecretHash != "",
+		AccessTokenType: usersv1.AccessTokenType(u.AccessTokenType),
 	}
 }

@@ -2,8 +2,12 @@ package domain
 
 import "herald/shared/fault"
 
-// ErrUserNotMachine is returned for what only machine users have.
-var ErrUserNotMachine = fault.New(fault.Precondition, "USER_NOT_MACHINE", "The user is a person, not a machine")
+// Faults of machine users.
+var (
+	ErrUserNotMachine = fault.New(fault.Precondition, "USER_NOT_MACHINE",
+		"The user is a person: only machines have a name of their own, keys and a secret")
+	ErrSecretNotFound = fault.New(fault.NotFound, "SECRET_NOT_FOUND", "The user has no secret")
+)
 
 // AccessTokenType is how a machine's access tokens look.
 type AccessTokenType int16
@@ -60,4 +64,34 @@ func (u *User) setMachine(d MachineData) {
 	if u.AccessTokenType = d.AccessTokenType; u.AccessTokenType == 0 {
 		u.AccessTokenType = AccessTokenBearer
 	}
+}
+
+// MayHaveKeys refuses keys and secrets to people, and to all who may have no tokens.
+func (u *User) MayHaveKeys() error {
+	if u.Type != Machine {
+		return ErrUserNotMachine
+	}
+	return u.MayHaveTokens()
+}
+
+// SetSecret gives a machine user the secret with a hash, which is that of SecretHash; the one
+// before counts no more.
+func (u *User) SetSecret(hash Hidden) error {
+	if err := u.MayHaveKeys(); err != nil {
+		return err
+	}
+	u.SecretHash = hash
+	return nil
+}
+
+// RemoveSecret ends a machine user's secret, whatever the user's state.
+func (u *User) RemoveSecret() error {
+	if u.Type != Machine {
+		return ErrUserNotMachine
+	}
+	if u.SecretHash == "" {
+		return ErrSecretNotFound
+	}
+	u.SecretHash = ""
+	return nil
 }

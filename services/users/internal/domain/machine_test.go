@@ -56,3 +56,48 @@ func with(d domain.MachineData, change func(*domain.MachineData)) domain.Machine
 	change(&d)
 	return d
 }
+
+func TestMachineSecrets(t *testing.T) {
+	t.Parallel()
+	of := func(kind domain.UserType, state domain.UserState, hash domain.Hidden) domain.User {
+		return domain.User{Type: kind, State: state, SecretHash: hash}
+	}
+	set := func(u *domain.User) error { return u.SetSecret("new") }
+	remove := (*domain.User).RemoveSecret
+	for label, c := range map[string]struct {
+		user domain.User
+		do   func(*domain.User) error
+		want error
+		hash domain.Hidden
+	}{
+		"first":               {of(domain.Machine, domain.UserActive, ""), set, nil, "new"},
+		"another":             {of(domain.Machine, domain.UserActive, "old"), set, nil, "new"},
+		"of a person":         {of(domain.Human, domain.UserActive, ""), set, domain.ErrUserNotMachine, ""},
+		"while inactive":      {of(domain.Machine, domain.UserInactive, "old"), set, domain.ErrUserNotActive, "old"},
+		"while locked":        {of(domain.Machine, domain.UserLocked, "old"), set, domain.ErrUserNotActive, "old"},
+		"removed":             {of(domain.Machine, domain.UserActive, "old"), remove, nil, ""},
+		"removed locked":      {of(domain.Machine, domain.UserLocked, "old"), remove, nil, ""},
+		"removed twice":       {of(domain.Machine, domain.UserActive, ""), remove, domain.ErrSecretNotFound, ""},
+		"removed of a person": {of(domain.Human, domain.UserActive, ""), remove, domain.ErrUserNotMachine, ""},
+	} {
+		if err := c.do(&c.user); !errors.Is(err, c.want) || c.user.SecretHash != c.hash {
+			t.Errorf("%s: %v, not %q", label, err, string(c.hash))
+		}
+	}
+}
+
+func TestMayHaveKeys(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[domain.UserState]error{
+		domain.UserActive: nil, domain.UserInactive: domain.ErrUserNotActive,
+		domain.UserLocked: domain.ErrUserNotActive, domain.UserInitial: domain.ErrUserInitial,
+	} {
+		if err := (&domain.User{Type: domain.Machine, State: state}).MayHaveKeys(); !errors.Is(err, want) {
+			t.Errorf("machine in state %d: %v", state, err)
+		}
+		if err := (&domain.User{Type: domain.Human, State: state}).MayHaveKeys(); !errors.Is(err,
+			domain.ErrUserNotMachine) {
+			t.Errorf("person in state %d: %v", state, err)
+		}
+	}
+}

@@ -71,6 +71,8 @@ type User struct {
 	// Of machines; their name is DisplayName.
 	Description     string
 	AccessTokenType AccessTokenType
+	// SecretHash is the SHA-256 of the client secret in hexadecimal, empty without one.
+	SecretHash Hidden
 
 	Generation int64
 	// Uninitialized says of a user who is inactive or locked that the code of the first mail was

@@ -17,7 +17,8 @@ import (
 )
 
 // asked is a method of the store about the user u1, who belongs to org-a, owns the project
-// p1 there and has the token t1 and an app. It returns how many rows it found or changed.
+// p1 there and has the token t1 and an app, or about the machine m1 of org-a, which has the key
+// k1. It returns how many rows it found or changed.
 type asked struct {
 	names  []string     // of methods; a search is one to begin it and one to run it
 	absent *fault.Fault // says that there is nothing; nil for a list without rows
@@ -54,6 +55,17 @@ var everything = []asked{
 	{[]string{"AskedMails"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		asked, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
 		return len(asked), err
+	}},
+	{[]string{"AddMachineKey"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.AddMachineKey(ctx, machineKey("m1", orgID, "k2"), []byte{2}, happened))
+		}},
+	{[]string{"MachineKey"}, domain.ErrMachineKeyNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.MachineKey(ctx, orgID, "m1", "k1"))
+		}},
+	{[]string{"SearchMachineKeys"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchMachineKeys(ctx, orgID, "m1", page))
 	}},
 	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -118,6 +130,10 @@ var everything = []asked{
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveOTP(ctx, orgID, "u1", happened))
 		}},
+	{[]string{"RemoveMachineKey"}, domain.ErrMachineKeyNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemoveMachineKey(ctx, orgID, "m1", "k1", happened))
+		}},
 	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
@@ -156,6 +172,8 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
+	w.machine("org-a", "m1")
+	w.must(w.AddMachineKey(t.Context(), machineKey("m1", "org-a", "k1"), []byte{1}, happened))
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {

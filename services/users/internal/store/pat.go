@@ -22,14 +22,23 @@ const (
 		` where p.id = @id and u.org_id is not distinct from @org_id and p.user_id is not distinct from @user_id`
 )
 
-// CreatePAT writes the hash of a token of an active user, who is held meanwhile: whoever is
-// kept out has no token that was made afterwards.
+// CreatePAT writes the hash of a token of a user who may have one.
 func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
+	return s.createCredential(ctx, t.UserID, newPAT(t, hash), func(u *domain.User) (proto.Message, error) {
+		return added, u.MayHaveTokens()
+	})
+}
+
+// createCredential writes what a user of the statement's organization may have, who is held
+// meanwhile: whoever is kept out has no credential that was made afterwards.
+func (s Store) createCredential(
+	ctx context.Context, userID string, create event.Statement, may func(*domain.User) (proto.Message, error),
+) (resource.Record, error) {
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
-		Lock: readUser + ` for share`, Args: postgres.Args{"org_id": t.OrgID, "id": t.UserID},
+		Lock: readUser + ` for share`, Args: postgres.Args{"org_id": create.OrganizationID, "id": userID},
 		NotFound: domain.ErrUserNotFound,
-		Write:    func(domain.User) event.Statement { return newPAT(t, hash) },
-	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveTokens() })
+		Write:    func(domain.User) event.Statement { return create },
+	}, may)
 	return resource.Record{Sequence: u.Sequence, CreatedAt: u.ChangedAt, ChangedAt: u.ChangedAt}, err
 }
 

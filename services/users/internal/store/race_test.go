@@ -20,6 +20,8 @@ func TestOneOfTwenty(t *testing.T) {
 	w.org("org-a")
 	w.user("org-a", "u1")
 	w.must(w.CreatePAT(ctx, token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.machine("org-a", "m1")
+	w.must(w.AddMachineKey(ctx, machineKey("m1", "org-a", "k1"), []byte{1}, happened))
 	for _, c := range []struct {
 		what    string
 		attempt func(i int) error
@@ -60,6 +62,10 @@ func TestOneOfTwenty(t *testing.T) {
 			_, err := w.RemoveOTP(ctx, "org-a", "u1", happened)
 			return err
 		}, domain.ErrOTPNotFound.ID, ""},
+		{"removed key", func(int) error {
+			_, err := w.RemoveMachineKey(ctx, "org-a", "m1", "k1", happened)
+			return err
+		}, domain.ErrMachineKeyNotFound.ID, ""},
 		{"deactivated organization", func(int) error {
 			_, err := w.ChangeOrg(ctx, "org-a", func(o *domain.Org) (proto.Message, error) {
 				return happened, o.Deactivate()

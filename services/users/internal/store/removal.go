@@ -16,6 +16,9 @@ const ofUsers = `
 	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
 		from personal_access_tokens p join users u on u.id = p.user_id where u.id = any (@ids)
 	union all
+	select 'machine_key', 'removed', k.id, u.org_id, jsonb_build_object('userId', u.id)
+		from machine_keys k join users u on u.id = k.user_id where u.id = any (@ids)
+	union all
 	select 'member', 'removed', m.user_id, m.org_id, jsonb_build_object(
 			'userId', m.user_id, 'projectId', m.project_id, 'instance', m.org_id = '')
 		from members m where m.user_id = any (@ids)`

@@ -16,7 +16,7 @@ import (
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
 	email, email_verified, phone, phone_verified, password_hash, password_change_required,
-	description, access_token_type, generation, uninitialized, sequence, created_at, changed_at`
+	description, access_token_type, secret_hash, generation, uninitialized, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
@@ -170,7 +170,7 @@ func (s Store) ChangeUser(
 // saveUser writes what changes of a user after its creation.
 func saveUser(u domain.User) event.Statement {
 	args := userArgs(u)
-	args["generation"], args["uninitialized"] = u.Generation, u.Uninitialized
+	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -183,7 +183,8 @@ func saveUser(u domain.User) event.Statement {
 				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
 				password_change_required = @password_change_required, generation = @generation,
 				uninitialized = @uninitialized, description = @description,
-				access_token_type = @access_token_type, sequence = position, changed_at = time
+				access_token_type = @access_token_type, secret_hash = @secret_hash,
+				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
 		Args: args,

@@ -55,6 +55,14 @@ func (w world) user(orgID, id string) {
 	}))
 }
 
+// machine makes a machine user whose names are the id.
+func (w world) machine(orgID, id string) {
+	w.Helper()
+	w.must(w.CreateUser(w.Context(), store.NewUser{
+		User: domain.NewMachine(orgID, id, domain.MachineData{UserName: id, Name: id}),
+	}, happened))
+}
+
 func org(id string) domain.Org {
 	return domain.Org{ID: id, Name: id, PrimaryDomain: id, State: domain.OrgActive}
 }
@@ -80,6 +88,10 @@ func token(userID, orgID, id string) domain.PAT {
 
 func app(userID, orgID string) domain.OTP {
 	return domain.OTP{UserID: userID, OrgID: orgID, State: domain.FactorNotReady, Secret: []byte("sealed")}
+}
+
+func machineKey(userID, orgID, id string) domain.MachineKey {
+	return domain.MachineKey{ID: id, UserID: userID, OrgID: orgID, ExpiresAt: time.Now()}
 }
 
 // instance is what a first start makes, its ids beginning with a prefix.

@@ -729,6 +729,167 @@ func (x *MachineChanged) GetChanged() []string {
 	return nil
 }
 
+// A secret was made; the one before, if there was one, counts no more.
+type MachineSecretSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineSecretSet) Reset() {
+	*x = MachineSecretSet{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineSecretSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineSecretSet) ProtoMessage() {}
+
+func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineSecretSet.ProtoReflect.Descriptor instead.
+func (*MachineSecretSet) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+}
+
+type MachineSecretRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineSecretRemoved) Reset() {
+	*x = MachineSecretRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineSecretRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineSecretRemoved) ProtoMessage() {}
+
+func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineSecretRemoved.ProtoReflect.Descriptor instead.
+func (*MachineSecretRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+}
+
+type MachineKeyAdded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineKeyAdded) Reset() {
+	*x = MachineKeyAdded{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineKeyAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineKeyAdded) ProtoMessage() {}
+
+func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineKeyAdded.ProtoReflect.Descriptor instead.
+func (*MachineKeyAdded) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *MachineKeyAdded) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type MachineKeyRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineKeyRemoved) Reset() {
+	*x = MachineKeyRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineKeyRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineKeyRemoved) ProtoMessage() {}
+
+func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineKeyRemoved.ProtoReflect.Descriptor instead.
+func (*MachineKeyRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MachineKeyRemoved) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
 type MemberAdded struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -745,7 +906,7 @@ type MemberAdded struct {
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +918,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +931,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -820,7 +981,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +993,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +1006,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -889,7 +1050,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +1062,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +1075,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -954,7 +1115,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1127,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1140,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -1000,7 +1161,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1173,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1186,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -1040,237 +1201,6 @@ func (x *PersonalAccessTokenRemoved) GetCause() string {
 		return x.Cause
 	}
 	return ""
-}
-
-// The id of the aggregate is the user's, who has one app at most.
-type OtpAdded struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The app of before, which was not verified, counts no more.
-	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpAdded) Reset() {
-	*x = OtpAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpAdded) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpAdded) ProtoMessage() {}
-
-func (x *OtpAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
-func (*OtpAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *OtpAdded) GetReplaced() bool {
-	if x != nil {
-		return x.Replaced
-	}
-	return false
-}
-
-// A code of the app was seen: the next login asks for one.
-type OtpVerified struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpVerified) Reset() {
-	*x = OtpVerified{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpVerified) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpVerified) ProtoMessage() {}
-
-func (x *OtpVerified) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
-func (*OtpVerified) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
-}
-
-// The next login asks for no code; the recovery codes are gone too.
-type OtpRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpRemoved) Reset() {
-	*x = OtpRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpRemoved) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpRemoved) ProtoMessage() {}
-
-func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
-func (*OtpRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
-}
-
-// The recovery codes of before count no more.
-type OtpRecoveryCodesRegenerated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpRecoveryCodesRegenerated) Reset() {
-	*x = OtpRecoveryCodesRegenerated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpRecoveryCodesRegenerated) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
-
-func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
-func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
-}
-
-// A code was wrong, or was used before.
-type OtpCodeRefused struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpCodeRefused) Reset() {
-	*x = OtpCodeRefused{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpCodeRefused) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpCodeRefused) ProtoMessage() {}
-
-func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
-func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
-}
-
-// One wrong code too many: no code counts for 15 minutes.
-type OtpLocked struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *OtpLocked) Reset() {
-	*x = OtpLocked{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *OtpLocked) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*OtpLocked) ProtoMessage() {}
-
-func (x *OtpLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
-func (*OtpLocked) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
 }
 
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
@@ -1330,7 +1260,18 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\amachine\x12\acreated:\x04userR\x0fthe user is new0\x01\"\x90\x01\n" +
 	"\x0eMachineChanged\x12(\n" +
 	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
-	"\amachine\x12\achanged:\x04userR4a name gives no right; tokens stay as they were made0\x01\"\xc1\x01\n" +
+	"\amachine\x12\achanged:\x04userR4a name gives no right; tokens stay as they were made0\x01\"5\n" +
+	"\x10MachineSecretSet:!\x8a\x82)\x1d\n" +
+	"\amachine\x12\n" +
+	"secret_set:\x04user \x01\"=\n" +
+	"\x14MachineSecretRemoved:%\x8a\x82)!\n" +
+	"\amachine\x12\x0esecret_removed:\x04user \x01\"p\n" +
+	"\x0fMachineKeyAdded\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId:D\x8a\x82)@\n" +
+	"\vmachine_key\x12\x05added:\x04userJ\auser_idR\x19nobody had the key before0\x01\"`\n" +
+	"\x11MachineKeyRemoved\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId:2\x8a\x82).\n" +
+	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xc1\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
@@ -1359,21 +1300,7 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:*\x8a\x82)&\n" +
-	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"l\n" +
-	"\bOtpAdded\x12\x1a\n" +
-	"\breplaced\x18\x01 \x01(\bR\breplaced:D\x8a\x82)@\n" +
-	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"[\n" +
-	"\vOtpVerified:L\x8a\x82)H\n" +
-	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"Z\n" +
-	"\n" +
-	"OtpRemoved:L\x8a\x82)H\n" +
-	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state stays0\x01\"t\n" +
-	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
-	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +
-	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +
-	"\x03otp\x12\fcode_refused:\x04userR\x1cwho guesses has no login yet0\x01\"D\n" +
-	"\tOtpLocked:7\x8a\x82)3\n" +
-	"\x03otp\x12\x06locked:\x04userR\x1cwho guesses has no login yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once
@@ -1387,7 +1314,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
@@ -1404,30 +1331,28 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*HumanPasswordChanged)(nil),            // 12: herald.users.v1.HumanPasswordChanged
 	(*MachineCreated)(nil),                  // 13: herald.users.v1.MachineCreated
 	(*MachineChanged)(nil),                  // 14: herald.users.v1.MachineChanged
-	(*MemberAdded)(nil),                     // 15: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                   // 16: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 17: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 18: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 19: herald.users.v1.PersonalAccessTokenRemoved
-	(*OtpAdded)(nil),                        // 20: herald.users.v1.OtpAdded
-	(*OtpVerified)(nil),                     // 21: herald.users.v1.OtpVerified
-	(*OtpRemoved)(nil),                      // 22: herald.users.v1.OtpRemoved
-	(*OtpRecoveryCodesRegenerated)(nil),     // 23: herald.users.v1.OtpRecoveryCodesRegenerated
-	(*OtpCodeRefused)(nil),                  // 24: herald.users.v1.OtpCodeRefused
-	(*OtpLocked)(nil),                       // 25: herald.users.v1.OtpLocked
-	(UserState)(0),                          // 26: herald.users.v1.UserState
-	(InitMail)(0),                           // 27: herald.users.v1.InitMail
+	(*MachineSecretSet)(nil),                // 15: herald.users.v1.MachineSecretSet
+	(*MachineSecretRemoved)(nil),            // 16: herald.users.v1.MachineSecretRemoved
+	(*MachineKeyAdded)(nil),                 // 17: herald.users.v1.MachineKeyAdded
+	(*MachineKeyRemoved)(nil),               // 18: herald.users.v1.MachineKeyRemoved
+	(*MemberAdded)(nil),                     // 19: herald.users.v1.MemberAdded
+	(*MemberChanged)(nil),                   // 20: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 21: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 22: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 23: herald.users.v1.PersonalAccessTokenRemoved
+	(UserState)(0),                          // 24: herald.users.v1.UserState
+	(InitMail)(0),                           // 25: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	26, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	27, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	26, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	27, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	27, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	26, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	26, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	26, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	26, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	24, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	25, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	24, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	25, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	25, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	24, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	24, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	24, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	24, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
 	9,  // [9:9] is the sub-list for method output_type
 	9,  // [9:9] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -1447,7 +1372,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

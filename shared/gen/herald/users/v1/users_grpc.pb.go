@@ -84,6 +84,12 @@ const (
 	Users_SearchPersonalAccessTokens_FullMethodName   = "/herald.users.v1.Users/SearchPersonalAccessTokens"
 	Users_GetPersonalAccessToken_FullMethodName       = "/herald.users.v1.Users/GetPersonalAccessToken"
 	Users_RemovePersonalAccessToken_FullMethodName    = "/herald.users.v1.Users/RemovePersonalAccessToken"
+	Users_AddMachineKey_FullMethodName                = "/herald.users.v1.Users/AddMachineKey"
+	Users_SearchMachineKeys_FullMethodName            = "/herald.users.v1.Users/SearchMachineKeys"
+	Users_GetMachineKey_FullMethodName                = "/herald.users.v1.Users/GetMachineKey"
+	Users_RemoveMachineKey_FullMethodName             = "/herald.users.v1.Users/RemoveMachineKey"
+	Users_SetMachineSecret_FullMethodName             = "/herald.users.v1.Users/SetMachineSecret"
+	Users_RemoveMachineSecret_FullMethodName          = "/herald.users.v1.Users/RemoveMachineSecret"
 	Users_AddMyPersonalAccessToken_FullMethodName     = "/herald.users.v1.Users/AddMyPersonalAccessToken"
 	Users_SearchMyPersonalAccessTokens_FullMethodName = "/herald.users.v1.Users/SearchMyPersonalAccessTokens"
 	Users_RemoveMyPersonalAccessToken_FullMethodName  = "/herald.users.v1.Users/RemoveMyPersonalAccessToken"
@@ -238,6 +244,19 @@ type UsersClient interface {
 	GetPersonalAccessToken(ctx context.Context, in *GetPersonalAccessTokenRequest, opts ...grpc.CallOption) (*GetPersonalAccessTokenResponse, error)
 	// Ends a personal access token.
 	RemovePersonalAccessToken(ctx context.Context, in *RemovePersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
+	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523).
+	AddMachineKey(ctx context.Context, in *AddMachineKeyRequest, opts ...grpc.CallOption) (*AddMachineKeyResponse, error)
+	// Lists a machine user's keys, expired ones included.
+	SearchMachineKeys(ctx context.Context, in *SearchMachineKeysRequest, opts ...grpc.CallOption) (*SearchMachineKeysResponse, error)
+	// Reads a machine user's key, never the key itself (specification 4.2). One that has expired is there until it is
+	// removed.
+	GetMachineKey(ctx context.Context, in *GetMachineKeyRequest, opts ...grpc.CallOption) (*GetMachineKeyResponse, error)
+	// Ends a machine user's key.
+	RemoveMachineKey(ctx context.Context, in *RemoveMachineKeyRequest, opts ...grpc.CallOption) (*RemoveMachineKeyResponse, error)
+	// Makes a secret with which a machine user authenticates (client credentials); the one before stops at once.
+	SetMachineSecret(ctx context.Context, in *SetMachineSecretRequest, opts ...grpc.CallOption) (*SetMachineSecretResponse, error)
+	// Ends a machine user's secret.
+	RemoveMachineSecret(ctx context.Context, in *RemoveMachineSecretRequest, opts ...grpc.CallOption) (*RemoveMachineSecretResponse, error)
 	// Makes a personal access token for the caller, who logged in within the last 10 minutes.
 	AddMyPersonalAccessToken(ctx context.Context, in *AddMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
@@ -907,6 +926,66 @@ func (c *usersClient) RemovePersonalAccessToken(ctx context.Context, in *RemoveP
 	return out, nil
 }
 
+func (c *usersClient) AddMachineKey(ctx context.Context, in *AddMachineKeyRequest, opts ...grpc.CallOption) (*AddMachineKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddMachineKeyResponse)
+	err := c.cc.Invoke(ctx, Users_AddMachineKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchMachineKeys(ctx context.Context, in *SearchMachineKeysRequest, opts ...grpc.CallOption) (*SearchMachineKeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchMachineKeysResponse)
+	err := c.cc.Invoke(ctx, Users_SearchMachineKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) GetMachineKey(ctx context.Context, in *GetMachineKeyRequest, opts ...grpc.CallOption) (*GetMachineKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMachineKeyResponse)
+	err := c.cc.Invoke(ctx, Users_GetMachineKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMachineKey(ctx context.Context, in *RemoveMachineKeyRequest, opts ...grpc.CallOption) (*RemoveMachineKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMachineKeyResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMachineKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SetMachineSecret(ctx context.Context, in *SetMachineSecretRequest, opts ...grpc.CallOption) (*SetMachineSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetMachineSecretResponse)
+	err := c.cc.Invoke(ctx, Users_SetMachineSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMachineSecret(ctx context.Context, in *RemoveMachineSecretRequest, opts ...grpc.CallOption) (*RemoveMachineSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMachineSecretResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMachineSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) AddMyPersonalAccessToken(ctx context.Context, in *AddMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddPersonalAccessTokenResponse)
@@ -1230,6 +1309,19 @@ type UsersServer interface {
 	GetPersonalAccessToken(context.Context, *GetPersonalAccessTokenRequest) (*GetPersonalAccessTokenResponse, error)
 	// Ends a personal access token.
 	RemovePersonalAccessToken(context.Context, *RemovePersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
+	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523).
+	AddMachineKey(context.Context, *AddMachineKeyRequest) (*AddMachineKeyResponse, error)
+	// Lists a machine user's keys, expired ones included.
+	SearchMachineKeys(context.Context, *SearchMachineKeysRequest) (*SearchMachineKeysResponse, error)
+	// Reads a machine user's key, never the key itself (specification 4.2). One that has expired is there until it is
+	// removed.
+	GetMachineKey(context.Context, *GetMachineKeyRequest) (*GetMachineKeyResponse, error)
+	// Ends a machine user's key.
+	RemoveMachineKey(context.Context, *RemoveMachineKeyRequest) (*RemoveMachineKeyResponse, error)
+	// Makes a secret with which a machine user authenticates (client credentials); the one before stops at once.
+	SetMachineSecret(context.Context, *SetMachineSecretRequest) (*SetMachineSecretResponse, error)
+	// Ends a machine user's secret.
+	RemoveMachineSecret(context.Context, *RemoveMachineSecretRequest) (*RemoveMachineSecretResponse, error)
 	// Makes a personal access token for the caller, who logged in within the last 10 minutes.
 	AddMyPersonalAccessToken(context.Context, *AddMyPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
@@ -1463,6 +1555,24 @@ func (UnimplementedUsersServer) GetPersonalAccessToken(context.Context, *GetPers
 }
 func (UnimplementedUsersServer) RemovePersonalAccessToken(context.Context, *RemovePersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemovePersonalAccessToken not implemented")
+}
+func (UnimplementedUsersServer) AddMachineKey(context.Context, *AddMachineKeyRequest) (*AddMachineKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddMachineKey not implemented")
+}
+func (UnimplementedUsersServer) SearchMachineKeys(context.Context, *SearchMachineKeysRequest) (*SearchMachineKeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMachineKeys not implemented")
+}
+func (UnimplementedUsersServer) GetMachineKey(context.Context, *GetMachineKeyRequest) (*GetMachineKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMachineKey not implemented")
+}
+func (UnimplementedUsersServer) RemoveMachineKey(context.Context, *RemoveMachineKeyRequest) (*RemoveMachineKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMachineKey not implemented")
+}
+func (UnimplementedUsersServer) SetMachineSecret(context.Context, *SetMachineSecretRequest) (*SetMachineSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetMachineSecret not implemented")
+}
+func (UnimplementedUsersServer) RemoveMachineSecret(context.Context, *RemoveMachineSecretRequest) (*RemoveMachineSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMachineSecret not implemented")
 }
 func (UnimplementedUsersServer) AddMyPersonalAccessToken(context.Context, *AddMyPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddMyPersonalAccessToken not implemented")
@@ -2657,6 +2767,114 @@ func _Users_RemovePersonalAccessToken_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_AddMachineKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddMachineKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).AddMachineKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_AddMachineKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).AddMachineKey(ctx, req.(*AddMachineKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchMachineKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMachineKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchMachineKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchMachineKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchMachineKeys(ctx, req.(*SearchMachineKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_GetMachineKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMachineKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).GetMachineKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_GetMachineKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).GetMachineKey(ctx, req.(*GetMachineKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMachineKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMachineKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMachineKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMachineKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMachineKey(ctx, req.(*RemoveMachineKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SetMachineSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetMachineSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SetMachineSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SetMachineSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SetMachineSecret(ctx, req.(*SetMachineSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMachineSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMachineSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMachineSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMachineSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMachineSecret(ctx, req.(*RemoveMachineSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_AddMyPersonalAccessToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddMyPersonalAccessTokenRequest)
 	if err := dec(in); err != nil {
@@ -3253,6 +3471,30 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemovePersonalAccessToken",
 			Handler:    _Users_RemovePersonalAccessToken_Handler,
+		},
+		{
+			MethodName: "AddMachineKey",
+			Handler:    _Users_AddMachineKey_Handler,
+		},
+		{
+			MethodName: "SearchMachineKeys",
+			Handler:    _Users_SearchMachineKeys_Handler,
+		},
+		{
+			MethodName: "GetMachineKey",
+			Handler:    _Users_GetMachineKey_Handler,
+		},
+		{
+			MethodName: "RemoveMachineKey",
+			Handler:    _Users_RemoveMachineKey_Handler,
+		},
+		{
+			MethodName: "SetMachineSecret",
+			Handler:    _Users_SetMachineSecret_Handler,
+		},
+		{
+			MethodName: "RemoveMachineSecret",
+			Handler:    _Users_RemoveMachineSecret_Handler,
 		},
 		{
 			MethodName: "AddMyPersonalAccessToken",

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/users/internal/domain"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/id"
+	"herald/shared/resource"
+	"herald/shared/search"
+	"herald/shared/secret"
+)
+
+// AddMachineKey adds a key with which a machine user authenticates.
+func (u Users) AddMachineKey(
+	ctx context.Context, r *usersv1.AddMachineKeyRequest,
+) (*usersv1.AddMachineKeyResponse, error) {
+	expiry, err := secret.Expiry(r.ExpirationDate, u.Now())
+	if err != nil {
+		return nil, err
+	}
+	k := domain.MachineKey{ID: id.New(), UserID: r.UserId, OrgID: orgID(ctx), ExpiresAt: expiry}
+	pair, err := u.keyPair(ctx, k, r.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	record, err := u.Store.AddMachineKey(ctx, k, pair.Public, &usersv1.MachineKeyAdded{UserId: k.UserID})
+	if err != nil {
+		return nil, err
+	}
+	file, err := keyFile(k, pair.Private)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.AddMachineKeyResponse{
+		KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID),
+	}, nil
+}
+
+// keyPair reads the caller's public key, or makes a pair where the caller has none and the
+// user may have one.
+func (u Users) keyPair(ctx context.Context, k domain.MachineKey, publicKey []byte) (secret.Pair, error) {
+	if len(publicKey) > 0 {
+		public, err := secret.ParsePublicKey(publicKey)
+		return secret.Pair{Public: public}, err
+	}
+	found, err := u.Store.User(ctx, k.OrgID, k.UserID)
+	if err != nil {
+		return secret.Pair{}, err
+	}
+	if err := found.MayHaveKeys(); err != nil {
+		return secret.Pair{}, err
+	}
+	return u.Pairs.Make(ctx)
+}
+
+// keyFile is what a machine reads its key from.
+func keyFile(k domain.MachineKey, private secret.Text) ([]byte, error) {
+	file, err := json.Marshal(struct {
+		Type           string    `json:"type"`
+		KeyID          string    `json:"keyId"`
+		Key            string    `json:"key,omitempty"`
+		ExpirationDate time.Time `json:"expirationDate"`
+		UserID         string    `json:"userId"`
+	}{"serviceaccount", k.ID, private.Reveal(), k.ExpiresAt, k.UserID})
+	if err != nil {
+		return nil, fmt.Errorf("write a key file: %w", err)
+	}
+	return file, nil
+}
+
+// GetMachineKey reads a machine user's key, never the key itself. An expired one is there
+// until it is removed.
+func (u Users) GetMachineKey(
+	ctx context.Context, r *usersv1.GetMachineKeyRequest,
+) (*usersv1.GetMachineKeyResponse, error) {
+	k, err := u.Store.MachineKey(ctx, orgID(ctx), r.UserId, r.KeyId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetMachineKeyResponse{Key: machineKey(k)}, nil
+}
+
+// SearchMachineKeys lists a machine user's keys; of a person there are none.
+func (u Users) SearchMachineKeys(
+	ctx context.Context, r *usersv1.SearchMachineKeysRequest,
+) (*usersv1.SearchMachineKeysResponse, error) {
+	p, err := search.Bounds(r.Query, u.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
+		return nil, err
+	}
+	list, err := u.Store.SearchMachineKeys(ctx, orgID(ctx), r.UserId, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchMachineKeysResponse{
+		Details: list.Details(), Result: search.Each(list.Rows, machineKey),
+	}, nil
+}
+
+// RemoveMachineKey ends a machine user's key.
+func (u Users) RemoveMachineKey(
+	ctx context.Context, r *usersv1.RemoveMachineKeyRequest,
+) (*usersv1.RemoveMachineKeyResponse, error) {
+	k, err := u.Store.RemoveMachineKey(ctx, orgID(ctx), r.UserId, r.KeyId,
+		&usersv1.MachineKeyRemoved{UserId: r.UserId})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveMachineKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, nil
+}
+
+func machineKey(k domain.MachineKey) *heraldv1.Key {
+	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
+		ExpirationDate: timestamppb.New(k.ExpiresAt)}
+}

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+// SetMachineSecret makes a machine user's secret; the one before stops at once.
+func (u Users) SetMachineSecret(
+	ctx context.Context, r *usersv1.SetMachineSecretRequest,
+) (*usersv1.SetMachineSecretResponse, error) {
+	clientSecret := secret.NewClientSecret()
+	hash := domain.Hidden(hex.EncodeToString(secret.Hash(clientSecret.Reveal())))
+	details, _, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: &usersv1.MachineSecretSet{}}, found.SetSecret(hash)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SetMachineSecretResponse{
+		ClientId: r.UserId, ClientSecret: clientSecret.Reveal(), Details: details,
+	}, nil
+}
+
+// RemoveMachineSecret ends a machine user's secret.
+func (u Users) RemoveMachineSecret(
+	ctx context.Context, r *usersv1.RemoveMachineSecretRequest,
+) (*usersv1.RemoveMachineSecretResponse, error) {
+	details, _, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: &usersv1.MachineSecretRemoved{}}, found.RemoveSecret()
+	})
+	return &usersv1.RemoveMachineSecretResponse{Details: details}, err
+}

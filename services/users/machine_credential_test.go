@@ -1,0 +1,208 @@
+package users_test
+
+import (
+	"context"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+func (w *world) setSecret(ctx context.Context, userID string) (*usersv1.SetMachineSecretResponse, error) {
+	return w.gateway.SetMachineSecret(ctx, &usersv1.SetMachineSecretRequest{UserId: userID})
+}
+
+func (w *world) removeSecret(ctx context.Context, userID string) (*heraldv1.ObjectDetails, error) {
+	r, err := w.gateway.RemoveMachineSecret(ctx, &usersv1.RemoveMachineSecretRequest{UserId: userID})
+	return r.GetDetails(), err
+}
+
+// secretRows is how many users have a secret: the hash of what was answered.
+func (w *world) secretRows(userID, clientSecret string) int {
+	w.Helper()
+	return w.rows("users where id = $1 and secret_hash = $2", userID, hex.EncodeToString(secret.Hash(clientSecret)))
+}
+
+func TestMachineSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.machine(w.admin, "ci")
+	_, err := w.removeSecret(w.admin, id)
+	refused(t, err, "SECRET_NOT_FOUND")
+	first, err := w.setSecret(w.admin, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^[a-zA-Z0-9]{64}$`).MatchString(first.ClientSecret) || first.ClientId != id ||
+		w.secretRows(id, first.ClientSecret) != 1 {
+		t.Errorf("client %q", first.ClientId)
+	}
+	got := w.user(id)
+	if !got.GetMachine().HasSecret || got.Details.Sequence != first.Details.Sequence ||
+		!got.Details.ChangeDate.AsTime().Equal(first.Details.ChangeDate.AsTime()) || first.Details.CreationDate != nil {
+		t.Errorf("%v after %v", got, first.Details)
+	}
+	second, err := w.setSecret(w.admin, id)
+	if err != nil || second.ClientSecret == first.ClientSecret || w.secretRows(id, first.ClientSecret) != 0 ||
+		w.secretRows(id, second.ClientSecret) != 1 {
+		t.Errorf("the old secret stays: %v", err)
+	}
+	// A change of its name leaves the secret.
+	if _, err := w.gateway.UpdateMachineUser(w.admin, &usersv1.UpdateMachineUserRequest{
+		UserId: id, UserName: "ci", Name: "CI",
+	}); err != nil || w.secretRows(id, second.ClientSecret) != 1 {
+		t.Errorf("the secret went with the name: %v", err)
+	}
+	gone, err := w.removeSecret(w.admin, id)
+	now := w.user(id)
+	if err != nil || now.GetMachine().HasSecret || !proto.Equal(now.Details.ChangeDate, gone.ChangeDate) ||
+		w.rows("users where secret_hash <> ''") != 0 {
+		t.Errorf("%v, %v", gone, err)
+	}
+	history, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
+	by := " by " + w.adminID
+	if err != nil || !slices.Equal(kinds(history), []string{
+		"machine.secret_removed" + by, "machine.changed" + by, "machine.secret_set" + by, "machine.secret_set" + by,
+		"machine.created" + by,
+	}) {
+		t.Errorf("%v, %v", history, err)
+	}
+}
+
+func TestMachineSecretsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	person, asleep := w.person(w.admin, "mini"), w.machine(w.admin, "asleep")
+	if _, err := w.setSecret(w.admin, asleep); err != nil {
+		t.Fatal(err)
+	}
+	_, in := w.org("A")
+	for out, back := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
+		if _, err := w.moves()[out](w.admin, asleep); err != nil {
+			t.Fatal(err)
+		}
+		before := w.rows("events")
+		for userID, want := range map[string]string{
+			person: "USER_NOT_MACHINE", asleep: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND",
+		} {
+			_, err := w.setSecret(w.admin, userID)
+			refused(t, err, want)
+		}
+		for userID, want := range map[string]string{person: "USER_NOT_MACHINE", "nobody": "USER_NOT_FOUND"} {
+			_, err := w.removeSecret(w.admin, userID)
+			refused(t, err, want)
+		}
+		_, err := w.setSecret(in, asleep)
+		refused(t, err, "USER_NOT_FOUND")
+		_, err = w.removeSecret(in, asleep)
+		refused(t, err, "USER_NOT_FOUND")
+		if w.rows("events") != before || !w.user(asleep).GetMachine().HasSecret {
+			t.Errorf("%s: something was written", out)
+		}
+		if _, err := w.moves()[back](w.admin, asleep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.moves()["locked"](w.admin, asleep); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.removeSecret(w.admin, asleep); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of many secrets made at once the last one counts; it is removed once.
+func TestMachineSecretsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.machine(w.admin, "ci")
+	made := make([]*usersv1.SetMachineSecretResponse, 20)
+	if n := testkit.Race(t, 20, func(i int) (err error) {
+		made[i], err = w.setSecret(w.admin, id)
+		return err
+	}); n != 20 {
+		t.Fatalf("%d of 20 secrets", n)
+	}
+	last := slices.MaxFunc(made, func(a, b *usersv1.SetMachineSecretResponse) int {
+		return int(a.Details.Sequence) - int(b.Details.Sequence)
+	})
+	if w.secretRows(id, last.ClientSecret) != 1 {
+		t.Error("the last secret is not the one that counts")
+	}
+	if n := testkit.Race(t, 20, func(int) error {
+		_, err := w.removeSecret(w.admin, id)
+		return err
+	}, "SECRET_NOT_FOUND"); n != 1 {
+		t.Errorf("%d of 20 removals succeeded", n)
+	}
+}
+
+// credentialCalls are all calls that make or end a key or a secret of a machine.
+func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[string]error {
+	_, added := w.addKey(ctx, userID, ownKey())
+	_, removed := w.removeKey(ctx, userID, keyID)
+	_, set := w.setSecret(ctx, userID)
+	_, ended := w.removeSecret(ctx, userID)
+	return map[string]error{"add a key": added, "remove a key": removed, "set a secret": set, "end it": ended}
+}
+
+// Whoever lacks a permission that a machine holds, or the permission for credentials, gives
+// it none and takes none; a machine itself does so only after a login with its key or secret.
+func TestMachineCredentialsProtected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orgA, in := w.org("A")
+	id, owner := w.machine(in, "ci"), w.machine(in, "owner")
+	w.addMember(in, id, "ORG_OWNER")
+	w.addIamMember(owner, "IAM_OWNER")
+	keys := map[string]string{}
+	for _, userID := range []string{id, owner} {
+		made, err := w.addKey(in, userID, ownKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.setSecret(in, userID); err != nil {
+			t.Fatal(err)
+		}
+		keys[userID] = made.KeyId
+	}
+	itself := w.caller(in, id, orgA)
+	manager := w.person(in, "manager")
+	w.addMember(in, manager, "ORG_USER_MANAGER")
+	events := w.rows("events where aggregate in ('machine', 'machine_key')")
+	for label, c := range map[string]struct {
+		ctx    context.Context
+		userID string
+		want   string
+	}{
+		"its token":        {w.as(itself), id, "FRESH_LOGIN_REQUIRED"},
+		"a user manager":   {w.login(in, manager, orgA), id, "PERMISSION_DENIED"},
+		"an owner's owner": {w.as(itself), owner, "ESCALATION"},
+	} {
+		for call, err := range w.credentialCalls(c.ctx, c.userID, keys[c.userID]) {
+			t.Log(label, call)
+			refused(t, err, c.want)
+		}
+	}
+	itself.AuthenticatedAt = w.ground.Now().Add(-11 * time.Minute)
+	for _, err := range w.credentialCalls(w.as(itself), id, keys[id]) {
+		refused(t, err, "FRESH_LOGIN_REQUIRED")
+	}
+	if w.rows("events where aggregate in ('machine', 'machine_key')") != events {
+		t.Error("something was written")
+	}
+	itself.AuthenticatedAt = w.ground.Now().Add(-time.Minute)
+	for call, err := range w.credentialCalls(w.as(itself), id, keys[id]) {
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
