@@ -4,7 +4,7 @@
 # there.
 #
 #   deploy/setup.sh run    Go, Postgres
-#   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool
+#   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool, OpenSSL
 #
 # SETUP_ROOT, for its tests, is the prefix of every absolute path that it checks.
 set -eu
@@ -69,6 +69,7 @@ find_missing() {
 		has_chromium || missing="$missing chromium"
 		has_node || missing="$missing nodejs"
 		command -v oathtool >/dev/null || missing="$missing oathtool"
+		command -v openssl >/dev/null || missing="$missing openssl"
 	fi
 	missing=${missing# }
 }

@@ -60,7 +60,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
 		PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
-		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
+		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
 		Projects: projectsv1.NewProjectsClient(s.Calls),
 	}
 	s.Consume(intake.Handlers(methods)...)

@@ -40,6 +40,7 @@ func newMachine(t *testing.T) machine {
 	}
 	m.program("go", `echo go version go1.26.8 linux/amd64`)
 	m.program("id", `echo 0`)
+	m.program("openssl", "")
 	return m
 }
 
@@ -101,6 +102,7 @@ postgresql)
 		printf '#!/bin/sh\necho "postgres (PostgreSQL) 15.18"\n' >"$bin/$name"
 		chmod +x "$bin/$name"
 	done ;;
+openssl) printf '#!/bin/sh\n' >"${0%/*}/openssl"; chmod +x "${0%/*}/openssl" ;;
 chromium) printf '#!/bin/sh\n' >"${0%/*}/chromium"; chmod +x "${0%/*}/chromium" ;;
 nodejs) printf '#!/bin/sh\necho v22.1.0\n' >"${0%/*}/node"; chmod +x "${0%/*}/node" ;;
 oathtool) printf '#!/bin/sh\n' >"${0%/*}/oathtool"; chmod +x "${0%/*}/oathtool" ;;
@@ -185,6 +187,25 @@ func TestSetupInstallsAllForTests(t *testing.T) {
 	}
 	m.wantCalls("apt-get update", "apt-get install postgresql-common", "apt-get install postgresql",
 		"without a cluster", "apt-get install chromium", "apt-get install nodejs", "apt-get install oathtool")
+}
+
+func TestSetupInstallsOpenSSL(t *testing.T) {
+	m := newMachine(t)
+	m.program("node", "echo v20.20.2")
+	m.program("chromium", "")
+	m.program("oathtool", "")
+	m.postgres("usr/lib/postgresql/15/bin", "15.1")
+	m.debian(map[string]string{"openssl": "3.0.17"})
+	if err := os.Remove(filepath.Join(m.bin, "openssl")); err != nil {
+		t.Fatal(err)
+	}
+	if printed, content := m.setup("run"); printed != "" || !content {
+		t.Errorf("run: content %v, printed %q", content, printed)
+	}
+	if printed, content := m.setup("test"); !content {
+		t.Errorf("not content: %s", printed)
+	}
+	m.wantCalls("apt-get update", "apt-get install openssl")
 }
 
 func TestSetupKeepsAnAdministratorsChoice(t *testing.T) {

@@ -120,10 +120,8 @@ var (
 			answer: "userId", remove: "DELETE /management/v1/users/{user_id}"},
 		"otpUser": {create: [][2]string{{imported[0], strings.Replace(aPerson, "{", `{"otpCode":"`+otpSecret+`",`, 1)}},
 			remove: "DELETE /management/v1/users/{user_id}/auth_factors/otp"},
-		"machineKey": {
-			create: [][2]string{{"POST /management/v1/users/{user_id}/keys", `{"publicKey":"{publicKey}"}`}},
-			answer: "keyId", remove: "DELETE /management/v1/users/{user_id}/keys/{key_id}",
-		},
+		"machineKey": {create: [][2]string{{"POST /management/v1/users/{user_id}/keys", `{"publicKey":"{publicKey}"}`}},
+			answer: "keyId", remove: "DELETE /management/v1/users/{user_id}/keys/{key_id}"},
 		"token": {create: [][2]string{{"POST /management/v1/users/{user_id}/pats", `{}`}}, answer: "tokenId",
 			remove: "DELETE /management/v1/users/{user_id}/pats/{token_id}"},
 		"myToken": {create: [][2]string{{"POST /management/v1/users/{caller}/pats", `{}`}}, answer: "tokenId",

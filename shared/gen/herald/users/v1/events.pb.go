@@ -847,8 +847,10 @@ func (x *MachineKeyAdded) GetUserId() string {
 }
 
 type MachineKeyRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// That of the user or organization that was removed.
+	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -886,6 +888,13 @@ func (*MachineKeyRemoved) Descriptor() ([]byte, []int) {
 func (x *MachineKeyRemoved) GetUserId() string {
 	if x != nil {
 		return x.UserId
+	}
+	return ""
+}
+
+func (x *MachineKeyRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -1203,6 +1212,237 @@ func (x *PersonalAccessTokenRemoved) GetCause() string {
 	return ""
 }
 
+// The id of the aggregate is the user's, who has one app at most.
+type OtpAdded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The app of before, which was not verified, counts no more.
+	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpAdded) Reset() {
+	*x = OtpAdded{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpAdded) ProtoMessage() {}
+
+func (x *OtpAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
+func (*OtpAdded) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *OtpAdded) GetReplaced() bool {
+	if x != nil {
+		return x.Replaced
+	}
+	return false
+}
+
+// A code of the app was seen: the next login asks for one.
+type OtpVerified struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpVerified) Reset() {
+	*x = OtpVerified{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpVerified) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpVerified) ProtoMessage() {}
+
+func (x *OtpVerified) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
+func (*OtpVerified) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
+}
+
+// The next login asks for no code; the recovery codes are gone too.
+type OtpRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpRemoved) Reset() {
+	*x = OtpRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpRemoved) ProtoMessage() {}
+
+func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
+func (*OtpRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
+}
+
+// The recovery codes of before count no more.
+type OtpRecoveryCodesRegenerated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpRecoveryCodesRegenerated) Reset() {
+	*x = OtpRecoveryCodesRegenerated{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpRecoveryCodesRegenerated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
+
+func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
+func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
+}
+
+// A code was wrong, or was used before.
+type OtpCodeRefused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpCodeRefused) Reset() {
+	*x = OtpCodeRefused{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpCodeRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpCodeRefused) ProtoMessage() {}
+
+func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
+func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
+}
+
+// One wrong code too many: no code counts for 15 minutes.
+type OtpLocked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpLocked) Reset() {
+	*x = OtpLocked{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpLocked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpLocked) ProtoMessage() {}
+
+func (x *OtpLocked) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
+func (*OtpLocked) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
+}
+
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
@@ -1268,9 +1508,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\amachine\x12\x0esecret_removed:\x04user \x01\"p\n" +
 	"\x0fMachineKeyAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:D\x8a\x82)@\n" +
-	"\vmachine_key\x12\x05added:\x04userJ\auser_idR\x19nobody had the key before0\x01\"`\n" +
+	"\vmachine_key\x12\x05added:\x04userJ\auser_idR\x19nobody had the key before0\x01\"v\n" +
 	"\x11MachineKeyRemoved\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:2\x8a\x82).\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:2\x8a\x82).\n" +
 	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xc1\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
@@ -1300,7 +1541,21 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:*\x8a\x82)&\n" +
-	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_idB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"l\n" +
+	"\bOtpAdded\x12\x1a\n" +
+	"\breplaced\x18\x01 \x01(\bR\breplaced:D\x8a\x82)@\n" +
+	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"[\n" +
+	"\vOtpVerified:L\x8a\x82)H\n" +
+	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"Z\n" +
+	"\n" +
+	"OtpRemoved:L\x8a\x82)H\n" +
+	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state stays0\x01\"t\n" +
+	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
+	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +
+	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +
+	"\x03otp\x12\fcode_refused:\x04userR\x1cwho guesses has no login yet0\x01\"D\n" +
+	"\tOtpLocked:7\x8a\x82)3\n" +
+	"\x03otp\x12\x06locked:\x04userR\x1cwho guesses has no login yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once
@@ -1314,7 +1569,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
@@ -1340,19 +1595,25 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*MemberRemoved)(nil),                   // 21: herald.users.v1.MemberRemoved
 	(*PersonalAccessTokenAdded)(nil),        // 22: herald.users.v1.PersonalAccessTokenAdded
 	(*PersonalAccessTokenRemoved)(nil),      // 23: herald.users.v1.PersonalAccessTokenRemoved
-	(UserState)(0),                          // 24: herald.users.v1.UserState
-	(InitMail)(0),                           // 25: herald.users.v1.InitMail
+	(*OtpAdded)(nil),                        // 24: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                     // 25: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                      // 26: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),     // 27: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpCodeRefused)(nil),                  // 28: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                       // 29: herald.users.v1.OtpLocked
+	(UserState)(0),                          // 30: herald.users.v1.UserState
+	(InitMail)(0),                           // 31: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	24, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	25, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	24, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	25, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	25, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	24, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	24, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	24, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	24, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	30, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	31, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	30, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	31, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	31, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	30, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	30, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	30, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	30, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
 	9,  // [9:9] is the sub-list for method output_type
 	9,  // [9:9] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -1372,7 +1633,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

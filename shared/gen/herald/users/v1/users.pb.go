@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x88Y\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x84x\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -37,11 +37,13 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\borg.read\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\x8a\x01\n" +
 	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"0\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa2\x01\n" +
-	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"<\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x12\xa2\x01\n" +
-	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"<\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x12\x86\x01\n" +
+	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa3\x01\n" +
+	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x12\xa3\x01\n" +
+	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x12\x86\x01\n" +
 	"\n" +
 	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"/\x8a\x82)\n" +
 	"\n" +
@@ -108,7 +110,46 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xdc\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xb1\x01\n" +
+	"\x0eDeactivateUser\x12&.herald.users.v1.DeactivateUserRequest\x1a'.herald.users.v1.DeactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_deactivate\x12\xb1\x01\n" +
+	"\x0eReactivateUser\x12&.herald.users.v1.ReactivateUserRequest\x1a'.herald.users.v1.ReactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_reactivate\x12\x99\x01\n" +
+	"\bLockUser\x12 .herald.users.v1.LockUserRequest\x1a!.herald.users.v1.LockUserResponse\"H\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/users/{user_id}/_lock\x12\xa1\x01\n" +
+	"\n" +
+	"UnlockUser\x12\".herald.users.v1.UnlockUserRequest\x1a#.herald.users.v1.UnlockUserResponse\"J\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x12\x97\x01\n" +
+	"\n" +
+	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"@\x8a\x82)\x16\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xae\x01\n" +
+	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"K\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xaa\x01\n" +
+	"\rUpdateProfile\x12%.herald.users.v1.UpdateProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"J\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\xa2\x01\n" +
+	"\vUpdatePhone\x12#.herald.users.v1.UpdatePhoneRequest\x1a$.herald.users.v1.UpdatePhoneResponse\"H\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\x9f\x01\n" +
+	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"E\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc2\x01\n" +
+	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"^\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xca\x01\n" +
+	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"a\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xb7\x01\n" +
+	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"Q\x8a\x82)\x15\n" +
+	"\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x12\xaa\x01\n" +
+	"\x0fGetUserMetadata\x12'.herald.users.v1.GetUserMetadataRequest\x1a(.herald.users.v1.GetUserMetadataResponse\"D\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/users/{user_id}/metadata/{key}\x12\xbe\x01\n" +
+	"\x12RemoveUserMetadata\x12*.herald.users.v1.RemoveUserMetadataRequest\x1a+.herald.users.v1.RemoveUserMetadataResponse\"O\x8a\x82)\x16\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02/*-/management/v1/users/{user_id}/metadata/{key}\x12\xb8\x01\n" +
+	"\x12SearchUserMetadata\x12*.herald.users.v1.SearchUserMetadataRequest\x1a+.herald.users.v1.SearchUserMetadataResponse\"I\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x12\xdc\x01\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
 	"\n" +
 	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa2\x01\n" +
@@ -149,7 +190,19 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc2\x01\n" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"7\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xeb\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12j\n" +
+	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
+	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\";\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9d\x01\n" +
+	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"C\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xbe\x01\n" +
+	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"f\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x89\x02\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x84\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xaf\x01\n" +
+	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"?\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x12\xb9\x01\n" +
+	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
+	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
@@ -197,81 +250,122 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMyChangesRequest)(nil),              // 26: herald.users.v1.SearchMyChangesRequest
 	(*SearchMyOrgChangesRequest)(nil),           // 27: herald.users.v1.SearchMyOrgChangesRequest
 	(*IsUserUniqueRequest)(nil),                 // 28: herald.users.v1.IsUserUniqueRequest
-	(*ResendInitializationRequest)(nil),         // 29: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 30: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 31: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 32: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 33: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 34: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 35: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 36: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 37: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 38: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 39: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 40: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMachineKeyRequest)(nil),                // 41: herald.users.v1.AddMachineKeyRequest
-	(*SearchMachineKeysRequest)(nil),            // 42: herald.users.v1.SearchMachineKeysRequest
-	(*GetMachineKeyRequest)(nil),                // 43: herald.users.v1.GetMachineKeyRequest
-	(*RemoveMachineKeyRequest)(nil),             // 44: herald.users.v1.RemoveMachineKeyRequest
-	(*SetMachineSecretRequest)(nil),             // 45: herald.users.v1.SetMachineSecretRequest
-	(*RemoveMachineSecretRequest)(nil),          // 46: herald.users.v1.RemoveMachineSecretRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 47: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 48: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 49: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*ResolveTokenRequest)(nil),                 // 50: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 51: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 52: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 53: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 54: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 55: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 56: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 57: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 58: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 59: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 60: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 61: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 62: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 63: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 64: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 65: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 66: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 67: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 68: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 69: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 70: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 71: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 72: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 73: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 74: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 75: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 76: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 77: herald.users.v1.IsUserUniqueResponse
-	(*ResendInitializationResponse)(nil),        // 78: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 79: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 80: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 81: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 82: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 83: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 84: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 85: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 86: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 87: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 88: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 89: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 90: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 91: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 92: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 93: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 94: herald.users.v1.RemoveMachineSecretResponse
-	(*ResolveTokenResponse)(nil),                // 95: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 96: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 97: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 98: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 99: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 100: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 101: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 102: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 103: herald.users.v1.MakeProjectOwnerResponse
+	(*DeactivateUserRequest)(nil),               // 29: herald.users.v1.DeactivateUserRequest
+	(*ReactivateUserRequest)(nil),               // 30: herald.users.v1.ReactivateUserRequest
+	(*LockUserRequest)(nil),                     // 31: herald.users.v1.LockUserRequest
+	(*UnlockUserRequest)(nil),                   // 32: herald.users.v1.UnlockUserRequest
+	(*RemoveUserRequest)(nil),                   // 33: herald.users.v1.RemoveUserRequest
+	(*UpdateUserNameRequest)(nil),               // 34: herald.users.v1.UpdateUserNameRequest
+	(*UpdateProfileRequest)(nil),                // 35: herald.users.v1.UpdateProfileRequest
+	(*UpdatePhoneRequest)(nil),                  // 36: herald.users.v1.UpdatePhoneRequest
+	(*RemovePhoneRequest)(nil),                  // 37: herald.users.v1.RemovePhoneRequest
+	(*UpdateMyProfileRequest)(nil),              // 38: herald.users.v1.UpdateMyProfileRequest
+	(*UpdateMyPasswordRequest)(nil),             // 39: herald.users.v1.UpdateMyPasswordRequest
+	(*SetUserMetadataRequest)(nil),              // 40: herald.users.v1.SetUserMetadataRequest
+	(*GetUserMetadataRequest)(nil),              // 41: herald.users.v1.GetUserMetadataRequest
+	(*RemoveUserMetadataRequest)(nil),           // 42: herald.users.v1.RemoveUserMetadataRequest
+	(*SearchUserMetadataRequest)(nil),           // 43: herald.users.v1.SearchUserMetadataRequest
+	(*ResendInitializationRequest)(nil),         // 44: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 45: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 46: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 47: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 48: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 49: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 50: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 51: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 52: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 53: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 54: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 55: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMachineKeyRequest)(nil),                // 56: herald.users.v1.AddMachineKeyRequest
+	(*SearchMachineKeysRequest)(nil),            // 57: herald.users.v1.SearchMachineKeysRequest
+	(*GetMachineKeyRequest)(nil),                // 58: herald.users.v1.GetMachineKeyRequest
+	(*RemoveMachineKeyRequest)(nil),             // 59: herald.users.v1.RemoveMachineKeyRequest
+	(*SetMachineSecretRequest)(nil),             // 60: herald.users.v1.SetMachineSecretRequest
+	(*RemoveMachineSecretRequest)(nil),          // 61: herald.users.v1.RemoveMachineSecretRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 62: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 63: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 64: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*AddMyOtpRequest)(nil),                     // 65: herald.users.v1.AddMyOtpRequest
+	(*VerifyMyOtpRequest)(nil),                  // 66: herald.users.v1.VerifyMyOtpRequest
+	(*RemoveMyOtpRequest)(nil),                  // 67: herald.users.v1.RemoveMyOtpRequest
+	(*RegenerateMyRecoveryCodesRequest)(nil),    // 68: herald.users.v1.RegenerateMyRecoveryCodesRequest
+	(*SearchMyAuthFactorsRequest)(nil),          // 69: herald.users.v1.SearchMyAuthFactorsRequest
+	(*SearchAuthFactorsRequest)(nil),            // 70: herald.users.v1.SearchAuthFactorsRequest
+	(*RemoveOtpRequest)(nil),                    // 71: herald.users.v1.RemoveOtpRequest
+	(*ResolveTokenRequest)(nil),                 // 72: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 73: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 74: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 75: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 76: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 77: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 78: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 79: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 80: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 81: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 82: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 83: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 84: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 85: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 86: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 87: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 88: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 89: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 90: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 91: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 92: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 93: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 94: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 95: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 96: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 97: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 98: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 99: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 100: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 101: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 102: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 103: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 104: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 105: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 106: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 107: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 108: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 109: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 110: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 111: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 112: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 113: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 114: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 115: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 116: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 117: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 118: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 119: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 120: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 121: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 122: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 123: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 124: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 125: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 126: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 127: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 128: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 129: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 130: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 131: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 132: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 133: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 134: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 135: herald.users.v1.SearchAuthFactorsResponse
+	(*ResolveTokenResponse)(nil),                // 136: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 137: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 138: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 139: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 140: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 141: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 142: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 143: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 144: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -309,103 +403,147 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	26,  // 32: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
 	27,  // 33: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
 	28,  // 34: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	29,  // 35: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	30,  // 36: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	31,  // 37: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	32,  // 38: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	33,  // 39: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	34,  // 40: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	35,  // 41: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	36,  // 42: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	37,  // 43: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	38,  // 44: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	39,  // 45: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	40,  // 46: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	41,  // 47: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
-	42,  // 48: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
-	43,  // 49: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
-	44,  // 50: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
-	45,  // 51: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
-	46,  // 52: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
-	47,  // 53: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	48,  // 54: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	49,  // 55: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	50,  // 56: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	51,  // 57: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	52,  // 58: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	53,  // 59: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	54,  // 60: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	55,  // 61: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	56,  // 62: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	57,  // 63: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	58,  // 64: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	59,  // 65: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	60,  // 66: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	61,  // 67: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	62,  // 68: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	63,  // 69: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	64,  // 70: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	65,  // 71: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	66,  // 72: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 73: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 74: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	67,  // 75: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	68,  // 76: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	68,  // 77: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	66,  // 78: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 79: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 80: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	67,  // 81: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	66,  // 82: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 83: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	66,  // 84: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	67,  // 85: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	68,  // 86: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	69,  // 87: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	69,  // 88: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	70,  // 89: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	71,  // 90: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	72,  // 91: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	72,  // 92: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	73,  // 93: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	74,  // 94: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	75,  // 95: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	76,  // 96: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	76,  // 97: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	76,  // 98: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	77,  // 99: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	78,  // 100: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	79,  // 101: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	80,  // 102: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	81,  // 103: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	82,  // 104: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	83,  // 105: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	80,  // 106: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	84,  // 107: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	85,  // 108: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	86,  // 109: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	87,  // 110: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	88,  // 111: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	89,  // 112: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	90,  // 113: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	91,  // 114: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	92,  // 115: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	93,  // 116: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	94,  // 117: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	85,  // 118: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	86,  // 119: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	88,  // 120: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	95,  // 121: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	96,  // 122: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	97,  // 123: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	98,  // 124: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	99,  // 125: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	100, // 126: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	101, // 127: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	102, // 128: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	103, // 129: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	65,  // [65:130] is the sub-list for method output_type
-	0,   // [0:65] is the sub-list for method input_type
+	29,  // 35: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
+	30,  // 36: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
+	31,  // 37: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
+	32,  // 38: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
+	33,  // 39: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
+	34,  // 40: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
+	35,  // 41: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
+	36,  // 42: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
+	37,  // 43: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
+	38,  // 44: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
+	39,  // 45: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
+	40,  // 46: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
+	41,  // 47: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
+	42,  // 48: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
+	43,  // 49: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
+	44,  // 50: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	45,  // 51: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	46,  // 52: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	47,  // 53: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	48,  // 54: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	49,  // 55: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	50,  // 56: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	51,  // 57: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	52,  // 58: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	53,  // 59: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	54,  // 60: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	55,  // 61: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	56,  // 62: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
+	57,  // 63: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
+	58,  // 64: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
+	59,  // 65: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
+	60,  // 66: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
+	61,  // 67: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
+	62,  // 68: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	63,  // 69: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	64,  // 70: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	65,  // 71: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
+	66,  // 72: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
+	67,  // 73: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
+	68,  // 74: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
+	69,  // 75: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
+	70,  // 76: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
+	71,  // 77: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
+	72,  // 78: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	73,  // 79: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	74,  // 80: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	75,  // 81: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	76,  // 82: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	77,  // 83: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	78,  // 84: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	79,  // 85: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	80,  // 86: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	81,  // 87: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	82,  // 88: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	83,  // 89: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	84,  // 90: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	85,  // 91: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	86,  // 92: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	87,  // 93: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	88,  // 94: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 95: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 96: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 97: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	90,  // 98: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	90,  // 99: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	88,  // 100: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 101: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 102: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 103: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	88,  // 104: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 105: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	88,  // 106: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 107: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	90,  // 108: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	91,  // 109: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	91,  // 110: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	92,  // 111: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	93,  // 112: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	94,  // 113: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	94,  // 114: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	95,  // 115: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	96,  // 116: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	97,  // 117: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	98,  // 118: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	98,  // 119: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	98,  // 120: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	99,  // 121: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	100, // 122: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	101, // 123: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	102, // 124: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	103, // 125: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	104, // 126: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	105, // 127: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	106, // 128: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	107, // 129: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	108, // 130: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	106, // 131: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	109, // 132: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	110, // 133: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	111, // 134: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	112, // 135: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	113, // 136: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	114, // 137: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	115, // 138: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	116, // 139: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	117, // 140: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	118, // 141: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	119, // 142: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	116, // 143: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	120, // 144: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	121, // 145: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	122, // 146: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	123, // 147: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	124, // 148: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	125, // 149: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	126, // 150: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	127, // 151: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	128, // 152: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	129, // 153: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	130, // 154: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	121, // 155: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	122, // 156: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	124, // 157: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	131, // 158: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	132, // 159: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	133, // 160: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	134, // 161: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	135, // 162: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	135, // 163: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	133, // 164: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	136, // 165: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	137, // 166: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	138, // 167: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	139, // 168: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	140, // 169: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	141, // 170: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	142, // 171: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	143, // 172: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	144, // 173: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	87,  // [87:174] is the sub-list for method output_type
+	0,   // [0:87] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name
@@ -417,14 +555,18 @@ func file_herald_users_v1_users_proto_init() {
 		return
 	}
 	file_herald_users_v1_change_proto_init()
+	file_herald_users_v1_human_proto_init()
 	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_machine_key_proto_init()
 	file_herald_users_v1_machine_secret_proto_init()
 	file_herald_users_v1_mail_proto_init()
 	file_herald_users_v1_member_proto_init()
+	file_herald_users_v1_metadata_proto_init()
 	file_herald_users_v1_org_proto_init()
+	file_herald_users_v1_otp_proto_init()
 	file_herald_users_v1_pat_proto_init()
 	file_herald_users_v1_resolve_proto_init()
+	file_herald_users_v1_state_proto_init()
 	file_herald_users_v1_token_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}
