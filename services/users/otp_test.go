@@ -368,6 +368,22 @@ func TestImportedOTP(t *testing.T) {
 	}
 }
 
+// With a user goes the app, which is told.
+func TestOTPGoesWithItsUser(t *testing.T) {
+	t.Parallel()
+	o := newOTP(t)
+	if _, err := o.verify(shown(t, o.key, o.ground.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.gateway.RemoveUser(o.admin, &usersv1.RemoveUserRequest{UserId: o.userID}); err != nil {
+		t.Fatal(err)
+	}
+	if n := o.rows(`events e join events c on c.id = e.data->>'cause' where e.aggregate = 'otp' and e.name = 'removed'
+		and e.aggregate_id = $1 and c.aggregate_id = $1`, o.userID); n != 1 || o.stored() != "" {
+		t.Errorf("%d events, app %q", n, o.stored())
+	}
+}
+
 // Hostile case 21: secret, recovery codes and what was typed are in no table, event, message or log.
 func TestOTPLeaksNothing(t *testing.T) {
 	t.Parallel()

@@ -18,22 +18,23 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// replicas is three processes of each service behind two gateways.
+// replicas is three processes of each of some services behind two gateways.
 type replicas struct {
 	*whole.Processes
 	gateways []string
 	client   *http.Client
 }
 
-func newReplicas(t *testing.T) *replicas {
+// newReplicas starts them; users is the first of the services.
+func newReplicas(t *testing.T, services ...string) *replicas {
 	t.Helper()
 	r := &replicas{Processes: whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	t.Cleanup(r.client.CloseIdleConnections)
 	r.Env = append(r.Env, "HERALD_LOG_LEVEL=WARN")
-	r.Start("users") // makes the administrator
+	r.Start(services[0]) // makes the administrator
 	var starting sync.WaitGroup
-	for _, service := range slices.Repeat(allinone.Names(), 3)[1:] {
+	for _, service := range slices.Repeat(services, 3)[1:] {
 		starting.Go(func() { r.Start(service) })
 	}
 	for range 2 {
@@ -167,7 +168,7 @@ const (
 // that was answered with 200. A granted role can be used at once. A removed role or token is
 // refused within 100 ms. The test measures times, so it does not run in parallel with others.
 func TestThreeReplicas(t *testing.T) {
-	r := newReplicas(t)
+	r := newReplicas(t, allinone.Names()...)
 	began := time.Now()
 	var next, hits atomic.Int64
 	var working sync.WaitGroup

@@ -98,7 +98,10 @@ func alike(t *testing.T, command, pasted, got string) {
 
 var varying = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT.*Z|[0-9a-f]{8}-[0-9a-f-]{27})$`)
 
-// masked replaces times, ids and sequences. A text that ends in … in the README is compared by its
+// random are the secrets of authenticator apps, and recovery codes.
+var random = regexp.MustCompile(`\b[A-Z2-7]{32}\b|\b[A-Z2-7]{4}(-[A-Z2-7]{4}){2}\b`)
+
+// masked replaces times, ids, sequences and what is random. A text that ends in … in the README is compared by its
 // beginning.
 func masked(name string, v any) any {
 	switch v := v.(type) {
@@ -119,6 +122,7 @@ func masked(name string, v any) any {
 		if name == "text" || name == "footerText" {
 			return string([]rune(v)[:5])
 		}
+		return random.ReplaceAllString(v, "*")
 	}
 	return v
 }

@@ -135,13 +135,3 @@ func TestSecondFactorGuessed(t *testing.T) {
 		t.Error("a locked factor looks at codes")
 	}
 }
-
-// With the user goes all that a login knew of the user's app.
-func TestOTPGoesWithItsUser(t *testing.T) {
-	t.Parallel()
-	f := newFactors(t)
-	f.must(f.db.Exec(t.Context(), `delete from users where id = 'u1'`))
-	if n := testkit.Rows(t, f.db, "otp_factors"); n != 0 {
-		t.Errorf("%d apps are left", n)
-	}
-}

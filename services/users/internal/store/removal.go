@@ -11,7 +11,7 @@ import (
 )
 
 // ofUsers selects all that goes along with users who are removed, except for what only they
-// know: names, codes, factors, metadata.
+// know: names, codes, metadata.
 const ofUsers = `
 	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
 		from personal_access_tokens p join users u on u.id = p.user_id where u.id = any (@ids)
@@ -21,7 +21,10 @@ const ofUsers = `
 	union all
 	select 'member', 'removed', m.user_id, m.org_id, jsonb_build_object(
 			'userId', m.user_id, 'projectId', m.project_id, 'instance', m.org_id = '')
-		from members m where m.user_id = any (@ids)`
+		from members m where m.user_id = any (@ids)
+	union all
+	select 'otp', 'removed', f.user_id, u.org_id, jsonb_build_object()
+		from otp_factors f join users u on u.id = f.user_id where u.id = any (@ids)`
 
 // gone removes users with all that is theirs. Their ids are not given again.
 const gone = `gone as (

@@ -1297,7 +1297,9 @@ func (*OtpVerified) Descriptor() ([]byte, []int) {
 
 // The next login asks for no code; the recovery codes are gone too.
 type OtpRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the user or organization that was removed.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1330,6 +1332,13 @@ func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
 // Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
 func (*OtpRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *OtpRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 // The recovery codes of before count no more.
@@ -1546,9 +1555,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\breplaced\x18\x01 \x01(\bR\breplaced:D\x8a\x82)@\n" +
 	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"[\n" +
 	"\vOtpVerified:L\x8a\x82)H\n" +
-	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"Z\n" +
+	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"p\n" +
 	"\n" +
-	"OtpRemoved:L\x8a\x82)H\n" +
+	"OtpRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:L\x8a\x82)H\n" +
 	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state stays0\x01\"t\n" +
 	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
 	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +

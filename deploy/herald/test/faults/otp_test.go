@@ -1,0 +1,69 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// tally asks fifty times at once, both gateways in turn, and returns how often each answer came: a status and
+// the id of its fault. The answers of status 200 are in good.
+func (r *replicas) tally(token, path, body string) (count map[string]int, good []answer) {
+	r.T.Helper()
+	answers := make([]answer, 50)
+	var asking sync.WaitGroup
+	for n := range answers {
+		asking.Go(func() {
+			a, err := r.ask(n, token, "", http.MethodPost, path, body)
+			if err != nil {
+				r.T.Error(err)
+			}
+			answers[n] = a
+		})
+	}
+	asking.Wait()
+	count = map[string]int{}
+	for _, a := range answers {
+		said := fmt.Sprint(a.status)
+		if details, _ := a.at("details").([]any); a.status == http.StatusOK {
+			good = append(good, a)
+		} else if len(details) > 0 {
+			said += " " + fmt.Sprint(details[0].(map[string]any)["id"])
+		}
+		count[said]++
+	}
+	return count, good
+}
+
+// At three replicas behind two gateways fifty people at once add one app, verify it once with the same code, and
+// guess five times.
+func TestOTPAtThreeReplicas(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t, "users")
+	const path = "/auth/v1/users/me/auth_factors/otp"
+	_, mini := r.member("mini")
+	added, good := r.tally(mini, path, `{}`)
+	if len(good) != 1 || added["409 OTP_NOT_VERIFIED"] != 49 {
+		t.Fatalf("added: %v", added)
+	}
+	code, err := exec.CommandContext(context.WithoutCancel(t.Context()), "oathtool", "--totp", "--base32",
+		fmt.Sprint(good[0].at("secret"))).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, _ := r.tally(mini, path+"/_verify", fmt.Sprintf(`{"code":%q}`, strings.TrimSpace(string(code))))
+	if verified["200"] != 1 || verified["400 OTP_ALREADY_VERIFIED"] != 49 {
+		t.Errorf("verified: %v", verified)
+	}
+	_, maxi := r.member("maxi")
+	r.tally(maxi, path, `{}`)
+	guessed, _ := r.tally(maxi, path+"/_verify", `{"code":"guess"}`)
+	if guessed["400 CODE_INVALID"] != 5 || guessed["429 OTP_LOCKED"] != 45 {
+		t.Errorf("guessed: %v", guessed)
+	}
+	t.Logf("added %v; verified %v; guessed %v", added, verified, guessed)
+}
