@@ -62,7 +62,11 @@ func (w *world) once(mails int) {
 func TestRelayReturns(t *testing.T) {
 	t.Parallel()
 	usual := delivery.UsualTimes()
-	w := newWorld(t, setup{unwatched: true, times: func(x *delivery.Times) { *x = usual; x.Probe = usual.MaxProbe }})
+	const longest = time.Second // stands for the usual one, which is added to the result
+	w := newWorld(t, setup{unwatched: true, times: func(x *delivery.Times) {
+		*x = usual
+		x.Probe, x.MaxProbe = longest, longest
+	}})
 	const before, users = 100, 2000
 	w.queue(before, 0)
 	began := time.Now()
@@ -80,7 +84,8 @@ func TestRelayReturns(t *testing.T) {
 	w.relay.Script()
 	returned := time.Now()
 	w.relayed(before + users)
-	took, limit := time.Since(returned), max(time.Minute, usual.MaxProbe+2*users*pace)
+	took := time.Since(returned) - longest + usual.MaxProbe
+	limit := max(time.Minute, usual.MaxProbe+2*users*pace)
 	t.Logf("%d mails that waited for the relay went out within %s of its return, of %s", users,
 		took.Round(time.Millisecond), limit.Round(time.Second))
 	if took > limit {
@@ -94,7 +99,7 @@ func TestRelayReturns(t *testing.T) {
 func TestFourSenders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{unwatched: true})
-	const mails = 5000
+	const mails = 2000
 	w.queue(mails, 0)
 	began := time.Now()
 	testkit.Run(w, w.service)

@@ -3,6 +3,7 @@ package whole
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -63,7 +64,8 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 // Start runs a service and returns when `herald health` reports that it is ready.
 func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
-	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+FreeAddress(p.T))...)
+	ops := FreeAddress(p.T)
+	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
 	var logs bytes.Buffer
 	c := exec.Command(Binary(p.T), service)
 	c.Env, c.Stderr = env, &logs
@@ -82,9 +84,13 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		health := exec.CommandContext(ctx, Binary(p.T), "health")
-		health.Env = env
-		if health.Run() == nil {
+		// A process for each question would take the time that the service needs to start.
+		if answers(ctx, ops) {
+			health := exec.CommandContext(ctx, Binary(p.T), "health")
+			health.Env = env
+			if err := health.Run(); err != nil {
+				p.T.Errorf("%s is ready, but herald health does not say so: %v", service, err)
+			}
 			return c
 		}
 		select {
@@ -94,6 +100,20 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 			return nil
 		}
 	}
+}
+
+// answers reports whether a process says at its address for operators that it is ready.
+func answers(ctx context.Context, ops string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ops+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer w.Body.Close()
+	return w.StatusCode == http.StatusOK
 }
 
 // StartAll runs every service and the gateway, and returns the process of users.
