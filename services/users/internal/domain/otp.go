@@ -32,7 +32,7 @@ const (
 // Faults of one-time-password factors.
 var (
 	ErrOTPReady = fault.New(fault.Exists, "OTP_ALREADY_READY",
-		"There is a one-time-password factor already; it has to be removed before another one is added")
+		"There is a one-time-password factor already: DELETE /auth/v1/users/me/auth_factors/otp removes it")
 	ErrOTPNotVerified = fault.New(fault.Exists, "OTP_NOT_VERIFIED", "There is a one-time-password factor already, "+
 		"which waits for its first code: POST /auth/v1/users/me/auth_factors/otp/_verify takes one, DELETE "+
 		"/auth/v1/users/me/auth_factors/otp removes the factor, and {\"replace\":true} here gives it another secret")
