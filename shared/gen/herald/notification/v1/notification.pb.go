@@ -282,7 +282,7 @@ type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	State NotificationState      `protobuf:"varint,2,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
-	// What the mail server said, or what went wrong on the way to it.
+	// The mail server's reply, or the error before there was one.
 	Reply         string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -37,7 +37,7 @@ type NotificationsClient interface {
 	// Sends a mail again: at once where it waits for its next try, else anew, with a new
 	// code, as long as its user still needs it.
 	ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error)
-	// Sends one mail by the real path and answers with what the relay said.
+	// Sends one test mail in the same way as all others and returns the mail server's reply.
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 }
 
@@ -90,7 +90,7 @@ type NotificationsServer interface {
 	// Sends a mail again: at once where it waits for its next try, else anew, with a new
 	// code, as long as its user still needs it.
 	ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error)
-	// Sends one mail by the real path and answers with what the relay said.
+	// Sends one test mail in the same way as all others and returns the mail server's reply.
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
 }
 

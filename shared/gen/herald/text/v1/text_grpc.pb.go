@@ -61,7 +61,7 @@ type TextClient interface {
 	GetAllowedLanguages(ctx context.Context, in *GetAllowedLanguagesRequest, opts ...grpc.CallOption) (*GetAllowedLanguagesResponse, error)
 	// Replaces the languages that mails and pages are written in; the default one is among them.
 	SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error)
-	// Answers with the languages that pages are written in.
+	// Returns the languages in which pages are written.
 	ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error)
 	// Reads the text of a mail in the first of the languages wanted that is supported.
 	ResolveMessageText(ctx context.Context, in *ResolveMessageTextRequest, opts ...grpc.CallOption) (*ResolveMessageTextResponse, error)
@@ -221,7 +221,7 @@ type TextServer interface {
 	GetAllowedLanguages(context.Context, *GetAllowedLanguagesRequest) (*GetAllowedLanguagesResponse, error)
 	// Replaces the languages that mails and pages are written in; the default one is among them.
 	SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error)
-	// Answers with the languages that pages are written in.
+	// Returns the languages in which pages are written.
 	ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error)
 	// Reads the text of a mail in the first of the languages wanted that is supported.
 	ResolveMessageText(context.Context, *ResolveMessageTextRequest) (*ResolveMessageTextResponse, error)

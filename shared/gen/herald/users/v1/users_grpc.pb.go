@@ -280,7 +280,7 @@ type UsersClient interface {
 	RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
-	// Answers with what a mail says; hands out the code at the moment of sending.
+	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were asked for in the last minutes.
 	ListAskedMails(ctx context.Context, in *ListAskedMailsRequest, opts ...grpc.CallOption) (*ListAskedMailsResponse, error)
@@ -1345,7 +1345,7 @@ type UsersServer interface {
 	RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
-	// Answers with what a mail says; hands out the code at the moment of sending.
+	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were asked for in the last minutes.
 	ListAskedMails(context.Context, *ListAskedMailsRequest) (*ListAskedMailsResponse, error)
