@@ -25,7 +25,7 @@ func TestAuthorizationHeader(t *testing.T) {
 	const invalid = `Bearer error="invalid_token"`
 	for _, c := range []struct {
 		headers   []string
-		challenge string // empty where the token is taken
+		challenge string // empty if the token is accepted
 		asked     bool
 	}{
 		{nil, "Bearer", false},
@@ -150,8 +150,8 @@ func TestOrganizationHeader(t *testing.T) {
 	}
 }
 
-// On the caller's own data and on the instance another organization is checked, and
-// changes nothing.
+// For methods on the caller's own data and on the instance, another organization in the header is
+// checked but not used.
 func TestOrganizationActedOn(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -168,7 +168,7 @@ func TestOrganizationActedOn(t *testing.T) {
 	}
 }
 
-// What is wrong first is told, and nothing that comes after it is looked at.
+// The first mistake is returned, and no later check runs.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -189,7 +189,7 @@ func TestOrderOfChecks(t *testing.T) {
 	w.do(t, "POST", path, "{}", as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
 }
 
-// Whatever the caller sends, only the signed caller of the gateway reaches a service.
+// Services get only the caller that the gateway signed, whatever headers the client sends.
 func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	w := start(t)

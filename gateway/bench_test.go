@@ -11,8 +11,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// The edge with a service that does nothing, for a caller who is known: HTTP to NATS
-// and back, with 8 clients a core in the same process.
+// Measures the gateway alone: a service that does nothing and a cached caller, with 8 clients a core
+// in the same process.
 func BenchmarkREST(b *testing.B) {
 	w := start(b)
 	token := w.owner()

@@ -43,7 +43,7 @@ func TestEventsEndBelief(t *testing.T) {
 	w := start(t)
 	for _, c := range []struct {
 		kind, about, data string
-		other             bool // whether another user is asked for too
+		other             bool // whether it must ask for another user too
 	}{
 		{"human.initialized", "u1", `{}`, false},
 		{"human.password_changed", "u1", `{}`, false},
@@ -80,7 +80,7 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 		t.Fatal(err)
 	}
 	published := time.Now()
-	for get(one) != 401 { // each answer is a hop later
+	for get(one) != 401 { // until the message has been handled
 		if time.Since(published) > time.Second {
 			t.Fatalf("%s on %s: the ended token was accepted for a second after the message", kind, subject)
 		}
@@ -132,7 +132,8 @@ func TestManyRequestsAskOnce(t *testing.T) {
 	}
 }
 
-// A question is on its way when its answer changes: who asks later is let in.
+// A token becomes valid while the gateway waits for the answer that it is unknown. Later requests with
+// it are accepted.
 func TestNobodyIsRefusedForAnother(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -146,7 +147,7 @@ func TestNobodyIsRefusedForAnother(t *testing.T) {
 	for range 20 {
 		all.Go(func() { get().ok(t) })
 	}
-	for range 20 { // time in which the others come to wait
+	for range 20 { // time for the others to wait
 		w.do(t, "GET", "/livez", "")
 	}
 	release()

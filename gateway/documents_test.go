@@ -17,10 +17,10 @@ import (
 	"herald/shared/contract"
 )
 
-// link finds what a page loads, or leads to.
+// link finds the addresses that a page loads or links to.
 var link = regexp.MustCompile(`(?:href|src|spec-url)="([^"]*)"`)
 
-// Everything that the reference leads to is there, for everybody, and is its own.
+// All links of the reference have a target on the same host, without a token.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -120,7 +120,7 @@ func TestReferenceIsForReading(t *testing.T) {
 	}
 }
 
-// A reload costs no body; who reads gzip gets it, who does not gets the same bytes plain.
+// A reload has no body. Clients that accept gzip get it, others get the same bytes uncompressed.
 func TestReferenceIsCached(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -152,7 +152,7 @@ func TestReferenceIsCached(t *testing.T) {
 	}
 }
 
-// The archive has every contract, whole, with what it imports.
+// The archive has every contract and its imports.
 func TestProtosAreWhole(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -190,7 +190,7 @@ func TestProtosAreWhole(t *testing.T) {
 	}
 }
 
-// The gateway answers wherever the description says, and describes all that it answers.
+// The gateway serves exactly the paths of the description.
 func TestDescriptionIsWhatIsServed(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -47,7 +47,7 @@ func TestTraceparentComesBack(t *testing.T) {
 	}
 }
 
-// A line says what was asked for and how it ended, and nothing about people.
+// A log line has the method and the outcome, and no data of people.
 func TestOneLineARequest(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -139,7 +139,7 @@ func TestSizes(t *testing.T) {
 	}
 	largest := w.do(t, "POST", getUser, string(framed(make([]byte, 1<<20))),
 		append(as(w.owner()), "Content-Type", "application/grpc-web+proto")...)
-	// zeros are no message
+	// zeros are not a message
 	if s := trailerStatus(t, webTrailer(t, largest)); !strings.Contains(s.String(), "INVALID_ARGUMENT") {
 		t.Errorf("gRPC-Web, just small enough: %v", s)
 	}
@@ -150,7 +150,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Connections on which headers trickle in take nothing from the others.
+// Connections with slow headers do not affect others.
 func TestSlowHeadersHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -207,7 +207,7 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 	got.Body.Close()
 }
 
-// What is under way when the gateway stops is still answered.
+// Requests that are running when the gateway stops are still answered.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -223,7 +223,7 @@ func TestStop(t *testing.T) {
 		stop()
 		for {
 			c, err := net.Dial("tcp", g.Addr().String())
-			if err != nil { // the port is closed; this request is still here
+			if err != nil { // the port is closed while the first request still runs
 				causes = w.Health.Causes(ctx)
 				return nil
 			}

@@ -26,7 +26,7 @@ import (
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	_ "herald/shared/gen/herald/notification/v1"
-	_ "herald/shared/gen/herald/projects/v1" // every contract is described
+	_ "herald/shared/gen/herald/projects/v1" // links every contract
 	_ "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -42,7 +42,7 @@ var (
 	errOrg   = fault.New(fault.Denied, "PERMISSION_DENIED", "You are not a member of this organization")
 )
 
-// world is a gateway with a users service and an auth service of the test's own.
+// world is a gateway with stand-ins for the services users and auth.
 type world struct {
 	boot.Ground
 	*users
@@ -78,13 +78,13 @@ func start(t testing.TB) *world {
 	return w
 }
 
-// clock is time that a test can move on.
+// clock is a time that a test can advance.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) Now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// users is a users service that knows tokens and one user, u1 of organization o1.
+// users stands in for the service users. It knows tokens and one user, u1 of organization o1.
 type users struct {
 	usersv1.UnimplementedUsersServer
 	testkit.Unguarded
@@ -94,7 +94,7 @@ type users struct {
 	caller   caller.Caller
 	id       string // of the request
 	fail     func(context.Context) error
-	answers  chan struct{} // closed to let ResolveToken answer what it has decided
+	answers  chan struct{} // closed to let ResolveToken return
 	resolved atomic.Int64
 	called   atomic.Int64
 }
@@ -105,7 +105,7 @@ func newUsers() *users {
 	return u
 }
 
-// token makes a token for somebody with roles in o1 and the scopes given.
+// token makes a token with roles in o1 and scopes.
 func (u *users) token(userID string, roles []string, scopes ...string) string {
 	t := secret.NewToken().Reveal()
 	u.grant(t, userID, roles, scopes...)
@@ -166,7 +166,7 @@ func (u *users) resolve(r *usersv1.ResolveTokenRequest) (*heraldv1.Caller, chan 
 	return nil, u.answers, errOrg
 }
 
-// hold makes ResolveToken wait with its answers until the function is called.
+// hold makes ResolveToken wait before it returns, until the function is called.
 func (u *users) hold() (release func()) {
 	answers := make(chan struct{})
 	u.mu.Lock()
@@ -175,7 +175,7 @@ func (u *users) hold() (release func()) {
 	return func() { close(answers) }
 }
 
-// took notes a request and answers as the test wants.
+// took records a request and returns the test's answer.
 func (u *users) took(ctx context.Context, m proto.Message) error {
 	u.called.Add(1)
 	u.mu.Lock()
@@ -255,7 +255,7 @@ func (u *users) SearchMyPersonalAccessTokens(
 	return &usersv1.SearchPersonalAccessTokensResponse{}, u.took(ctx, r)
 }
 
-// auth answers browsers with what the test says.
+// auth stands in for the service auth. It returns the test's pages.
 type auth struct {
 	authv1.UnimplementedAuthServer
 	answer func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
@@ -266,7 +266,7 @@ func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1
 	return &authv1.ServePageResponse{Response: response}, err
 }
 
-// answer is what came back.
+// answer is a response with its body.
 type answer struct {
 	*http.Response
 	body []byte
@@ -294,7 +294,7 @@ func (w *world) do(t testing.TB, method, path, body string, pairs ...string) ans
 	return answer{response, data}
 }
 
-// as is the header of a caller.
+// as returns the header Authorization with a token.
 func as(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
 // errorBody is the error body of REST.
@@ -308,7 +308,7 @@ type errorBody struct {
 	}
 }
 
-// refused fails the test unless the answer is a whole error body.
+// refused fails the test unless the answer is this fault with a complete error body.
 func (a answer) refused(t testing.TB, status int, id string) errorBody {
 	t.Helper()
 	var e errorBody

@@ -17,7 +17,7 @@ func (w *world) http2(t testing.TB) *h2.Conn {
 	return h2.Dial(t, strings.TrimPrefix(w.url, "http://"))
 }
 
-// A procedure is one path only: what is close to one reaches nothing.
+// A procedure has one path only; similar paths are not found.
 func TestPathsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -41,8 +41,7 @@ func TestPathsOverHTTP2(t *testing.T) {
 	}
 }
 
-// Streams that are opened and dropped at once cost their sender the connection at
-// most, and nobody else anything.
+// A client that opens and resets many streams may lose its connection, and does not affect others.
 func TestResetFlood(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -52,7 +51,7 @@ func TestResetFlood(t *testing.T) {
 		id := c.Stream()
 		if c.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id,
 			[]byte{0x83, 0x86, 0x84, 0x41, 1, 'x'}) != nil {
-			break // the server has had enough
+			break // the server has closed the connection
 		}
 		if c.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
 			break

@@ -76,5 +76,5 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
 	html(w.do(t, "GET", "/ui/login", ""), 500, "Internal")
 	w.auth.answer = okPage
-	w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").ok(t) // another program's on the same host
+	w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").ok(t) // a cookie of another program on the same host
 }

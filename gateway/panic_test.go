@@ -14,8 +14,8 @@ import (
 	"herald/shared/rpc"
 )
 
-// A panic answers with an error body while nothing has been sent, and breaks the
-// connection off afterwards; its text stays in the log.
+// After a panic the answer is an error body if nothing was sent yet; otherwise the connection is
+// closed. The panic's text is only in the log.
 func TestPanicsInTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// raw sends bytes as they are and reads one answer.
+// raw sends bytes unchanged and reads one answer.
 func (w *world) raw(t testing.TB, request string) answer {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
@@ -49,7 +49,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 	} {
 		got := w.raw(t, "GET "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\n\r\n")
 		if got.StatusCode == 404 && strings.HasSuffix(path, "u1%2f..") {
-			got.refused(t, 404, "USER_NOT_FOUND") // one id, decoded once
+			got.refused(t, 404, "USER_NOT_FOUND") // the id is decoded once
 			continue
 		}
 		if path == "/management/v1/users" {
@@ -148,7 +148,7 @@ func TestImpossibleIDs(t *testing.T) {
 		"USER_NOT_FOUND")
 }
 
-// Host and its relatives decide nothing: the answer is the same to the byte.
+// Host and similar headers have no effect: the answers are equal.
 func TestHostHeadersChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t)

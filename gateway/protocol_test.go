@@ -75,7 +75,7 @@ func (w *world) overWeb(t testing.TB, token, userID string) (*usersv1.GetUserRes
 	return nil, trailerStatus(t, webTrailer(t, got))
 }
 
-// frames lists the frames of a gRPC-Web answer: flags and content.
+// frames returns the frames of a gRPC-Web answer: flags and content.
 func frames(body []byte) iter.Seq2[byte, []byte] {
 	return func(yield func(byte, []byte) bool) {
 		for len(body) > 0 {
@@ -87,7 +87,7 @@ func frames(body []byte) iter.Seq2[byte, []byte] {
 	}
 }
 
-// webTrailer is the trailer of a gRPC-Web answer, wherever it stands.
+// webTrailer returns the trailer of a gRPC-Web answer, from its headers or its body.
 func webTrailer(t testing.TB, got answer) http.Header {
 	t.Helper()
 	trailer := got.Header.Clone()
@@ -263,7 +263,7 @@ func TestConnectReadsJSONAsStrictly(t *testing.T) {
 	}
 }
 
-// Requests that pass at the same time keep their contents, as they were sent.
+// Simultaneous requests are not mixed up.
 func TestFramesStayApart(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -284,12 +284,12 @@ func TestFramesStayApart(t *testing.T) {
 	all.Wait()
 	plain := w.do(t, "POST", getUser, `{"userId":"u1"}`, append(as(w.owner()), "Content-Type", "application/json",
 		"Accept-Encoding", "gzip")...).ok(t)
-	if plain.Header.Get("Content-Encoding") != "" { // with secrets in answers, their length must not tell
+	if plain.Header.Get("Content-Encoding") != "" { // compressed lengths could reveal secrets in answers
 		t.Error("compressed")
 	}
 }
 
-// A sender's deadline is the service's too.
+// The service gets the client's deadline.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	w := start(t)

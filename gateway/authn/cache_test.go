@@ -10,7 +10,7 @@ import (
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/contract"
-	_ "herald/shared/gen/herald/projects/v1" // whose events change nobody
+	_ "herald/shared/gen/herald/projects/v1" // its events end no caller
 	"herald/shared/testkit"
 )
 
@@ -50,7 +50,7 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	t.Parallel()
 	nc, c, now := testkit.Connect(t, testkit.Ground(t), bus.Gateway), newCache(), time.Now()
 	asked := c.epoch()
-	c.drop(drop{"e1", "u2"}) // whoever it is about: the answer may have been given before it
+	c.drop(drop{"e1", "u2"}) // for every user: the answer may be older than the event
 	c.keep(of("u1", now), asked)
 	if _, ok := c.find(key{}, now, nc); ok {
 		t.Error("kept")
@@ -162,7 +162,7 @@ func TestWhomEventsEnd(t *testing.T) {
 		{"herald.users.human.initialized.v1", "u2", `{}`, 1, true, false},
 		{"herald.users.human.initialized.v1", "", `{}`, 1, false, false},
 		{"herald.users.org.deactivated.v1", "o1", `{}`, 1, false, false},
-		{"herald.users.x.y.v1", "u1", `{"userId":"u1"}`, 1, false, false}, // of a newer release
+		{"herald.users.x.y.v1", "u1", `{"userId":"u1"}`, 1, false, false}, // an event of a newer release
 		{"herald.users", "u1", `{}`, 1, false, false},
 	} {
 		for _, u := range []string{"u1", "u2"} {

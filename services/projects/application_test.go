@@ -40,7 +40,7 @@ func (w *world) app(projectID, id string) *projectsv1.App {
 	return r.App
 }
 
-// takes reports whether an application could authenticate by a secret at a time.
+// takes reports whether an application accepts a secret at a time.
 func (w *world) takes(appID, secret, now string) bool {
 	w.Helper()
 	hash := sha256.Sum256([]byte(secret))
@@ -116,12 +116,12 @@ func TestAppOfOIDC(t *testing.T) {
 		`data->'changed' ? 'responseTypes' and data->>'projectId' = $1`, p); n != 1 {
 		t.Errorf("%d events of the change", n)
 	}
-	// What a replacement omits takes the default of creations.
+	// Fields that a replacement omits get the defaults of a creation.
 	if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: made.AppId,
 		RedirectUris: []string{"https://app.example.com/callback"}}); err != nil {
 		t.Fatal(err)
 	}
-	want.GetOidcConfig().ComplianceProblems = []string{"NO_CLIENT_SECRET"} // the other method forgot it
+	want.GetOidcConfig().ComplianceProblems = []string{"NO_CLIENT_SECRET"} // the other method removed the secret
 	same(t, w.app(p, made.AppId).GetOidcConfig(), want.GetOidcConfig())
 }
 
@@ -164,7 +164,7 @@ func TestAppOfAPI(t *testing.T) {
 		t.Errorf("%v, %v", renewed, err)
 	}
 
-	// One kind does not become the other.
+	// An application of one kind cannot become one of the other.
 	before := w.rows("events")
 	web := w.webApp(w.inA, p, "Web")
 	_, err = w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: basic.AppId})
@@ -222,8 +222,8 @@ func TestAppNames(t *testing.T) {
 	}
 }
 
-// Contradictions and addresses that no login must lead to are refused, by creation and by
-// change, and nothing is written.
+// Creations and changes with contradictions or with forbidden addresses are refused, and nothing is
+// written.
 func TestAppConfigRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -346,7 +346,7 @@ func TestAppStates(t *testing.T) {
 	}, "APP_NOT_INACTIVE"); n != 1 {
 		t.Errorf("%d of 20 reactivations succeeded", n)
 	}
-	// Tokens of before the deactivation stay dead.
+	// Tokens from before the deactivation stay invalid.
 	if w.rows("applications where id = $1 and generation = 2 and state = 1", app.AppId) != 1 ||
 		w.rows("events where name = 'reactivated' and aggregate_id = $1", app.AppId) != 1 {
 		t.Error("the generation is not the raised one")

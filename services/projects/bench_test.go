@@ -14,8 +14,8 @@ import (
 	"herald/shared/search"
 )
 
-// BenchmarkSearchProjects measures pages of 50 among 200,000 projects of one
-// organization, beside the same count and page as bare SQL that sorts what it finds.
+// BenchmarkSearchProjects compares pages of 50 among 200,000 projects of one organization with the
+// same count and page in SQL that sorts all matches.
 func BenchmarkSearchProjects(b *testing.B) {
 	w := newWorld(b)
 	w.fill(200_000)
@@ -36,7 +36,7 @@ func BenchmarkSearchProjects(b *testing.B) {
 				Method: c.method}}},
 		}
 		b.Run(c.label, func(b *testing.B) {
-			in := w.as("org-a", "ORG_OWNER") // a signature does not last
+			in := w.as("org-a", "ORG_OWNER") // signatures expire
 			var total uint64
 			service := measured(b, func() error {
 				list, err := w.SearchProjects(in, r)
@@ -69,8 +69,8 @@ func measured(b *testing.B, step func() error) func(percent int) float64 {
 	return func(percent int) float64 { return times[(len(times)-1)*percent/100].Seconds() * 1000 }
 }
 
-// fill makes projects with names of three parts. The indexes of parts of names are made
-// again afterwards: row by row they would take most of the time.
+// fill inserts projects with names of three parts. It drops the indexes of parts of names and makes
+// them afterwards, because updating them for each row takes most of the time.
 func (w *world) fill(n int) {
 	w.Helper()
 	rows, err := w.service.DB.Query(w.Context(),

@@ -44,7 +44,7 @@ func TestProjectChanges(t *testing.T) {
 	refused(t, err, "PROJECT_NOT_FOUND")
 }
 
-// What belongs to a project is in its history, each with the id of what it happened to.
+// A project's history has the events of all objects in it, each with its object's id.
 func TestChangesInAProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +93,7 @@ func TestChangesInAProject(t *testing.T) {
 		part.Details.TotalResult != uint64(len(want)) {
 		t.Errorf("%v, %v", part, err)
 	}
-	// The other organization has the roles of its user, and no history of the project.
+	// The other organization sees its user's roles but not the project's history.
 	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
 	refused(t, err, "PROJECT_NOT_FOUND")
 }

@@ -65,7 +65,7 @@ var appMethods = map[string]func(w *world, ctx context.Context, projectID, appID
 	},
 }
 
-// Roles on the project are enough for its applications, and for no others.
+// Roles on a project are enough for its applications, but not for those of other projects.
 func TestAppPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +109,7 @@ func TestAppPermissions(t *testing.T) {
 			refused(t, call(w, ctx, p, app), "PERMISSION_DENIED", "project.app.")
 		}
 		refused(t, call(w, w.Context(), p, app), "UNAUTHENTICATED")
-		// A state may stand against the owner, but no permission.
+		// The owner may be refused because of a state, but not for a missing permission.
 		if err := call(w, on(p, "PROJECT_OWNER"), p, app); err != nil && fault.From(err).Code != fault.Precondition {
 			t.Errorf("%s by the project's owner: %v", method, err)
 		}

@@ -21,7 +21,7 @@ func (w *world) grant(projectID, orgID string, keys ...string) string {
 	return r.GrantId
 }
 
-// give gives a user roles, by a grant where there is one.
+// give grants a user roles, with a project grant if grantID is not empty.
 func (w *world) give(ctx context.Context, userID, projectID, grantID string, keys ...string) string {
 	w.Helper()
 	r, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
@@ -33,7 +33,7 @@ func (w *world) give(ctx context.Context, userID, projectID, grantID string, key
 	return r.UserGrantId
 }
 
-// has tells the roles of a user's grant.
+// has returns the roles of a user's grant.
 func (w *world) has(ctx context.Context, userID, id string) []string {
 	w.Helper()
 	r, err := w.GetUserGrant(ctx, &projectsv1.GetUserGrantRequest{UserId: userID, GrantId: id})
@@ -133,7 +133,7 @@ func TestProjectGrantStates(t *testing.T) {
 	if _, err := w.ReactivateProjectGrant(w.inA, this); err != nil {
 		t.Error(err)
 	}
-	// Foreign, and of another project of one's own.
+	// Grants of another organization, and of another own project, are not found.
 	other := w.project(w.inA, "Other")
 	for _, c := range []struct {
 		ctx     context.Context
@@ -179,7 +179,7 @@ func TestUserGrants(t *testing.T) {
 	refused(t, add(w.inA, "nobody", id, ""), "USER_NOT_FOUND")
 	refused(t, add(w.inA, "user-org-a", "nothing", ""), "USER_GRANT_PROJECT_UNKNOWN")
 	refused(t, add(w.inA, "user-org-a", "", ""), "INVALID_ARGUMENT", "projectId")
-	refused(t, add(w.inB, "user-org-b", id, ""), "USER_GRANT_PROJECT_UNKNOWN") // granted, but not named as such
+	refused(t, add(w.inB, "user-org-b", id, ""), "USER_GRANT_PROJECT_UNKNOWN") // without the grant's id
 	refused(t, add(w.inA, "user-org-a", id, grantID), "USER_GRANT_PROJECT_GRANT_UNKNOWN")
 	refused(t, add(w.inB, "user-org-b", id, "nothing"), "USER_GRANT_PROJECT_GRANT_UNKNOWN")
 	refused(t, add(w.inB, "user-org-b", "nothing", grantID), "USER_GRANT_PROJECT_GRANT_UNKNOWN")
@@ -298,9 +298,9 @@ func TestRemoveUserGrant(t *testing.T) {
 	}
 }
 
-// tellOfTaken fails unless each object that lost a removed role has an event that says so:
-// a grant, and what a user has by its owner (own) and by the grant (other), which was made
-// smaller before.
+// tellOfTaken fails the test unless each object that lost a removed role has an event: a project
+// grant, a user's grant by the project's owner (own), and one by the project grant (other), which
+// had lost roles before.
 func (w *world) tellOfTaken(removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
 	w.Helper()
 	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
@@ -321,7 +321,7 @@ func (w *world) tellOfTaken(removed uint64, grant *projectsv1.ProjectGrant, own,
 	}
 }
 
-// Who holds a role loses it with the role, with the grant, and with the grant's part in it.
+// A user loses a role when the role or the project grant is removed, or the grant loses the role.
 func TestRolesAreTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -393,8 +393,7 @@ func TestRolesAreTaken(t *testing.T) {
 	}
 }
 
-// Giving and taking at once leaves nobody with a role that is gone, and ends without
-// deadlocks.
+// After simultaneous grants and removals nobody has a removed role, and there is no deadlock.
 func TestGivingAndTaking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

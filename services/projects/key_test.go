@@ -22,7 +22,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// ownKey is a caller's public key in PEM; nobody knows the private one.
+// ownKey is a caller's public key in PEM.
 func ownKey() []byte {
 	n := new(big.Int).Lsh(big.NewInt(1), 2047)
 	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537})
@@ -32,7 +32,7 @@ func ownKey() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// file is a key file as an application reads it.
+// file is the key file of an application.
 type file struct {
 	Type, KeyID, Key, AppID, ClientID string
 	ExpirationDate                    time.Time
@@ -140,7 +140,7 @@ func TestAppKeysOfOnesOwn(t *testing.T) {
 	})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 
-	// An application does not move with its keys.
+	// Adding and removing keys does not change the application.
 	if now := w.app(p, app.AppId); !proto.Equal(now.Details, app.Details) {
 		t.Errorf("%v became %v", app.Details, now.Details)
 	}
@@ -151,7 +151,7 @@ func TestAppKeysOfOnesOwn(t *testing.T) {
 	}
 }
 
-// An expired key can be read until it is removed, once.
+// An expired key can be read until it is removed; it can be removed once.
 func TestRemoveAppKey(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -196,7 +196,7 @@ func TestRemoveAppKey(t *testing.T) {
 	}
 }
 
-// publicKey is what is kept of a key.
+// publicKey returns the stored part of a key.
 func (w *world) publicKey(id string) *rsa.PublicKey {
 	w.Helper()
 	var der []byte
@@ -271,8 +271,8 @@ func TestAppKeysRefused(t *testing.T) {
 	refused(t, add(), "APP_KEY_LIMIT")
 }
 
-// More pairs asked for at once than may wait: each caller gets a pair or is told to come
-// again, and none of those has written anything.
+// More key pairs are requested at once than may wait. Each caller gets a pair or a fault to try again,
+// with which nothing was written.
 func TestAppKeysUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,8 +15,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Whoever may do anything with every project of the organization gets no role on each;
-// everybody else who creates one owns it.
+// The creator of a project becomes its owner, unless the creator's roles have all permissions on every
+// project of the organization.
 func TestProjectCreators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,7 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// What goes with a project has events of its own, which name the project's as their cause.
+// Objects that are removed with their project have events, with the project's event as the cause.
 func TestRemovedWithProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -144,7 +144,7 @@ func TestRemovedWithProject(t *testing.T) {
 			t.Errorf("there is no event %s", want)
 		}
 	}
-	if n := w.rows("events where data ? 'cause'"); n != 7+1 { // with the second role
+	if n := w.rows("events where data ? 'cause'"); n != 7+1 { // one more: the second role
 		t.Errorf("%d events have a cause", n)
 	}
 	if w.rows("applications") != 1 || w.rows("application_keys") != 1 || w.rows("user_grants") != 2 ||
@@ -153,7 +153,7 @@ func TestRemovedWithProject(t *testing.T) {
 	}
 }
 
-// Other services see a project in its organization only.
+// Other services find a project in its own organization only.
 func TestResolveProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,7 +169,7 @@ func TestResolveProject(t *testing.T) {
 	refused(t, err, "PROJECT_NOT_FOUND")
 }
 
-// Where users is away a project is created all the same.
+// A project is created also while users is away.
 func TestCreationWithoutUsers(t *testing.T) {
 	t.Parallel()
 	w := &world{TB: t, ground: testkit.Ground(t)}
@@ -257,7 +257,7 @@ func TestSearchProjects(t *testing.T) {
 	refused(t, err, "UNAUTHENTICATED")
 }
 
-// Who has roles on projects alone sees those, and who has none sees nothing.
+// A user with roles on projects only sees these projects; a user without roles sees none.
 func TestVisibleProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

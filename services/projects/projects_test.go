@@ -21,13 +21,12 @@ import (
 
 var kit = testkit.New("projects", projects.Migrations)
 
-// What tests of services have in common.
 var refused, race = testkit.Refused, testkit.Race
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// users stands in for the service of that name: organizations and users exist whose
-// names begin so, and users belong to the organization after the hyphen.
+// users stands in for the service users. Organizations and users exist if their ids begin with org-
+// or user-. A user belongs to the organization in the rest of the id.
 type users struct {
 	usersv1.UnimplementedUsersServer
 	testkit.Unguarded
@@ -61,7 +60,7 @@ func (u *users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*
 	}, nil
 }
 
-// world is a running service and those who call it.
+// world is a running service with its callers.
 type world struct {
 	testing.TB
 	ground  boot.Ground
@@ -77,7 +76,7 @@ func newWorld(t testing.TB) *world {
 	return newWorldOn(t, testkit.Ground(t))
 }
 
-// newWorldOn is a world whose clock or log is the test's.
+// newWorldOn returns a world with the test's clock or log.
 func newWorldOn(t testing.TB, g boot.Ground) *world {
 	t.Helper()
 	w := &world{TB: t, ground: g, users: &users{}}
@@ -97,7 +96,7 @@ func (w *world) start() {
 	w.inA, w.inB = w.as("org-a", "ORG_OWNER"), w.as("org-b", "ORG_OWNER")
 }
 
-// as is a caller with roles in an organization.
+// as returns the context of a caller with roles in an organization.
 func (w *world) as(orgID string, roles ...string) context.Context {
 	return w.with(orgID, permission.Membership{OrganizationID: orgID, Roles: roles})
 }
@@ -118,13 +117,13 @@ func (w *world) project(ctx context.Context, name string) string {
 	return r.Id
 }
 
-// rows counts what a query finds.
+// rows returns the number of rows of a query.
 func (w *world) rows(sql string, args ...any) int {
 	w.Helper()
 	return testkit.Rows(w, w.service.DB, sql, args...)
 }
 
-// same fails unless two messages are equal.
+// same fails the test unless two messages are equal.
 func same(t testing.TB, got, want proto.Message) {
 	t.Helper()
 	if !proto.Equal(got, want) {

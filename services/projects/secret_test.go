@@ -16,7 +16,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// clocked is an application of a world whose clock can be set ahead.
+// clocked is an application in a world whose clock a test can advance.
 type clocked struct {
 	*world
 	shop  string
@@ -54,7 +54,7 @@ func (c clocked) generate(overlap time.Duration) string {
 	return r.ClientSecret
 }
 
-// live finds out which secrets work.
+// live returns the secrets that work.
 func (c clocked) live(want []bool, secrets ...string) {
 	c.Helper()
 	for i, s := range secrets {
@@ -77,7 +77,7 @@ func TestAppSecrets(t *testing.T) {
 	live([]bool{false, true, true}, second, third, fourth)
 	forward := func(to time.Duration) {
 		w.ahead.Store(int64(to))
-		w.inA = w.as("org-a", "ORG_OWNER") // callers are believed for seconds only
+		w.inA = w.as("org-a", "ORG_OWNER") // the signature of a caller expires
 	}
 	forward(59 * time.Minute)
 	live([]bool{false, true, true}, second, third, fourth)
@@ -124,7 +124,7 @@ func TestAppSecretsByMethod(t *testing.T) {
 	}
 	live([]bool{true}, secret)
 
-	// Another method forgets the secret; back again needs a new one.
+	// Another method removes the secret; the first one then needs a new one.
 	for _, method := range []projectsv1.OidcAuthMethodType{2, 3, 2} {
 		live([]bool{true}, secret)
 		if _, err := w.UpdateOidcConfig(w.inA, &projectsv1.UpdateOidcConfigRequest{ProjectId: p, AppId: web.AppId,
@@ -144,7 +144,7 @@ func TestAppSecretsByMethod(t *testing.T) {
 	next := generate(time.Hour)
 	live([]bool{false, true}, secret, next)
 
-	// Of many at once, each is told a secret, and two of those work.
+	// Each of many simultaneous requests returns a secret, and two of these work.
 	secrets := make([]string, 10)
 	if n := race(t, len(secrets), func(i int) error {
 		r, err := w.GenerateOidcClientSecret(w.inA, &projectsv1.GenerateClientSecretRequest{
@@ -161,7 +161,7 @@ func TestAppSecretsByMethod(t *testing.T) {
 	}
 }
 
-// Secrets and keys are in the answers that show them, and nowhere else.
+// Secrets and keys are only in the answers that return them.
 func TestAppSecretsStayIn(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -180,7 +180,7 @@ func TestAppSecretsStayIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What fails is logged, with the words of the database.
+	// A failed statement is logged with the database's error.
 	if _, err := w.service.DB.Exec(t.Context(), `alter table applications add constraint broken check (false) not `+
 		`valid`); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// A contract that would let a method run unguarded is refused.
+// A contract without the options that protect a method is refused.
 func TestContractFaults(t *testing.T) {
 	t.Parallel()
 	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}

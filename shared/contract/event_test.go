@@ -62,7 +62,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// An event that would leave those believed whom it ends, or be shown to nobody, is refused.
+// An event without an option that says whom it ends and which history shows it is refused.
 func TestEventFaults(t *testing.T) {
 	t.Parallel()
 	nobody := &heraldv1.Event_EndsNobody{EndsNobody: true}
@@ -103,7 +103,7 @@ func TestEventFaults(t *testing.T) {
 	}
 }
 
-// All events of an aggregate are in one history, or none of them would be whole.
+// All events of an aggregate must be in the same history.
 func TestEventsOfAnAggregate(t *testing.T) {
 	t.Parallel()
 	event := func(name, of string) *heraldv1.Event {
@@ -121,7 +121,7 @@ func TestEventsOfAnAggregate(t *testing.T) {
 	}
 }
 
-// Where events end callers, one that ends nobody says why: a neighbour's option is copied easily.
+// If other events of the service end callers, an event that ends nobody needs a reason.
 func TestEventsThatEndNobody(t *testing.T) {
 	t.Parallel()
 	event := func(name, because string, ends *heraldv1.Event) *heraldv1.Event {

@@ -26,7 +26,8 @@ func (r *replica) fill(n, aggregates int) {
 	}
 }
 
-// intact reads the n messages that the relays publish and tells what was lost, doubled or is out of order.
+// intact reads the n messages that the relays publish and fails the test if one is lost, doubled or out
+// of order.
 func (r *replica) intact(n int) []jetstream.Msg {
 	r.Helper()
 	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
@@ -142,7 +143,7 @@ func TestRelayKilledAroundABatch(t *testing.T) {
 	r.intact(100)
 }
 
-// Whoever holds the lock loses its connection again and again while batches are under way.
+// The relay that holds the lock loses its connection many times while batches are published.
 func TestRelaysTakeOverFromEachOther(t *testing.T) {
 	t.Parallel()
 	const n = 5000
@@ -162,7 +163,7 @@ func TestRelaysTakeOverFromEachOther(t *testing.T) {
 	r.intact(n)
 }
 
-// NATS ends and comes back while batches are under way.
+// NATS stops and starts while batches are published.
 func TestBatchesOutliveNATS(t *testing.T) {
 	t.Parallel()
 	const n = 8000

@@ -28,7 +28,7 @@ func newSource(t testing.TB, g boot.Ground) *replica {
 	return r
 }
 
-// consumer is a replica of the service text, in a hurry.
+// consumer is a replica of the service text with short waits.
 func consumer(t testing.TB, g boot.Ground, handlers ...event.Handler) event.Consumer {
 	t.Helper()
 	return consumerOf(t, "text", g, handlers...)
@@ -50,7 +50,7 @@ func onRenamed(fn func(context.Context, event.Delivery) error) event.Handler {
 	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.OrgRenamed) error { return fn(ctx, d) })
 }
 
-// tally notes what was handled, in order.
+// tally records handled events in order.
 type tally struct {
 	mu   sync.Mutex
 	seen []event.Delivery
@@ -121,7 +121,7 @@ func TestConsumerKeepsOrderOfAggregates(t *testing.T) {
 	}
 }
 
-// An aggregate's events wait for the eldest of them; those of others do not.
+// An aggregate's events wait for its oldest one; events of other aggregates do not.
 func TestConsumerWaitsForElders(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
@@ -179,8 +179,8 @@ func TestConsumerRepeatsAfterAFault(t *testing.T) {
 	}
 }
 
-// While somebody is away nothing counts: not for the event in hand, and not for
-// those behind it, which wait longer than JetStream's patience.
+// While a needed service is away no failures are counted, neither for the event that is being handled
+// nor for those after it, which wait longer than JetStream's redelivery time.
 func TestConsumerWaitsForThoseAway(t *testing.T) {
 	t.Parallel()
 	for _, away := range []*fault.Fault{fault.ErrUnavailable, fault.ErrOverloaded} {
@@ -240,7 +240,7 @@ func TestReplicasShare(t *testing.T) {
 	}
 }
 
-// A replica that stops hands over what it holds, at once.
+// The events of a replica that stops are delivered to another one at once.
 func TestStoppingReplicaHandsOver(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))

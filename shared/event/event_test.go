@@ -195,7 +195,7 @@ func (r *replica) stream(n int) []jetstream.Msg {
 	return r.read
 }
 
-// until asks a server again and again; what happens inside a server sends no signal.
+// until polls a server, which sends no signal about its state.
 func (r *replica) until(what string, is func() bool) {
 	r.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

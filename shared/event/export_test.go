@@ -2,10 +2,10 @@ package event
 
 import "time"
 
-// Hurry makes a consumer wait less than production does.
+// Hurry shortens the waits of a consumer.
 func (c *Consumer) Hurry(between, silence time.Duration) { c.pause, c.redeliver = between, silence }
 
-// Hurry makes a relay tell at once that it holds back.
+// Hurry makes a relay report at once that it holds back.
 func (r *Relay) Hurry() { r.delay.patience = time.Nanosecond }
 
 // Bounds are what EVENTS keeps of an event at least, and at most.

@@ -69,7 +69,7 @@ func TestCreateWritesObjectEventAndOutbox(t *testing.T) {
 	r.clean(t)
 }
 
-// What a change takes along has events of its own, whose positions the change can read.
+// Objects that change along have events, whose positions the change can read.
 func TestCreateAlong(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
@@ -104,7 +104,7 @@ func TestCreateAlong(t *testing.T) {
 	}
 }
 
-// What goes along with another service's event names that one as the cause.
+// Events that follow another service's event have that event as the cause.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
@@ -262,7 +262,7 @@ func TestChangeOutlivesPanicAndDeadline(t *testing.T) {
 	}
 }
 
-// Changes of one object take turns, and their events are in that order.
+// Changes of one object run one after the other, and their events have the same order.
 func TestChangesTakeTurns(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
@@ -281,7 +281,7 @@ func TestChangesTakeTurns(t *testing.T) {
 	}
 }
 
-// turns counts how often the client spoke after it had listened: round trips.
+// turns counts round trips: how often the client sent after it had received.
 type turns struct {
 	net.Conn
 	n       *atomic.Int64

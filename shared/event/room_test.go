@@ -39,8 +39,8 @@ func (r *replica) untilPublished() {
 	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
 }
 
-// Nobody of Herald lags: a full stream drops its oldest, and takes all that is new. A
-// consumer that is no service's holds nothing back.
+// If no service lags, a full stream drops its oldest messages and accepts new ones. A consumer that is
+// not a service's does not hold events back.
 func TestFullStreamDropsTheOldest(t *testing.T) {
 	t.Parallel()
 	const n = 4000
@@ -62,8 +62,8 @@ func TestFullStreamDropsTheOldest(t *testing.T) {
 	}
 }
 
-// What a service has not handled is not pushed out: the rest waits in the outbox, and
-// the relay says why.
+// Events that a service has not handled are not dropped. New ones wait in the outbox, and the relay
+// says why.
 func TestRelayHoldsBackForAService(t *testing.T) {
 	t.Parallel()
 	const n = 4000
@@ -268,7 +268,7 @@ func TestTooSmallStream(t *testing.T) {
 	}
 }
 
-// What the relay believes that an event takes in the stream is a little more than it does.
+// The relay's estimate of an event's size in the stream is a little more than the real size.
 func TestSizeOfEvents(t *testing.T) {
 	t.Parallel()
 	r := newReplica(t, testkit.Ground(t), kit.Database(t))

@@ -51,7 +51,7 @@ func TestAccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{})
 	conn := w.connect("notification")
-	// notifier is the connection that may send to PrepareMail, as whoever it says it is.
+	// notifier calls from a connection that may send to PrepareMail, in the name of any service.
 	notifier := func(service string) usersv1.UsersClient {
 		return usersv1.NewUsersClient(rpc.NewConn(conn, w.signer(), service))
 	}
@@ -171,8 +171,8 @@ func TestMalformedRequest(t *testing.T) {
 	wants(t, err, "PERMISSION_DENIED")
 }
 
-// A header that comes twice is not the gateway's: one reader could check the first and
-// another believe the second.
+// A request with two headers of the caller is refused: one reader could check the first and another
+// one use the second.
 func TestTwoCallers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{reached: func(m string) { t.Errorf("%s was reached", m) }})

@@ -10,8 +10,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Servers that come and go under load finish what they have begun, and the others
-// take the rest: no request fails.
+// No request fails while servers start and stop under load.
 func TestDrainLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{})

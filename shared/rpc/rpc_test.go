@@ -32,7 +32,7 @@ type users struct {
 	mine    func(context.Context) (*usersv1.GetMyUserResponse, error)
 	create  func(*usersv1.CreateHumanUserRequest)
 	reached func(method string)
-	// may is the rule of escalation; nobody is refused without.
+	// may is the escalation rule; without it every call is allowed.
 	may func(ctx context.Context, userID string) error
 }
 
@@ -146,7 +146,7 @@ func (w *world) as(roles ...string) context.Context {
 	return testkit.As(w.Context(), w.g, member(roles...))
 }
 
-// wants fails unless err is a fault that crossed the wire with this id.
+// wants fails the test unless err is a received fault with this id.
 func wants(t testing.TB, err error, id string) *fault.Fault {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Fault](err)

@@ -23,15 +23,15 @@ func TestRegisterRefusesUnknownServices(t *testing.T) {
 	if err := w.server.Register(&usersv1.Users_ServiceDesc, users{}); err != nil {
 		t.Error(err)
 	}
-	// A contract with acts_on is not served by those who have no rule.
+	// A service with acts_on in its contract needs a MayActOn.
 	err := w.server.Register(&usersv1.Users_ServiceDesc, usersv1.UnimplementedUsersServer{})
 	if err == nil || !strings.Contains(err.Error(), "MayActOn") {
 		t.Errorf("without a guard: %v", err)
 	}
 }
 
-// Whom a method acts on is protected before it is reached: after the permission and the
-// field rules, before a fresh login is asked for. Nobody is protected from themselves.
+// The escalation rule is checked after the permission and the field rules, before the fresh login. It
+// does not apply to callers who act on themselves.
 func TestActsOn(t *testing.T) {
 	t.Parallel()
 	var reached []string

@@ -214,7 +214,7 @@ func (w world) event(at time.Time) {
 		`values ('', '', '', '', '', '', '', '{}', $1)`, at)
 }
 
-// A list never counts rows that it does not show, nor names an event whose row it lacks.
+// The totals of a list are consistent with its rows, also while rows are written.
 func TestListsAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -281,7 +281,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// What more texts match than are worth sorting is found in another way, and the same.
+// A text with many matches is found by another statement, with the same result.
 func TestManyMatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

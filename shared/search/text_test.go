@@ -31,7 +31,7 @@ var bodies = []string{
 	"\ud7ff", "\ud7ffa", "\ue000", "b", "ǅ", "ǆ", "\u0301",
 }
 
-// matches is what a text method means.
+// matches is the specified meaning of a text method.
 func matches(stored string, method heraldv1.TextQueryMethod, value string) bool {
 	name, anyCase := strings.CutSuffix(method.String(), "_IGNORE_CASE")
 	if anyCase {
@@ -50,7 +50,7 @@ func matches(stored string, method heraldv1.TextQueryMethod, value string) bool 
 	panic("a method without meaning: " + name)
 }
 
-// Every method finds exactly what it means, whatever the text holds.
+// Every method finds exactly the specified texts.
 func TestText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -31,8 +31,8 @@ func (a Idps) CreateDirectoryIdp(
 	return &idpv1.CreateDirectoryIdpResponse{Id: i.ID, Details: resource.Details(record, i.OrgID)}, nil
 }
 
-// UpdateDirectoryIdp replaces a provider's settings. Name, client id and client secret stay
-// where the request has none.
+// UpdateDirectoryIdp replaces a provider's settings. It keeps the name, client id or client secret if
+// the request has none.
 func (a Idps) UpdateDirectoryIdp(
 	ctx context.Context, r *idpv1.UpdateDirectoryIdpRequest,
 ) (*idpv1.IdpResponse, error) {
@@ -51,7 +51,7 @@ func (a Idps) UpdateDirectoryIdp(
 	})
 }
 
-// settings reads what a creation and a change have in common.
+// settings returns the settings of a creation or a change.
 func settings(r interface {
 	GetTenant() *idpv1.DirectoryTenant
 	GetEmailVerified() bool

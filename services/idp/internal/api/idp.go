@@ -44,21 +44,21 @@ func (a Idps) SearchIdps(ctx context.Context, r *idpv1.SearchIdpsRequest) (*idpv
 	return &idpv1.SearchIdpsResponse{Details: list.Details(), Result: search.Each(list.Rows, a.idp)}, nil
 }
 
-// DeactivateIdp takes a provider from the login.
+// DeactivateIdp removes a provider from the login page.
 func (a Idps) DeactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
 	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
 		return &idpv1.IdpDeactivated{}, i.Deactivate()
 	})
 }
 
-// ReactivateIdp offers a provider at the login again.
+// ReactivateIdp shows a provider on the login page again.
 func (a Idps) ReactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
 	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
 		return &idpv1.IdpReactivated{}, i.Reactivate()
 	})
 }
 
-// change answers a request that changes a provider of the organization acted on.
+// change changes a provider of the organization acted on.
 func (a Idps) change(
 	ctx context.Context, id string, change func(*domain.Idp) (proto.Message, error),
 ) (*idpv1.IdpResponse, error) {
@@ -92,7 +92,7 @@ func (a Idps) SearchIdpChanges(
 	return a.Store.Changes(ctx, orgID(ctx), r.IdpId, p)
 }
 
-// ResolveIdps returns those of the asked providers that an organization has, in any state.
+// ResolveIdps returns the requested providers that an organization has, in any state.
 func (a Idps) ResolveIdps(ctx context.Context, r *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
 	found, err := a.Store.Some(ctx, r.OrgId, r.IdpIds)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a Idps) ResolveIdps(ctx context.Context, r *idpv1.ResolveIdpsRequest) (*id
 	return &idpv1.ResolveIdpsResponse{Idps: search.Each(found, a.idp)}, nil
 }
 
-// idp is what answers say of a provider. Of the tenant they have the member that counts.
+// idp returns the message of a provider. Its tenant has the id or the type, whichever is used.
 func (a Idps) idp(i domain.Idp) *idpv1.Idp {
 	tenant := &idpv1.DirectoryTenant{}
 	if i.TenantID != "" {

@@ -1,5 +1,4 @@
-// Package domain holds what identity providers are and may become. It knows no database
-// and no messages.
+// Package domain holds the rules of identity providers. It uses no database and no messages.
 package domain
 
 import (
@@ -10,7 +9,7 @@ import (
 	"herald/shared/secret"
 )
 
-// IdpState is whether a provider is offered at the login.
+// IdpState is the state of a provider. Only active ones are on the login page.
 type IdpState int16
 
 // The states of a provider, numbered as in its contract.
@@ -39,7 +38,7 @@ type Idp struct {
 	Settings
 }
 
-// Settings are what a creation and a change of a provider replace.
+// Settings are the fields that a creation or a change of a provider sets.
 type Settings struct {
 	Tenant
 	EmailVerified bool
@@ -47,7 +46,7 @@ type Settings struct {
 	Options
 }
 
-// Options are what users may do with an external account, and what happens by itself.
+// Options say what users may do with an external account, and what happens automatically.
 type Options struct {
 	IsLinkingAllowed  bool
 	IsCreationAllowed bool
@@ -55,8 +54,8 @@ type Options struct {
 	IsAutoUpdate      bool
 }
 
-// WithDefaults returns the settings with the scopes that are asked for unless others are
-// set (OpenID Connect Core, 3.1.2.1 and 5.4).
+// WithDefaults returns the settings with the default scopes if none are set (OpenID Connect Core,
+// 3.1.2.1 and 5.4).
 func (s Settings) WithDefaults() Settings {
 	if len(s.Scopes) == 0 {
 		s.Scopes = []string{"openid", "profile", "email"}
@@ -64,8 +63,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Update is what a request wants a provider to be. A nil pointer and an empty secret keep
-// what is there.
+// Update is the new values of a provider. A nil pointer or an empty secret keeps the old value.
 type Update struct {
 	Name         *string
 	ClientID     *string
@@ -73,8 +71,8 @@ type Update struct {
 	Settings     Settings
 }
 
-// Change does an update and returns the names of the fields that differ. The keys seal the
-// client secret.
+// Change applies an update and returns the names of the changed fields. The keys seal the client
+// secret.
 func (i *Idp) Change(u Update, keys secret.Keys) (changed []string) {
 	if u.Name != nil && *u.Name != i.Name {
 		i.Name = *u.Name
@@ -109,8 +107,8 @@ func (s Settings) differences(other Settings) (names []string) {
 	return names
 }
 
-// SetSecret seals a client secret for the provider; false where it is the one that is
-// there. One that the keys cannot open counts as another.
+// SetSecret seals and stores a client secret. It returns false if the secret is the same. A stored
+// secret that the keys cannot open counts as a different one.
 func (i *Idp) SetSecret(s secret.Text, keys secret.Keys) bool {
 	place := "idps|client_secret|" + i.ID
 	if plain, err := keys.Open(i.ClientSecret, place); err == nil && secret.Equal(plain, []byte(s.Reveal())) {
@@ -120,7 +118,7 @@ func (i *Idp) SetSecret(s secret.Text, keys secret.Keys) bool {
 	return true
 }
 
-// Deactivate takes the provider from the login.
+// Deactivate removes the provider from the login page.
 func (i *Idp) Deactivate() error {
 	if i.State != IdpActive {
 		return ErrIdpNotActive
@@ -129,7 +127,7 @@ func (i *Idp) Deactivate() error {
 	return nil
 }
 
-// Reactivate offers the provider at the login again.
+// Reactivate shows the provider on the login page again.
 func (i *Idp) Reactivate() error {
 	if i.State != IdpInactive {
 		return ErrIdpNotInactive

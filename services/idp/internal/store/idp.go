@@ -30,7 +30,7 @@ func (s Store) Idp(ctx context.Context, orgID, id string) (domain.Idp, error) {
 	return i, postgres.Missing(err, domain.ErrIdpNotFound)
 }
 
-// Some reads those of the ids that an organization's providers have.
+// Some returns the providers of an organization with these ids.
 func (s Store) Some(ctx context.Context, orgID string, ids []string) ([]domain.Idp, error) {
 	return postgres.All[domain.Idp](ctx, s.journal.DB,
 		`select `+idpColumns+` from idps where id = any (@ids) and org_id is not distinct from @org_id`,
@@ -67,7 +67,7 @@ func idpArgs(i domain.Idp) postgres.Args {
 	}
 }
 
-// ChangeIdp locks a provider of an organization and saves what change makes of it.
+// ChangeIdp locks a provider of an organization, calls change and saves the result.
 func (s Store) ChangeIdp(
 	ctx context.Context, orgID, id string, change func(*domain.Idp) (proto.Message, error),
 ) (domain.Idp, error) {
@@ -100,12 +100,12 @@ func (s Store) RemoveIdp(ctx context.Context, orgID, id string, removed proto.Me
 	}, func(*domain.Idp) (proto.Message, error) { return removed, nil })
 }
 
-// Idps begins a search among the providers of an organization.
+// Idps returns a query for the providers of an organization.
 func (s Store) Idps(orgID string) *search.Query {
 	return search.Select(idpColumns, "idps", "created_at, id").Where("org_id = ?", orgID)
 }
 
-// SearchIdps runs such a search.
+// SearchIdps runs a query of Idps.
 func (s Store) SearchIdps(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Idp], error) {
 	return search.Read[domain.Idp](ctx, s.journal.DB, query, p)
 }

@@ -13,8 +13,8 @@ import (
 	"herald/shared/search"
 )
 
-// CreateOidcApp adds an application that logs users in. A project that is inactive takes
-// it too: its applications get no tokens, whatever they are.
+// CreateOidcApp adds an application that logs users in. It may be added to an inactive project, whose
+// applications get no tokens.
 func (a Projects) CreateOidcApp(
 	ctx context.Context, r *projectsv1.CreateOidcAppRequest,
 ) (*projectsv1.CreateOidcAppResponse, error) {
@@ -127,7 +127,7 @@ func (a Projects) configureApp(
 	})
 }
 
-// DeactivateApp ends an application's tokens, also in a project that is inactive.
+// DeactivateApp ends an application's tokens, also in an inactive project.
 func (a Projects) DeactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
 	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		err := app.Deactivate()
@@ -135,14 +135,14 @@ func (a Projects) DeactivateApp(ctx context.Context, r *projectsv1.AppRequest) (
 	})
 }
 
-// ReactivateApp lets an application have tokens again.
+// ReactivateApp lets an application get tokens again.
 func (a Projects) ReactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
 	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		return &projectsv1.ApplicationReactivated{ProjectId: app.ProjectID}, app.Reactivate()
 	})
 }
 
-// appOf is a request about one application of one project.
+// appOf is a request with the ids of a project and an application.
 type appOf interface {
 	GetProjectId() string
 	GetAppId() string

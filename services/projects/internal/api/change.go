@@ -7,8 +7,9 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// SearchProjectChanges lists what happened to a project and to all in it. The roles that
-// another organization gives its users by a grant are events of that one, and are not listed.
+// SearchProjectChanges lists the events of a project and of the objects in it. Events of roles that
+// another organization grants its users by a project grant belong to that organization and are not
+// listed.
 func (a Projects) SearchProjectChanges(
 	ctx context.Context, r *projectsv1.SearchProjectChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {

@@ -46,10 +46,10 @@ func (a Projects) AddProjectGrant(
 	return &projectsv1.AddProjectGrantResponse{GrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
-// missing reports whether another service answered that what it was asked about is not there.
+// missing reports whether another service returned NotFound.
 func missing(err error) bool { return err != nil && fault.From(err).Code == fault.NotFound }
 
-// checkRoles refuses keys of which a project of the organization acted on has no role.
+// checkRoles returns a fault for keys that are no roles of a project of the organization acted on.
 func (a Projects) checkRoles(ctx context.Context, projectID string, keys []string) error {
 	found, err := a.Store.RoleKeys(ctx, orgID(ctx), projectID, keys)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a Projects) GetProjectGrant(
 	return &projectsv1.GetProjectGrantResponse{ProjectGrant: projectGrant(g)}, nil
 }
 
-// UpdateProjectGrant replaces the roles that a grant holds.
+// UpdateProjectGrant replaces the roles of a grant.
 func (a Projects) UpdateProjectGrant(
 	ctx context.Context, r *projectsv1.UpdateProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
@@ -88,7 +88,7 @@ func (a Projects) UpdateProjectGrant(
 	})
 }
 
-// DeactivateProjectGrant makes a grant, and the roles given by it, count no more.
+// DeactivateProjectGrant makes a grant, and users' roles by it, ineffective.
 func (a Projects) DeactivateProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
@@ -97,7 +97,7 @@ func (a Projects) DeactivateProjectGrant(
 	})
 }
 
-// ReactivateProjectGrant makes a grant count again.
+// ReactivateProjectGrant makes a grant effective again.
 func (a Projects) ReactivateProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
@@ -106,7 +106,7 @@ func (a Projects) ReactivateProjectGrant(
 	})
 }
 
-// grantOf is a request about one grant of one project.
+// grantOf is a request with the ids of a project and a grant.
 type grantOf interface {
 	GetProjectId() string
 	GetGrantId() string
@@ -122,7 +122,7 @@ func (a Projects) changeGrant(
 	return &projectsv1.ProjectGrantResponse{Details: resource.Changed(g.Record, g.OrgID)}, nil
 }
 
-// RemoveProjectGrant removes a grant with the roles that were given by it.
+// RemoveProjectGrant removes a grant and the users' roles by it.
 func (a Projects) RemoveProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
@@ -161,8 +161,8 @@ func (a Projects) SearchProjectGrants(
 		Result: search.Each(list.Rows, projectGrant)}, nil
 }
 
-// SearchGrantedProjects lists the projects that other organizations granted to the one
-// acted on.
+// SearchGrantedProjects lists the projects of other organizations that are granted to the one acted
+// on.
 func (a Projects) SearchGrantedProjects(
 	ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest,
 ) (*projectsv1.SearchGrantedProjectsResponse, error) {

@@ -17,8 +17,8 @@ import (
 	"herald/shared/secret"
 )
 
-// AddAppKey adds a key with which an application authenticates. An application may have
-// keys before it is configured to use them.
+// AddAppKey adds a key with which an application authenticates. An application may have keys before
+// its configuration uses them.
 func (a Projects) AddAppKey(
 	ctx context.Context, r *projectsv1.AddAppKeyRequest,
 ) (*projectsv1.AddAppKeyResponse, error) {
@@ -45,8 +45,8 @@ func (a Projects) AddAppKey(
 	return &projectsv1.AddAppKeyResponse{KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID)}, nil
 }
 
-// keyPair reads the caller's public key, or makes a pair where the caller has none and
-// the application is there to have it.
+// keyPair returns the caller's public key. If the request has none, it makes a pair for an existing
+// application.
 func (a Projects) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte) (secret.Pair, error) {
 	if len(publicKey) > 0 {
 		public, err := secret.ParsePublicKey(publicKey)
@@ -58,7 +58,7 @@ func (a Projects) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte
 	return a.Pairs.Make(ctx)
 }
 
-// keyFile is what an application reads its key from.
+// keyFile returns the file from which an application reads its key.
 func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
 	file, err := json.Marshal(struct {
 		Type           string    `json:"type"`
@@ -74,8 +74,8 @@ func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
 	return file, nil
 }
 
-// GetAppKey reads an application's key, never the key itself. An expired one is there
-// until it is removed.
+// GetAppKey returns the description of an application's key. Expired keys exist until they are
+// removed.
 func (a Projects) GetAppKey(
 	ctx context.Context, r *projectsv1.GetAppKeyRequest,
 ) (*projectsv1.GetAppKeyResponse, error) {

@@ -12,8 +12,8 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 )
 
-// oidcConfig reads what a creation and a change have in common. A field of the configuration
-// has the same name in JSON in the domain and in every message.
+// oidcConfig reads the configuration from a creation or a change. Its fields have the same JSON names
+// in the domain and in every message.
 func oidcConfig(r proto.Message) domain.OIDCConfig {
 	var c domain.OIDCConfig
 	from := r.ProtoReflect()
@@ -35,12 +35,12 @@ func fromMessage(v protoreflect.Value, to reflect.Type) reflect.Value {
 	switch v := v.Interface().(type) {
 	case protoreflect.Message:
 		return reflect.ValueOf(v.Interface().(*durationpb.Duration).AsDuration())
-	default: // a string, a bool, or the number of an enum, which the domain has too
+	default: // a string, a bool, or the number of an enum, which is the same in the domain
 		return reflect.ValueOf(v).Convert(to)
 	}
 }
 
-// oidcMessage writes the configuration of an OpenID Connect application.
+// oidcMessage returns the message of an OpenID Connect configuration.
 func oidcMessage(app domain.Application) *projectsv1.OidcConfig {
 	m := &projectsv1.OidcConfig{ClientId: app.ID, ComplianceProblems: app.ComplianceProblems()}
 	to := m.ProtoReflect()

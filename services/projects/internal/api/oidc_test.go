@@ -12,8 +12,8 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 )
 
-// Each field of the configuration stands in the messages that create, replace and show it, and
-// these hold no other field but two of their own.
+// Each field of the configuration is in the messages that create, replace and show it. These have
+// only two other fields each.
 func TestMessagesHaveTheFieldsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, m := range []proto.Message{
@@ -38,7 +38,7 @@ func TestMessagesHaveTheFieldsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// What a request says of one field is what is shown of it.
+// Each field has the value of the request.
 func TestOIDCConfigIsShownAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	for name := range new(domain.OIDCConfig).Fields() {
@@ -59,7 +59,7 @@ func TestOIDCConfigIsShownAsItWasGiven(t *testing.T) {
 	}
 }
 
-// sample is a value other than the default.
+// sample returns a value other than the default.
 func sample(f protoreflect.FieldDescriptor) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.EnumKind:

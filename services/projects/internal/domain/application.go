@@ -7,7 +7,7 @@ import (
 	"herald/shared/resource"
 )
 
-// AppState is whether an application gets tokens.
+// AppState is the state of an application. Only active ones get tokens.
 type AppState int16
 
 // The states of an application, numbered as in its contract.
@@ -30,27 +30,25 @@ var (
 		"The application does not authenticate by a client secret")
 )
 
-// Application is a program of a project: one that logs users in, or one that only checks
-// tokens. Its id is its client id too: one identity, under which it is managed, logs
-// users in and shows in events.
+// Application is a program of a project that logs users in or only checks tokens. Its id is its
+// client id too.
 type Application struct {
 	resource.Record
 	ID        string
 	ProjectID string
-	OrgID     string // the project's
+	OrgID     string // of the project
 	Name      string
 	State     AppState
-	// Generation is raised by every deactivation: tokens of an older one are dead.
+	// Generation is raised by every deactivation. Tokens of an older generation are invalid.
 	Generation int64
-	// One of the two, which never becomes the other.
+	// One of the two is set, and it is always the same one.
 	OIDC *OIDCConfig `db:"oidc_config"`
 	API  *APIConfig  `db:"api_config"`
 	ClientSecret
 }
 
-// ClientSecret is what is kept of an application's client secret: hashes of the one that
-// it has, nil for none, and of the one before it as long as that works too. There is no
-// place for a third.
+// ClientSecret has the hash of an application's client secret, nil for none, and of the one before it
+// while that works too. No more than these two work.
 type ClientSecret struct {
 	SecretHash        []byte
 	FormerSecretHash  []byte
@@ -66,12 +64,12 @@ const (
 	APIPrivateKeyJWT
 )
 
-// APIConfig is what the owner of an API application decides. It is stored as JSON.
+// APIConfig is the configuration of an API application. It is stored as JSON.
 type APIConfig struct {
 	AuthMethod APIAuthMethod `json:"authMethodType"`
 }
 
-// WithDefaults fills what a request left out.
+// WithDefaults returns the configuration with defaults for missing fields.
 func (c APIConfig) WithDefaults() APIConfig {
 	if c.AuthMethod == 0 {
 		c.AuthMethod = APIBasic
@@ -87,15 +85,15 @@ func (a *Application) UsesSecret() bool {
 	return a.API.AuthMethod == APIBasic
 }
 
-// Rename gives the application another name; false where it has that one.
+// Rename sets the application's name. It returns false if the name is the same.
 func (a *Application) Rename(name string) bool {
 	changed := a.Name != name
 	a.Name = name
 	return changed
 }
 
-// ConfigureOIDC replaces the configuration and returns the names of the fields that
-// differ. A secret that is used no more is forgotten for good.
+// ConfigureOIDC replaces the configuration and returns the names of the changed fields. It removes a
+// secret that is not used any more.
 func (a *Application) ConfigureOIDC(c OIDCConfig) (changed []string, err error) {
 	if a.OIDC == nil {
 		return nil, ErrAppNotOIDC
@@ -125,9 +123,8 @@ func (a *Application) forgetUnused() {
 	}
 }
 
-// RenewOIDCSecret gives an OpenID Connect application another client secret, of which it
-// gets the hash. The one before it works for the overlap, which zero is none; one before
-// that works no more.
+// RenewOIDCSecret replaces the client secret of an OpenID Connect application by the one with that
+// hash. The secret before it works for the overlap, if that is not zero. An older one does not work.
 func (a *Application) RenewOIDCSecret(hash []byte, overlap time.Duration, now time.Time) error {
 	if a.OIDC == nil {
 		return ErrAppNotOIDC
@@ -156,7 +153,7 @@ func (a *Application) renewSecret(hash []byte, overlap time.Duration, now time.T
 	return nil
 }
 
-// Deactivate ends the application's tokens for good and refuses new ones.
+// Deactivate ends the application's tokens for good. It gets no new ones.
 func (a *Application) Deactivate() error {
 	if a.State != AppActive {
 		return ErrAppNotActive
@@ -166,7 +163,7 @@ func (a *Application) Deactivate() error {
 	return nil
 }
 
-// Reactivate lets the application have tokens again.
+// Reactivate lets the application get tokens again.
 func (a *Application) Reactivate() error {
 	if a.State != AppInactive {
 		return ErrAppNotInactive

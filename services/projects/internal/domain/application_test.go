@@ -15,14 +15,13 @@ import (
 	"herald/shared/fault"
 )
 
-// redirect is an address, and the reason for which it is refused: empty where it is taken.
+// redirect is an address with the reason for its refusal, or "" if it is accepted.
 type redirect struct {
 	config      domain.OIDCConfig
 	uri, reason string
 }
 
-// What is asked of an address, by the kind of application and whether it is in
-// development mode.
+// The rules of addresses depend on the kind of application and on the development mode.
 func TestRedirectURIs(t *testing.T) {
 	t.Parallel()
 	web, dev := domain.OIDCConfig{}, domain.OIDCConfig{DevMode: true}
@@ -197,7 +196,7 @@ func TestAdditionalOrigins(t *testing.T) {
 	}
 }
 
-// judge fails unless a configuration is refused for that reason, or taken for none.
+// judge fails the test unless a configuration is refused for that reason, or accepted for "".
 func judge(t *testing.T, c domain.OIDCConfig, path, value, reason string) {
 	t.Helper()
 	err := c.Check()
@@ -323,7 +322,7 @@ func TestGrantTypes(t *testing.T) {
 	}
 }
 
-// All that is wrong is said at once.
+// All mistakes are returned at once.
 func TestEveryFaultIsNamed(t *testing.T) {
 	t.Parallel()
 	err := domain.OIDCConfig{
@@ -388,7 +387,7 @@ func TestComplianceProblems(t *testing.T) {
 	}
 }
 
-// Every field of a configuration counts as a difference, under its name in the contract.
+// A changed field of a configuration is found under its name in the contract.
 func TestConfigureNamesEveryField(t *testing.T) {
 	t.Parallel()
 	other := domain.OIDCConfig{
@@ -505,7 +504,7 @@ func TestAPIApplication(t *testing.T) {
 	}
 }
 
-// Every state with every transition.
+// Tests every transition in every state.
 func TestApplicationStates(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -28,8 +28,7 @@ func TestProjectChange(t *testing.T) {
 	}
 }
 
-// Each state allows one of the two changes, and only a project's deactivation raises
-// its generation.
+// Each state allows one of the two changes. Only a deactivation raises a project's generation.
 func TestProjectStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []ProjectState{ProjectActive, ProjectInactive} {

@@ -38,7 +38,7 @@ func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (d
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
-// GrantTo reads a grant as the organization sees it that has it.
+// GrantTo reads a grant of a project to an organization.
 func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) (domain.ProjectGrant, error) {
 	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
 		where g.id = @id and g.granted_org_id is not distinct from @org_id
@@ -47,7 +47,7 @@ func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) 
 	return g, postgres.Missing(err, domain.ErrGrantNotFound)
 }
 
-// giving writes what gives a project's roles to somebody. Lock holds the project.
+// giving writes a grant of a project's roles, whose statement is in lock. lock locks the project.
 func (s Store) giving(
 	ctx context.Context, lock event.Locked[domain.Project], given proto.Message,
 ) (resource.Record, error) {
@@ -55,10 +55,10 @@ func (s Store) giving(
 	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
 
-// holdOwn holds an organization's own project for giving its roles.
+// holdOwn locks an organization's own project while its roles are granted.
 const holdOwn = readProject + ` for share`
 
-// CreateProjectGrant writes a grant. ErrRoleUnknown where a role is gone meanwhile.
+// CreateProjectGrant writes a grant. It returns ErrRoleUnknown if a role was removed meanwhile.
 func (s Store) CreateProjectGrant(
 	ctx context.Context, g domain.ProjectGrant, added proto.Message,
 ) (resource.Record, error) {
@@ -84,8 +84,8 @@ func (s Store) CreateProjectGrant(
 	}, added)
 }
 
-// ChangeProjectGrant locks a grant and saves what change makes of it. Users lose the
-// roles that it no longer holds.
+// ChangeProjectGrant locks a grant, calls change and saves the result. Users lose the roles that the
+// grant has no more.
 func (s Store) ChangeProjectGrant(
 	ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {
@@ -114,7 +114,7 @@ func (s Store) ChangeProjectGrant(
 	}, change)
 }
 
-// RemoveProjectGrant removes a grant with the roles that were given by it.
+// RemoveProjectGrant removes a grant and the users' roles by it.
 func (s Store) RemoveProjectGrant(
 	ctx context.Context, orgID, projectID, id string, remove func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {
@@ -130,18 +130,18 @@ func (s Store) RemoveProjectGrant(
 	}, remove)
 }
 
-// ProjectGrants begins a search among the grants of a project.
+// ProjectGrants returns a query for the grants of a project.
 func (s Store) ProjectGrants(orgID, projectID string) *search.Query {
 	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").
 		Where("p.org_id = ?", orgID).Where("g.project_id = ?", projectID)
 }
 
-// GrantedProjects begins a search among the grants that an organization has.
+// GrantedProjects returns a query for the grants to an organization.
 func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
 	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("g.granted_org_id = ?", grantedOrgID)
 }
 
-// SearchProjectGrants runs one of the two.
+// SearchProjectGrants runs a query of ProjectGrants or GrantedProjects.
 func (s Store) SearchProjectGrants(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[domain.ProjectGrant], error) {

@@ -13,12 +13,11 @@ import (
 	"herald/shared/testkit"
 )
 
-// asked is a method of the store with arguments made of ids. It returns how many rows it
-// found or changed.
+// asked is a call of a store's method with ids. It returns the number of rows found or changed.
 type asked struct {
-	names  []string     // of methods; a search is one to begin it and one to run it
-	absent *fault.Fault // says that there is nothing; nil for a list without rows
-	inside bool         // what is asked for is in a project, so the project can be a wrong one
+	names  []string     // of the methods: a search needs two
+	absent *fault.Fault // the fault for a missing object; nil for lists
+	inside bool         // the object is in a project, so the call can name a wrong project
 	ask    func(context.Context, store.Store, ids) (int, error)
 }
 
@@ -30,8 +29,8 @@ func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
 func page() search.Page               { return search.Page{Limit: 100} }
 func method(names ...string) []string { return names }
 
-// everything is what the store does for an organization; removals come last, the
-// innermost first.
+// everything are calls of all methods for an organization. Removals are last, the innermost objects
+// first.
 var everything = []asked{
 	{method("Project"), domain.ErrProjectNotFound, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
 		return one(s.Project(ctx, i.org, i.project))
@@ -146,7 +145,7 @@ var everything = []asked{
 		}},
 }
 
-// elsewhere are methods that are not about what an organization has, each with a reason.
+// elsewhere are methods that are not for an organization's objects, each with the reason.
 var elsewhere = map[string]string{
 	"Now":             "asks no database",
 	"CreateProject":   "needs nothing that is there",
@@ -154,8 +153,8 @@ var elsewhere = map[string]string{
 	"GrantedProjects": "is asked by who has the grant: TestGrantIsOfWhoHasIt",
 }
 
-// What belongs to another organization, or is in another project, is not found and not
-// changed, by whatever method; asked for where it is, it is.
+// No method finds or changes objects of another organization or another project. With the right
+// organization and project it does.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -205,7 +204,7 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 	testkit.Listed[store.Store](t, names, elsewhere)
 }
 
-// An organization that a project is granted to reads its grant, and no other does.
+// Only the organization to which a project is granted reads its grant.
 func TestGrantIsOfWhoHasIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 
 var clerk = ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"}
 
-// What a constraint refuses is a fault that says so.
+// A violated constraint returns its fault.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,7 +68,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// Whoever adds something to a project while it is removed is told that there is none.
+// Adding to a project while it is removed fails: the project is not found.
 func TestProjectRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for what, add := range map[string]func(w world, i ids) error{
@@ -111,7 +111,7 @@ func TestProjectRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A role that is removed while it is given is given to nobody.
+// A role that is removed while it is being granted is not granted.
 func TestRoleRemovedWhileGiven(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,7 @@ func TestRoleRemovedWhileGiven(t *testing.T) {
 	}
 }
 
-// Keys that wait for the application together are counted all the same.
+// The bound on keys holds for simultaneous additions.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,7 +172,8 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// Of several who take a name at once, one has it; of several who deactivate or reactivate, one did.
+// Of simultaneous requests for the same name one succeeds. The same is true for deactivations and
+// reactivations.
 func TestOneOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,14 +20,14 @@ var kit = testkit.New("projects", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the news of every change: which one it is the api says, not the store.
+// happened is the event of every change here; the store does not depend on its type.
 var happened = &emptypb.Empty{}
 
 // world is a database with the store on it.
 type world struct {
 	testing.TB
 	store.Store
-	db *pgxpool.Pool // the test's own: those of the store may all be waiting
+	db *pgxpool.Pool // the test's own connections: the store's may all be waiting
 }
 
 func newWorld(t testing.TB) world {
@@ -41,10 +41,10 @@ func newWorld(t testing.TB) world {
 	return world{t, store.New(j), db}
 }
 
-// ids name a project of an organization with one of everything in it.
+// ids are those of an organization's project with one object of each kind in it.
 type ids struct{ org, project, role, grant, app, key, user, userGrant string }
 
-// make makes what ids name. The grant is org-c's.
+// make makes the objects of ids. The grant is to org-c.
 func (w world) make(i ids) ids {
 	w.Helper()
 	ctx := w.Context()
@@ -96,17 +96,17 @@ func (i ids) aKey() domain.AppKey {
 	}
 }
 
-// more returns the names of other objects in the same project.
+// more returns ids of other objects in the same project.
 func (i ids) more(suffix string) ids {
 	i.grant, i.app, i.key = i.grant+suffix, i.app+suffix, i.key+suffix
 	i.user, i.userGrant = i.user+suffix, i.userGrant+suffix
 	return i
 }
 
-// touch is a change that alters nothing and is written all the same.
+// touch is a change of no field, which is still written.
 func touch[T any](*T) (proto.Message, error) { return happened, nil }
 
-// hold locks a row until the function is called: all who want to change it wait.
+// hold locks a row until the function is called, so that changes of it wait.
 func (w world) hold(table, id string) (release func()) {
 	w.Helper()
 	tx, err := w.db.Begin(w.Context())
@@ -129,7 +129,7 @@ func (w world) waiting(n int) {
 	testkit.Waiting(w, w.db, n)
 }
 
-// renamed is a change of a project's name.
+// renamed returns a change of a project's name.
 func renamed(name string) func(*domain.Project) (proto.Message, error) {
 	return func(p *domain.Project) (proto.Message, error) {
 		p.Name = name
