@@ -151,9 +151,6 @@ func TestImportRefusesCredentials(t *testing.T) {
 		}},
 		"otp":       {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "not base 32!" }},
 		"short otp": {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "JBSWY3DP" }},
-		"identity provider": {"IDP_UNKNOWN", "nowhere", func(r *request) {
-			r.Idps = []*usersv1.IdpLink{{ConfigId: "nowhere", ExternalUserId: "1"}}
-		}},
 		"metadata without key": {"INVALID_ARGUMENT", "metadata[0].key", func(r *request) {
 			r.Metadata = []*usersv1.Metadata{{Value: []byte("x")}}
 		}},

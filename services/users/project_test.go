@@ -27,12 +27,18 @@ type projects struct {
 
 func (w *world) projects() projects {
 	w.Helper()
-	s, err := w.ground.Open(w.Context(), "projects", kit.Database(w), users.Migrations)
+	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")), w.teller("projects")}
+}
+
+// teller opens a service that only tells events.
+func (w *world) teller(name string) *boot.Service {
+	w.Helper()
+	s, err := w.ground.Open(w.Context(), name, kit.Database(w), users.Migrations)
 	if err != nil {
 		w.Fatal(err)
 	}
 	testkit.Run(w, s)
-	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")), s}
+	return s
 }
 
 // happen tells of a project's event, for which a user is to blame, and returns its id.
@@ -46,7 +52,7 @@ func (p projects) happen(projectID, userID string, m proto.Message) string {
 	return save.EventID
 }
 
-// until waits for a condition on the members to hold.
+// until waits for a condition on members or links to providers to hold.
 func (w *world) until(condition string, args ...any) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
@@ -59,6 +65,7 @@ func (w *world) until(condition string, args ...any) {
 	if _, err := c.Exec(ctx,
 		`create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
 		create or replace trigger tell after insert or delete on members execute function tell();
+		create or replace trigger tell after insert or delete on user_idp_links execute function tell();
 		listen changed`); err != nil {
 		w.Fatal(err)
 	}

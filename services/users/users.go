@@ -13,6 +13,7 @@ import (
 	"herald/services/users/internal/start"
 	"herald/services/users/internal/store"
 	"herald/shared/boot"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
@@ -61,7 +62,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
 		PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
 		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
-		Projects: projectsv1.NewProjectsClient(s.Calls),
+		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}
 	s.Consume(intake.Handlers(methods)...)
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)

@@ -14,6 +14,7 @@ import (
 
 	"herald/shared/contract"
 	_ "herald/shared/gen/herald/auth/v1"
+	_ "herald/shared/gen/herald/idp/v1"
 	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1"
 	_ "herald/shared/gen/herald/text/v1"
@@ -32,11 +33,11 @@ func TestEvents(t *testing.T) {
 	for _, e := range events {
 		services = append(services, e.Service)
 	}
-	if got := strings.Join(slices.Compact(services), " "); got != "notification projects text users" {
+	if got := strings.Join(slices.Compact(services), " "); got != "idp notification projects text users" {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{
-		"user": "human machine machine_key member otp pat user", "org": "org",
+		"user": "human idp_link machine machine_key member otp pat user", "org": "org", "idp": "idp",
 		"project": "application grant project user_grant",
 	} {
 		aggregates, err := contract.Aggregates(history)

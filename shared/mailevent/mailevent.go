@@ -3,6 +3,7 @@
 package mailevent
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/proto"
@@ -20,7 +21,7 @@ type Asked func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error
 func Handlers(asked Asked) []event.Handler {
 	return []event.Handler{
 		on(asked, func(e *usersv1.HumanCreated) string { return first(e.InitMail) }),
-		on(asked, func(e *usersv1.HumanImported) string { return first(e.InitMail) }),
+		on(asked, func(e *usersv1.HumanImported) string { return cmp.Or(first(e.InitMail), e.Mail) }),
 		on(asked, func(e *usersv1.HumanInitializationRequested) string { return first(e.InitMail) }),
 		on(asked, (*usersv1.HumanEmailChanged).GetMail),
 		on(asked, (*usersv1.HumanEmailVerificationRequested).GetMail),

@@ -132,6 +132,9 @@ func (w *world) judge(a attempt) int {
 	case a.Access.Permission != "" && !w.holds(a, org):
 		return http.StatusForbidden
 	}
+	if a.Access.Authenticated && a.Access.FreshLogin && len(a.object.fields) > 0 {
+		return http.StatusForbidden // the tokens here are no login
+	}
 	for _, name := range a.object.fields {
 		if !w.present(a, org, name) {
 			return cmp.Or(wrong[string(a.Name())+"."+name], http.StatusNotFound)

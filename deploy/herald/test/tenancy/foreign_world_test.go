@@ -3,7 +3,6 @@ package tenancy_test
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -77,7 +76,9 @@ func (o object) of(field string) place {
 // kind says how to make and remove objects of a kind: verb, path and body of requests, in which
 // {name} stands for the field of that name. The first answer has the id.
 type kind struct {
-	create   [][2]string
+	create [][2]string
+	// insert is SQL on the database of users, for what only an import or a login makes.
+	insert   string
 	answer   string
 	remove   string
 	instance bool // belongs to no organization
@@ -87,6 +88,9 @@ const aPerson = `{"userId":"{new}","userName":"{new}","profile":{"firstName":"Mi
 	"email":{"email":"{new}@example.com","isEmailVerified":true},"hashedPassword":{"value":"` + whole.Hash + `"}}`
 
 const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, sequence, created_at,
+	changed_at, user_id) values ('{idp_id}', '{new}', '', '', 1, now(), now(), `
 
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
@@ -153,6 +157,10 @@ var (
 				`{"name":"{new}","clientId":"{new}","clientSecret":"{new}"}`}}, answer: "id",
 			remove: "DELETE /management/v1/idps/{idp_id}",
 		},
+		"idpLink": {insert: linked + `'{user_id}')`,
+			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
+		"myIdpLink": {insert: linked + `'{caller}')`,
+			remove: "DELETE /management/v1/users/{caller}/idps/{idp_id}/{external_user_id}"},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id", instance: true},
 	}
 
@@ -218,6 +226,8 @@ func kindOf(method, field string) string {
 		return named("SetUserMetadata", "", named("Metadata", "metadata", "role"))
 	case "grant_id":
 		return named("UserGrant", "userGrant", "projectGrant")
+	case "external_user_id":
+		return named("My", "myIdpLink", "idpLink")
 	case "token_id":
 		return named("My", "myToken", "token")
 	case "notification_id":
@@ -461,13 +471,22 @@ func (w *world) counts(want int, where, arg string) {
 // make makes an object within existing ones.
 func (w *world) make(s site, name string, in map[string]string, field string) string {
 	k, id := kinds[name], w.unique()
-	if k.create == nil {
+	if k.create == nil && k.insert == "" {
 		w.t.Fatalf("how is a %q made, which %s names? Add to kinds in foreign_world_test.go the requests that make "+
 			"and remove one", name, field)
 	}
 	ids := maps.Clone(in)
 	if ids == nil {
 		ids = map[string]string{}
+	}
+	if k.insert != "" {
+		w.querying.Lock()
+		_, err := w.db["users"].Exec(w.t.Context(), strings.ReplaceAll(w.fill(s, ids, k.insert), "{id}", id))
+		w.querying.Unlock()
+		if err != nil {
+			w.t.Error(err)
+		}
+		return id
 	}
 	for n, step := range k.create {
 		filled := func(template string) string { return strings.ReplaceAll(w.fill(s, ids, template), "{id}", id) }
@@ -654,43 +673,4 @@ func (w *world) web(a attempt) *statuspb.Status {
 		return whole.ConnectStatus(err)
 	}
 	return &statuspb.Status{}
-}
-
-// digest returns a hash, by table, of all rows in all databases that contain the id of the foreign
-// organization or of one of its objects.
-func (w *world) digest() string {
-	var all strings.Builder
-	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home),
-		"|") + ")%"
-	for _, service := range slices.Sorted(maps.Keys(w.db)) {
-		rows, _ := w.db[service].Query(context.Background(), `select table_name::text from information_schema.tables `+
-			`where table_schema = 'public' order by 1`)
-		tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, table := range tables {
-			rows, _ := w.db[service].Query(context.Background(), `select t::text as row from `+
-				pgx.Identifier{table}.Sanitize()+` t where t::text similar to $1 order by 1`, named)
-			texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			fmt.Fprintf(&all, "%s.%s: %d rows, %x\n", service, table, len(texts),
-				md5.Sum([]byte(strings.Join(texts, "\n"))))
-		}
-	}
-	return all.String()
-}
-
-// difference returns the tables for which two digests differ.
-func difference(before, after string) string {
-	var all []string
-	old := strings.Split(before, "\n")
-	for line := range strings.SplitSeq(after, "\n") {
-		if !slices.Contains(old, line) {
-			all = append(all, line)
-		}
-	}
-	return strings.Join(all, "; ")
 }

@@ -10,6 +10,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
@@ -25,7 +26,9 @@ type Users struct {
 	Pairs     *secret.Pairs
 	// Projects knows which projects there are.
 	Projects projectsv1.ProjectsClient
-	Now      func() time.Time
+	// Idps knows the identity providers of organizations.
+	Idps idpv1.IdpsClient
+	Now  func() time.Time
 	// PublicURL is where browsers reach the system.
 	PublicURL *url.URL
 	// OTPIssuer is what authenticator apps call the system.

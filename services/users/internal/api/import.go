@@ -47,8 +47,13 @@ func (u Users) ImportHumanUser(
 		}
 		n.OTP = u.sealOTP(n.ID, otp)
 	}
-	mail := u.settle(&n)
-	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanImported{State: usersv1.UserState(n.State), InitMail: mail})
+	if err := u.checkIdpLinks(ctx, n.OrgID, n.IdpLinks); n.Digest != nil && errors.Is(err, domain.ErrIdpUnknown) {
+		return u.repeated(ctx, n, err) // the provider may have been removed since the first import
+	} else if err != nil {
+		return nil, err
+	}
+	created := imported(&n, u.settle(&n))
+	record, err := u.Store.CreateUser(ctx, n, created)
 	if n.Digest != nil && (errors.Is(err, domain.ErrUserIDTaken) || errors.Is(err, domain.ErrUserNameTaken)) {
 		return u.repeated(ctx, n, err)
 	}
@@ -56,8 +61,19 @@ func (u Users) ImportHumanUser(
 		return nil, err
 	}
 	return &usersv1.ImportHumanUserResponse{
-		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail,
+		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: created.InitMail,
 	}, nil
+}
+
+// imported is the event of a user who is sent a mail of a kind, or none.
+func imported(n *store.NewUser, kind domain.Kind) *usersv1.HumanImported {
+	e := &usersv1.HumanImported{
+		State: usersv1.UserState(n.State), InitMail: initMail(kind), IdpIds: idpIDs(n.IdpLinks),
+	}
+	if kind != domain.KindInit {
+		e.Mail = string(kind)
+	}
+	return e
 }
 
 // repeated answers an import whose id or name is taken, perhaps by itself.
@@ -129,11 +145,6 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	if err != nil {
 		return store.NewUser{}, err
 	}
-	if len(d.Idps) > 0 {
-		path := "idps[0].configId"
-		return store.NewUser{}, domain.ErrIdpUnknown.Say("%s: there is no identity provider %q", path,
-			d.Idps[0].ConfigId).On(path, "is not an identity provider")
-	}
 	hash, err := u.passwordHash(ctx, d)
 	if err != nil {
 		return store.NewUser{}, err
@@ -146,7 +157,7 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 		Email: d.Email.Email, EmailVerified: d.Email.IsEmailVerified,
 		Phone: d.Phone.GetPhone(), PhoneVerified: d.Phone.GetIsPhoneVerified(),
 		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: d.PasswordChangeRequired && hash != "",
-	}}
+	}, IdpLinks: newIdpLinks(d.Idps)}
 	for _, m := range d.Metadata {
 		if n.Metadata == nil {
 			n.Metadata = map[string][]byte{}
@@ -190,6 +201,7 @@ func digestFields(d *usersv1.HumanUserData) map[string]string {
 		"credential":             d.Password + d.HashedPassword.GetValue(),
 		"passwordChangeRequired": truth(d.PasswordChangeRequired),
 		"otpCode":                d.OtpCode,
+		"idps":                   idpLinksText(d.Idps),
 	}
 	for _, m := range d.Metadata {
 		sum := sha256.Sum256(m.Value)

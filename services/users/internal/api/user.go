@@ -24,7 +24,7 @@ func (u Users) CreateHumanUser(
 		return nil, err
 	}
 	n.ID = id.New()
-	mail := u.settle(&n)
+	mail := initMail(u.settle(&n))
 	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanCreated{State: usersv1.UserState(n.State), InitMail: mail})
 	if err != nil {
 		return nil, err
@@ -34,13 +34,21 @@ func (u Users) CreateHumanUser(
 	}, nil
 }
 
-// settle gives a new user its state, and a code where a mail is needed.
-func (u Users) settle(n *store.NewUser) usersv1.InitMail {
-	if !n.Settle() {
-		return usersv1.InitMail_INIT_MAIL_NOT_NEEDED
+// settle gives a new user its state, and a code where a mail is needed, whose kind it returns.
+func (u Users) settle(n *store.NewUser) domain.Kind {
+	kind := n.Settle(len(n.IdpLinks) > 0)
+	if kind != "" {
+		n.Code = u.newCode(kind, n.ID)
 	}
-	n.Code = u.newCode(domain.KindInit, n.ID)
-	return usersv1.InitMail_INIT_MAIL_QUEUED
+	return kind
+}
+
+// initMail says whether the mail to a new user is the one that lets them in.
+func initMail(kind domain.Kind) usersv1.InitMail {
+	if kind == domain.KindInit {
+		return usersv1.InitMail_INIT_MAIL_QUEUED
+	}
+	return usersv1.InitMail_INIT_MAIL_NOT_NEEDED
 }
 
 // GetUser reads a user of the organization acted on.

@@ -25,7 +25,6 @@ var (
 	ErrPasswordHash = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
 	ErrOTPCode      = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").
 			On("otpCode", "is not a base32 secret")
-	ErrIdpUnknown = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider")
 )
 
 // Digest is what is kept of a first import to tell a repeat: a keyed digest per

@@ -92,19 +92,23 @@ func (Hidden) GoString() string { return "***" }
 // MarshalText answers ***.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
-// Settle gives a new human user the state that decisions follow from: whoever has
-// both a verified e-mail and a password is active, everybody else is sent a code
-// (specification 2.10). It answers whether that mail is needed.
-func (u *User) Settle() (needsMail bool) {
+// Settle gives a new human user the state that decisions follow from, and returns the kind
+// of the mail that is needed, or nothing. Whoever has both a verified e-mail and a password is
+// active, and so is who is linked to an account at an identity provider; everybody else is sent
+// a code (specification 2.10). A linked user verifies the e-mail when there is time.
+func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
 		u.DisplayName = displayName(u.FirstName, u.LastName)
 	}
 	u.State = UserActive
-	if !u.EmailVerified || u.PasswordHash == "" {
-		u.State = UserInitial
-		return true
+	switch {
+	case linked && !u.EmailVerified:
+		return KindVerifyEmail
+	case linked || u.EmailVerified && u.PasswordHash != "":
+		return ""
 	}
-	return false
+	u.State = UserInitial
+	return KindInit
 }
 
 // Awaits reports whether the user is one to whom a mail of a kind goes; the fault says

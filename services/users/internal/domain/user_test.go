@@ -26,27 +26,38 @@ func TestCheckUserID(t *testing.T) {
 	}
 }
 
-// Whoever has a verified e-mail and a password is active; everybody else is mailed a code.
+// What a new user brings along, and which mail and state that makes.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		verified bool
 		hash     domain.Hidden
-		mail     bool
+		linked   bool
+		mail     domain.Kind
 		state    domain.UserState
 	}{
-		"neither":       {false, "", true, domain.UserInitial},
-		"password only": {false, "h", true, domain.UserInitial},
-		"verified only": {true, "", true, domain.UserInitial},
-		"both":          {true, "h", false, domain.UserActive},
+		"nothing":               {false, "", false, domain.KindInit, domain.UserInitial},
+		"password only":         {false, "h", false, domain.KindInit, domain.UserInitial},
+		"verified only":         {true, "", false, domain.KindInit, domain.UserInitial},
+		"verified and password": {true, "h", false, "", domain.UserActive},
+		"verified and link":     {true, "", true, "", domain.UserActive},
+		"all three":             {true, "h", true, "", domain.UserActive},
+		"link only":             {false, "", true, domain.KindVerifyEmail, domain.UserActive},
+		"password and link":     {false, "h", true, domain.KindVerifyEmail, domain.UserActive},
 	} {
-		u := domain.User{FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash}
-		if mail := u.Settle(); mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {
-			t.Errorf("%s: mail %t, became %+v", name, mail, u)
+		u := domain.User{
+			Type: domain.Human, FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash,
+		}
+		mail := u.Settle(c.linked)
+		if mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {
+			t.Errorf("%s: mail %q, became %+v", name, mail, u)
+		}
+		if mail != "" && u.Awaits(mail) != nil {
+			t.Errorf("%s: the mail %q is not for %+v: %v", name, mail, u, u.Awaits(mail))
 		}
 	}
 	named := domain.User{FirstName: "Mini", LastName: "Mouse", DisplayName: "Mimi"}
-	if named.Settle(); named.DisplayName != "Mimi" {
+	if named.Settle(false); named.DisplayName != "Mimi" {
 		t.Errorf("a chosen display name became %q", named.DisplayName)
 	}
 }

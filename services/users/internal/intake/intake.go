@@ -1,5 +1,5 @@
-// Package intake reacts to the events of projects: a new project gets its owner, and a
-// removed one loses its members.
+// Package intake reacts to events of other services: a new project gets its owner, a removed
+// one loses its members, and nobody stays linked to a removed identity provider.
 package intake
 
 import (
@@ -9,13 +9,14 @@ import (
 	"herald/services/users/internal/api"
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // Handlers are the handlers of all those events.
 func Handlers(u api.Users) []event.Handler {
-	return []event.Handler{event.On(owner(u)), event.On(removal(u))}
+	return []event.Handler{event.On(owner(u)), event.On(removal(u)), event.On(idpRemoval(u))}
 }
 
 // owner makes the creator the owner, in case projects could not ask for it when it created
@@ -38,5 +39,11 @@ func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.Projec
 func removal(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
 	return func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
 		return u.Store.RemoveProjectMembers(ctx, d)
+	}
+}
+
+func idpRemoval(u api.Users) func(context.Context, event.Delivery, *idpv1.IdpRemoved) error {
+	return func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
+		return u.Store.RemoveIdpLinks(ctx, d)
 	}
 }

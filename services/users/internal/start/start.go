@@ -77,7 +77,7 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 		FirstName: "Herald", LastName: "Administrator", Email: email(settings.Host), EmailVerified: true,
 		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
 	}
-	admin.Settle()
+	admin.Settle(false)
 	pat := domain.PAT{
 		ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/event"
 	"herald/shared/fault"
 	"herald/shared/testkit"
 )
@@ -76,6 +77,18 @@ var violations = map[string]violation{
 	"project_owners_once": {domain.ErrOwnerMade, changes{"another": func(w world) error {
 		return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p1"), happened)
 	}}},
+	"user_idp_links_account": {domain.ErrIdpLinkTaken, changes{
+		"of another": func(w world) error { return w.createLinked("org-a", "u3", "idp-a", "mini") },
+		"twice": func(w world) error {
+			u := user("org-a", "u3")
+			u.IdpLinks = []domain.IdpLink{link("idp-a", "other"), link("idp-a", "other")}
+			_, err := w.CreateUser(w.Context(), u, happened)
+			return err
+		},
+	}},
+	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{"that is gone": func(w world) error {
+		return w.createLinked("org-a", "u3", "idp-gone", "other")
+	}}},
 	"instance_pkey": {store.ErrStarted, changes{
 		"of other names": func(w world) error {
 			other := instance("second")
@@ -121,6 +134,8 @@ func TestConstraints(t *testing.T) {
 	w.must(nil, w.createMember(owner("u1", "org-a", "")))
 	w.must(nil, w.CreateProjectOwner(t.Context(), owner("u1", "org-a", "p1"), happened))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
+	w.must(nil, w.createLinked("org-a", "linked", "idp-a", "mini"))
+	w.must(nil, w.RemoveIdpLinks(t.Context(), event.Delivery{AggregateID: "idp-gone"}))
 	before := testkit.Rows(t, w.db, "events")
 	for name := range store.Constraints {
 		if len(violations[name].changes) == 0 {

@@ -134,6 +134,15 @@ var everything = []asked{
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveMachineKey(ctx, orgID, "m1", "k1", happened))
 		}},
+	{[]string{"SearchIdpLinks"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		return many(s.SearchIdpLinks(ctx, orgID, "u1", page))
+	}},
+	{[]string{"RemoveIdpLink"}, domain.ErrIdpLinkNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			key := link("idp-a", "mini")
+			key.OrgID, key.UserID = orgID, "u1"
+			return one(s.RemoveIdpLink(ctx, key, happened))
+		}},
 	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
@@ -154,8 +163,8 @@ var elsewhere = map[string]string{
 	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
 	"AnyUser":      "is for services that ask about a user of any organization",
 	"CreateMember": "takes users of any organization", "CreateProjectOwner": "takes users of any organization",
-	"RemoveProjectMembers": "follows an event of projects",
-	"KnownToken":           "is by the token's hash", "Holders": "is by the token's hash",
+	"RemoveProjectMembers": "follows an event of projects", "RemoveIdpLinks": "follows an event of idp",
+	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
 	"Code": "is by the code's holder", "RequestCode": "is by the code's holder", "UseCode": "is by the code's holder",
 	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryCode": "is by the code's holder", "ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
@@ -174,6 +183,8 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.machine("org-a", "m1")
 	w.must(w.AddMachineKey(t.Context(), machineKey("m1", "org-a", "k1"), []byte{1}, happened))
+	w.must(w.db.Exec(t.Context(), `insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id,
+		display_name, sequence, created_at, changed_at) values ('u1', 'idp-a', 'mini', '', '', 1, now(), now())`))
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {

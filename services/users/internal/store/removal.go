@@ -24,7 +24,10 @@ const ofUsers = `
 		from members m where m.user_id = any (@ids)
 	union all
 	select 'otp', 'removed', f.user_id, u.org_id, jsonb_build_object()
-		from otp_factors f join users u on u.id = f.user_id where u.id = any (@ids)`
+		from otp_factors f join users u on u.id = f.user_id where u.id = any (@ids)
+	union all
+	select distinct 'idp_link', 'removed', u.id, u.org_id, jsonb_build_object('idpId', l.idp_id)
+		from user_idp_links l join users u on u.id = l.user_id where u.id = any (@ids)`
 
 // gone removes users with all that is theirs. Their ids are not given again.
 const gone = `gone as (

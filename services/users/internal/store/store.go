@@ -40,6 +40,8 @@ var constraints = map[string]*fault.Fault{
 	"members_user_id_fkey":         domain.ErrUserNotFound,
 	"otp_factors_pkey":             domain.ErrOTPNotVerified,
 	"project_owners_once":          domain.ErrOwnerMade,
+	"user_idp_links_account":       domain.ErrIdpLinkTaken,
+	"user_idp_links_idp":           domain.ErrIdpUnknown,
 	"instance_pkey":                ErrStarted,
 	"instance_has_owner":           domain.ErrLastOwner,
 }

@@ -49,6 +49,7 @@ type NewUser struct {
 	Code     *NewCode          // nil where no mail is needed
 	OTP      []byte            // sealed; nil without a factor
 	Metadata map[string][]byte // may be nil
+	IdpLinks []domain.IdpLink
 }
 
 // CreateUser writes a user in one statement.
@@ -93,6 +94,9 @@ func newUser(u NewUser) event.Statement {
 			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
 			select created.id, @otp, @ready, position, time, time from event, created
 		)`, postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
+	}
+	if len(u.IdpLinks) > 0 {
+		save.Also(insertIdpLinks, idpLinkArgs(u.IdpLinks))
 	}
 	if len(u.Metadata) > 0 {
 		save.Also(metadataOf(u.Metadata))

@@ -229,9 +229,13 @@ func (x *HumanCreated) GetInitMail() InitMail {
 }
 
 type HumanImported struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
-	InitMail      InitMail               `protobuf:"varint,2,opt,name=init_mail,json=initMail,proto3,enum=herald.users.v1.InitMail" json:"init_mail,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	State    UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	InitMail InitMail               `protobuf:"varint,2,opt,name=init_mail,json=initMail,proto3,enum=herald.users.v1.InitMail" json:"init_mail,omitempty"`
+	// The kind of the mail that goes with it in place of the first one, or empty where none is needed.
+	Mail string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
+	// The identity providers with which the user logs in.
+	IdpIds        []string `protobuf:"bytes,4,rep,name=idp_ids,json=idpIds,proto3" json:"idp_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +282,20 @@ func (x *HumanImported) GetInitMail() InitMail {
 		return x.InitMail
 	}
 	return InitMail_INIT_MAIL_UNSPECIFIED
+}
+
+func (x *HumanImported) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
+}
+
+func (x *HumanImported) GetIdpIds() []string {
+	if x != nil {
+		return x.IdpIds
+	}
+	return nil
 }
 
 // A new initialize-user mail was asked for; codes mailed before it count no more.
@@ -1473,10 +1491,12 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\fHumanCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
 	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:-\x8a\x82))\n" +
-	"\x05human\x12\acreated:\x04userR\x0fthe user is new0\x01\"\xa9\x01\n" +
+	"\x05human\x12\acreated:\x04userR\x0fthe user is new0\x01\"\xe7\x01\n" +
 	"\rHumanImported\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:.\x8a\x82)*\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12\x12\n" +
+	"\x04mail\x18\x03 \x01(\tR\x04mail\x12(\n" +
+	"\aidp_ids\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03(\xc8\x01R\x06idpIds:.\x8a\x82)*\n" +
 	"\x05human\x12\bimported:\x04userR\x0fthe user is new0\x01\"\xd6\x01\n" +
 	"\x1cHumanInitializationRequested\x126\n" +
 	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12(\n" +

@@ -726,14 +726,18 @@ func (x *HashedPassword) GetValue() string {
 	return ""
 }
 
+// An account at an identity provider of the user's organization.
 type IdpLink struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	ConfigId       string                 `protobuf:"bytes,1,opt,name=config_id,json=configId,proto3" json:"config_id,omitempty"`
-	ExternalUserId string                 `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
-	TenantId       string                 `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	DisplayName    string                 `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The provider's id.
+	ConfigId string `protobuf:"bytes,1,opt,name=config_id,json=configId,proto3" json:"config_id,omitempty"`
+	// Who the user is there.
+	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
+	// The tenant of the directory that the account belongs to.
+	TenantId      string `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	DisplayName   string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IdpLink) Reset() {
@@ -2144,12 +2148,13 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x05phone\x18\x01 \x01(\tB\x1f\xbaH\x18r\x162\x14^\\+[1-9][0-9]{1,14}$\x88\x82)\x01R\x05phone\x12*\n" +
 	"\x11is_phone_verified\x18\x02 \x01(\bR\x0fisPhoneVerified\"+\n" +
 	"\x0eHashedPassword\x12\x19\n" +
-	"\x05value\x18\x01 \x01(\tB\x03\x80\x01\x01R\x05value\"\xb8\x01\n" +
-	"\aIdpLink\x12%\n" +
-	"\tconfig_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bconfigId\x122\n" +
-	"\x10external_user_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eexternalUserId\x12%\n" +
-	"\ttenant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01R\btenantId\x12+\n" +
-	"\fdisplay_name\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vdisplayName\"T\n" +
+	"\x05value\x18\x01 \x01(\tB\x03\x80\x01\x01R\x05value\"\xf5\x01\n" +
+	"\aIdpLink\x12'\n" +
+	"\tconfig_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\bconfigId\x12C\n" +
+	"\x10external_user_id\x18\x02 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x0eexternalUserId\x127\n" +
+	"\ttenant_id\x18\x03 \x01(\tB\x1a\xbaH\x17r\x15\x18\xfd\x012\x10^[A-Za-z0-9.-]*$R\btenantId\x12C\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB \xbaH\x19r\x17\x18\xc8\x012\x12^[^\\p{Cc}\\p{Cf}]*$\x88\x82)\x01R\vdisplayName\"T\n" +
 	"\bMetadata\x12'\n" +
 	"\x03key\x18\x01 \x01(\tB\x15\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$R\x03key\x12\x1f\n" +
 	"\x05value\x18\x02 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x05value\"\xad\x04\n" +

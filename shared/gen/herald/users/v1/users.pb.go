@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x84x\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x93~\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -202,7 +202,14 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
 	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12j\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb4\x01\n" +
+	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"E\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x12\xcf\x01\n" +
+	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
+	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa2\x01\n" +
+	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"7\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x12\xde\x01\n" +
+	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
@@ -293,79 +300,85 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMyAuthFactorsRequest)(nil),          // 69: herald.users.v1.SearchMyAuthFactorsRequest
 	(*SearchAuthFactorsRequest)(nil),            // 70: herald.users.v1.SearchAuthFactorsRequest
 	(*RemoveOtpRequest)(nil),                    // 71: herald.users.v1.RemoveOtpRequest
-	(*ResolveTokenRequest)(nil),                 // 72: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 73: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 74: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 75: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 76: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 77: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 78: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 79: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 80: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 81: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 82: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 83: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 84: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 85: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 86: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 87: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 88: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 89: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 90: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 91: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 92: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 93: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 94: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 95: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 96: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 97: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 98: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 99: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 100: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 101: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 102: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 103: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 104: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 105: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 106: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 107: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 108: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 109: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 110: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 111: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 112: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 113: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 114: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 115: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 116: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 117: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 118: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 119: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 120: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 121: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 122: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 123: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 124: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 125: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 126: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 127: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 128: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 129: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 130: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 131: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 132: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 133: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 134: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 135: herald.users.v1.SearchAuthFactorsResponse
-	(*ResolveTokenResponse)(nil),                // 136: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 137: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 138: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 139: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 140: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 141: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 142: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 143: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 144: herald.users.v1.MakeProjectOwnerResponse
+	(*SearchUserIdpLinksRequest)(nil),           // 72: herald.users.v1.SearchUserIdpLinksRequest
+	(*RemoveUserIdpLinkRequest)(nil),            // 73: herald.users.v1.RemoveUserIdpLinkRequest
+	(*SearchMyIdpLinksRequest)(nil),             // 74: herald.users.v1.SearchMyIdpLinksRequest
+	(*RemoveMyIdpLinkRequest)(nil),              // 75: herald.users.v1.RemoveMyIdpLinkRequest
+	(*ResolveTokenRequest)(nil),                 // 76: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 77: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 78: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 79: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 80: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 81: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 82: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 83: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 84: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 85: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 86: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 87: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 88: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 89: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 90: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 91: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 92: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 93: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 94: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 95: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 96: herald.users.v1.ImportHumanUserResponse
+	(*CreateHumanUserResponse)(nil),             // 97: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 98: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 99: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 100: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 101: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 102: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 103: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 104: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 105: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 106: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 107: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 108: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 109: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 110: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 111: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 112: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 113: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 114: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 115: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 116: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 117: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 118: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 119: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 120: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 121: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 122: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 123: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 124: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 125: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 126: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 127: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 128: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 129: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 130: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 131: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 132: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 133: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 134: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 135: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 136: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 137: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 138: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 139: herald.users.v1.SearchAuthFactorsResponse
+	(*SearchUserIdpLinksResponse)(nil),          // 140: herald.users.v1.SearchUserIdpLinksResponse
+	(*RemoveUserIdpLinkResponse)(nil),           // 141: herald.users.v1.RemoveUserIdpLinkResponse
+	(*ResolveTokenResponse)(nil),                // 142: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 143: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 144: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 145: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 146: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 147: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 148: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 149: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 150: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -446,104 +459,112 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	69,  // 75: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
 	70,  // 76: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
 	71,  // 77: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
-	72,  // 78: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	73,  // 79: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	74,  // 80: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	75,  // 81: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	76,  // 82: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	77,  // 83: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	78,  // 84: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	79,  // 85: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	80,  // 86: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	81,  // 87: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	82,  // 88: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	83,  // 89: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	84,  // 90: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	85,  // 91: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	86,  // 92: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	87,  // 93: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	88,  // 94: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 95: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 96: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 97: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	90,  // 98: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	90,  // 99: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	88,  // 100: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 101: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 102: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 103: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	88,  // 104: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 105: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	88,  // 106: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 107: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	90,  // 108: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	91,  // 109: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	91,  // 110: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	92,  // 111: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	93,  // 112: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	94,  // 113: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	94,  // 114: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	95,  // 115: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	96,  // 116: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	97,  // 117: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	98,  // 118: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	98,  // 119: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	98,  // 120: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	99,  // 121: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	100, // 122: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	101, // 123: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	102, // 124: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	103, // 125: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	104, // 126: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	105, // 127: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	106, // 128: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	107, // 129: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	108, // 130: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	106, // 131: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	109, // 132: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	110, // 133: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	111, // 134: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	112, // 135: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	113, // 136: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	114, // 137: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	115, // 138: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	116, // 139: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	117, // 140: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	118, // 141: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	119, // 142: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	116, // 143: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	120, // 144: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	121, // 145: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	122, // 146: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	123, // 147: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	124, // 148: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	125, // 149: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	126, // 150: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	127, // 151: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	128, // 152: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	129, // 153: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	130, // 154: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	121, // 155: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	122, // 156: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	124, // 157: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	131, // 158: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	132, // 159: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	133, // 160: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	134, // 161: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	135, // 162: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	135, // 163: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	133, // 164: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	136, // 165: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	137, // 166: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	138, // 167: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	139, // 168: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	140, // 169: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	141, // 170: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	142, // 171: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	143, // 172: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	144, // 173: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	87,  // [87:174] is the sub-list for method output_type
-	0,   // [0:87] is the sub-list for method input_type
+	72,  // 78: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
+	73,  // 79: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
+	74,  // 80: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
+	75,  // 81: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
+	76,  // 82: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	77,  // 83: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	78,  // 84: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	79,  // 85: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	80,  // 86: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	81,  // 87: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	82,  // 88: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	83,  // 89: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	84,  // 90: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	85,  // 91: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	86,  // 92: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	87,  // 93: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	88,  // 94: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	89,  // 95: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	90,  // 96: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	91,  // 97: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	92,  // 98: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 99: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 100: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 101: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	94,  // 102: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	94,  // 103: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	92,  // 104: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 105: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 106: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 107: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	92,  // 108: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 109: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	92,  // 110: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 111: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	94,  // 112: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	95,  // 113: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	95,  // 114: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	96,  // 115: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	97,  // 116: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	98,  // 117: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	98,  // 118: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	99,  // 119: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	100, // 120: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	101, // 121: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	102, // 122: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	102, // 123: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	102, // 124: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	103, // 125: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	104, // 126: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	105, // 127: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	106, // 128: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	107, // 129: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	108, // 130: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	109, // 131: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	110, // 132: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	111, // 133: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	112, // 134: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	110, // 135: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	113, // 136: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	114, // 137: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	115, // 138: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	116, // 139: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	117, // 140: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	118, // 141: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	119, // 142: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	120, // 143: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	121, // 144: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	122, // 145: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	123, // 146: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	120, // 147: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	124, // 148: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	125, // 149: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	126, // 150: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	127, // 151: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	128, // 152: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	129, // 153: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	130, // 154: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	131, // 155: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	132, // 156: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	133, // 157: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	134, // 158: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	125, // 159: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	126, // 160: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	128, // 161: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	135, // 162: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	136, // 163: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	137, // 164: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	138, // 165: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	139, // 166: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	139, // 167: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	137, // 168: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	140, // 169: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	141, // 170: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	140, // 171: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	141, // 172: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	142, // 173: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	143, // 174: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	144, // 175: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	145, // 176: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	146, // 177: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	147, // 178: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	148, // 179: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	149, // 180: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	150, // 181: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	91,  // [91:182] is the sub-list for method output_type
+	0,   // [0:91] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name
@@ -556,6 +577,7 @@ func file_herald_users_v1_users_proto_init() {
 	}
 	file_herald_users_v1_change_proto_init()
 	file_herald_users_v1_human_proto_init()
+	file_herald_users_v1_idp_link_proto_init()
 	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_machine_key_proto_init()
 	file_herald_users_v1_machine_secret_proto_init()

@@ -100,6 +100,10 @@ const (
 	Users_SearchMyAuthFactors_FullMethodName          = "/herald.users.v1.Users/SearchMyAuthFactors"
 	Users_SearchAuthFactors_FullMethodName            = "/herald.users.v1.Users/SearchAuthFactors"
 	Users_RemoveOtp_FullMethodName                    = "/herald.users.v1.Users/RemoveOtp"
+	Users_SearchUserIdpLinks_FullMethodName           = "/herald.users.v1.Users/SearchUserIdpLinks"
+	Users_RemoveUserIdpLink_FullMethodName            = "/herald.users.v1.Users/RemoveUserIdpLink"
+	Users_SearchMyIdpLinks_FullMethodName             = "/herald.users.v1.Users/SearchMyIdpLinks"
+	Users_RemoveMyIdpLink_FullMethodName              = "/herald.users.v1.Users/RemoveMyIdpLink"
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
 	Users_ListAskedMails_FullMethodName               = "/herald.users.v1.Users/ListAskedMails"
@@ -278,6 +282,15 @@ type UsersClient interface {
 	SearchAuthFactors(ctx context.Context, in *SearchAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error)
 	// Removes a user's app, such as one that was lost, and its recovery codes.
 	RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
+	// Lists the accounts at identity providers with which a user logs in.
+	SearchUserIdpLinks(ctx context.Context, in *SearchUserIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error)
+	// Ends a user's logins with an account at an identity provider.
+	RemoveUserIdpLink(ctx context.Context, in *RemoveUserIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error)
+	// Lists the accounts at identity providers with which the caller logs in.
+	SearchMyIdpLinks(ctx context.Context, in *SearchMyIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error)
+	// Ends the logins of the caller, who logged in within the last 10 minutes, with an account at an
+	// identity provider.
+	RemoveMyIdpLink(ctx context.Context, in *RemoveMyIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
@@ -1086,6 +1099,46 @@ func (c *usersClient) RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts 
 	return out, nil
 }
 
+func (c *usersClient) SearchUserIdpLinks(ctx context.Context, in *SearchUserIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchUserIdpLinksResponse)
+	err := c.cc.Invoke(ctx, Users_SearchUserIdpLinks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveUserIdpLink(ctx context.Context, in *RemoveUserIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveUserIdpLinkResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveUserIdpLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) SearchMyIdpLinks(ctx context.Context, in *SearchMyIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchUserIdpLinksResponse)
+	err := c.cc.Invoke(ctx, Users_SearchMyIdpLinks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMyIdpLink(ctx context.Context, in *RemoveMyIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveUserIdpLinkResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMyIdpLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResolveTokenResponse)
@@ -1343,6 +1396,15 @@ type UsersServer interface {
 	SearchAuthFactors(context.Context, *SearchAuthFactorsRequest) (*SearchAuthFactorsResponse, error)
 	// Removes a user's app, such as one that was lost, and its recovery codes.
 	RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error)
+	// Lists the accounts at identity providers with which a user logs in.
+	SearchUserIdpLinks(context.Context, *SearchUserIdpLinksRequest) (*SearchUserIdpLinksResponse, error)
+	// Ends a user's logins with an account at an identity provider.
+	RemoveUserIdpLink(context.Context, *RemoveUserIdpLinkRequest) (*RemoveUserIdpLinkResponse, error)
+	// Lists the accounts at identity providers with which the caller logs in.
+	SearchMyIdpLinks(context.Context, *SearchMyIdpLinksRequest) (*SearchUserIdpLinksResponse, error)
+	// Ends the logins of the caller, who logged in within the last 10 minutes, with an account at an
+	// identity provider.
+	RemoveMyIdpLink(context.Context, *RemoveMyIdpLinkRequest) (*RemoveUserIdpLinkResponse, error)
 	// Turns a personal access token into the caller that it stands for.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
@@ -1603,6 +1665,18 @@ func (UnimplementedUsersServer) SearchAuthFactors(context.Context, *SearchAuthFa
 }
 func (UnimplementedUsersServer) RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveOtp not implemented")
+}
+func (UnimplementedUsersServer) SearchUserIdpLinks(context.Context, *SearchUserIdpLinksRequest) (*SearchUserIdpLinksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchUserIdpLinks not implemented")
+}
+func (UnimplementedUsersServer) RemoveUserIdpLink(context.Context, *RemoveUserIdpLinkRequest) (*RemoveUserIdpLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveUserIdpLink not implemented")
+}
+func (UnimplementedUsersServer) SearchMyIdpLinks(context.Context, *SearchMyIdpLinksRequest) (*SearchUserIdpLinksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMyIdpLinks not implemented")
+}
+func (UnimplementedUsersServer) RemoveMyIdpLink(context.Context, *RemoveMyIdpLinkRequest) (*RemoveUserIdpLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMyIdpLink not implemented")
 }
 func (UnimplementedUsersServer) ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveToken not implemented")
@@ -3055,6 +3129,78 @@ func _Users_RemoveOtp_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_SearchUserIdpLinks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchUserIdpLinksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchUserIdpLinks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchUserIdpLinks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchUserIdpLinks(ctx, req.(*SearchUserIdpLinksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveUserIdpLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveUserIdpLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveUserIdpLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveUserIdpLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveUserIdpLink(ctx, req.(*RemoveUserIdpLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_SearchMyIdpLinks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMyIdpLinksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).SearchMyIdpLinks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_SearchMyIdpLinks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).SearchMyIdpLinks(ctx, req.(*SearchMyIdpLinksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMyIdpLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMyIdpLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMyIdpLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMyIdpLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMyIdpLink(ctx, req.(*RemoveMyIdpLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_ResolveToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResolveTokenRequest)
 	if err := dec(in); err != nil {
@@ -3535,6 +3681,22 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveOtp",
 			Handler:    _Users_RemoveOtp_Handler,
+		},
+		{
+			MethodName: "SearchUserIdpLinks",
+			Handler:    _Users_SearchUserIdpLinks_Handler,
+		},
+		{
+			MethodName: "RemoveUserIdpLink",
+			Handler:    _Users_RemoveUserIdpLink_Handler,
+		},
+		{
+			MethodName: "SearchMyIdpLinks",
+			Handler:    _Users_SearchMyIdpLinks_Handler,
+		},
+		{
+			MethodName: "RemoveMyIdpLink",
+			Handler:    _Users_RemoveMyIdpLink_Handler,
 		},
 		{
 			MethodName: "ResolveToken",

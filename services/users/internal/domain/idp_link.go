@@ -1,0 +1,56 @@
+package domain
+
+import (
+	"fmt"
+
+	"herald/shared/fault"
+	"herald/shared/resource"
+)
+
+// Faults of accounts at identity providers.
+var (
+	ErrIdpUnknown = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider").
+			On("idps", "names an identity provider that is not there")
+	ErrIdpLinkNotFound = fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND",
+		"The user is not linked to that account at the identity provider")
+	ErrIdpLinkTaken = fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account at the "+
+		"identity provider").On("idps", "names an account that another user is linked to")
+	ErrIdpLinkTwice = fault.New(fault.Invalid, "IDP_LINK_TWICE",
+		"An account at an identity provider stands there twice")
+)
+
+// IdpLink is an account at an identity provider with which a user logs in.
+type IdpLink struct {
+	resource.Record
+	UserID         string
+	OrgID          string // the user's
+	IdpID          string
+	ExternalUserID string
+	// TenantID is the tenant of the account; empty where it is not known.
+	TenantID    string
+	DisplayName string
+}
+
+// CheckIdpLinks refuses links of which two name the same account, or of which one names a
+// provider that is not among those that are known.
+func CheckIdpLinks(links []IdpLink, known []string) error {
+	there, seen := map[string]bool{}, map[[2]string]bool{}
+	for _, id := range known {
+		there[id] = true
+	}
+	for i, l := range links {
+		account := [2]string{l.IdpID, l.ExternalUserID}
+		if seen[account] {
+			f := ErrIdpLinkTwice.Say("idps[%d]: the same account stands there twice", i)
+			return f.On(fmt.Sprintf("idps[%d]", i), "stands there twice")
+		}
+		if !there[l.IdpID] {
+			path := fmt.Sprintf("idps[%d].configId", i)
+			f := ErrIdpUnknown.Say("%s: there is no identity provider %q", path, l.IdpID)
+			f.Fields = []fault.Field{{Path: path, Reason: "is not an identity provider of the organization"}}
+			return f
+		}
+		seen[account] = true
+	}
+	return nil
+}

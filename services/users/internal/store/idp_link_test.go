@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/testkit"
+)
+
+// link is an account at a provider.
+func link(idpID, externalID string) domain.IdpLink {
+	return domain.IdpLink{IdpID: idpID, ExternalUserID: externalID, DisplayName: externalID}
+}
+
+// createLinked makes a user who is linked to an account.
+func (w world) createLinked(orgID, id, idpID, externalID string) error {
+	u := user(orgID, id)
+	u.IdpLinks = []domain.IdpLink{link(idpID, externalID)}
+	_, err := w.CreateUser(w.Context(), u, happened)
+	return err
+}
+
+// All links to a provider that is gone end, of however many users, with an event for each
+// of them; the users stay, and so do their other links. The event may come again.
+func TestRemoveIdpLinks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	const users = 2500
+	w.must(w.db.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded, sequence,
+			created_at, changed_at)
+		select 'u' || n, 'org-a', 1, 1, 'u' || n, 'u' || n, 1, now(), now() from generate_series(1, $1) n`, users))
+	w.must(w.db.Exec(t.Context(), `insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id,
+			display_name, sequence, created_at, changed_at)
+		select u.id, p, u.id || a, '', '', 1, now(), now()
+		from users u, unnest('{idp-a,idp-b}'::text[]) p, unnest('{first,second}'::text[]) a`))
+	removed := event.Delivery{ID: "cause", AggregateID: "idp-a", OrganizationID: "org-a", Actor: "somebody"}
+	for range 2 {
+		if err := w.RemoveIdpLinks(t.Context(), removed); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := testkit.Rows(t, w.db, "user_idp_links where idp_id = 'idp-a'"), testkit.Rows(t, w.db,
+			"user_idp_links where idp_id = 'idp-b'"); a != 0 || b != 2*users {
+			t.Errorf("%d links stay, and %d to another provider", a, b)
+		}
+		const each = `(select distinct aggregate_id from events where aggregate = 'idp_link' and name = 'removed'
+			and data = '{"idpId": "idp-a", "cause": "cause"}' and actor = 'somebody' and organization_id = 'org-a') x`
+		if n := testkit.Rows(t, w.db, each); n != users {
+			t.Errorf("%d users have an event", n)
+		}
+		if n := testkit.Rows(t, w.db, "events where aggregate = 'idp_link'"); n != users {
+			t.Errorf("%d events", n)
+		}
+	}
+	if n := testkit.Rows(t, w.db, "users"); n != users {
+		t.Errorf("%d users stay", n)
+	}
+}
+
+// A user who is linked while the provider goes is waited for, and one who comes later is
+// refused: nobody stays linked.
+func TestLinkedWhileRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	tx, err := w.db.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must(tx.Exec(t.Context(), `with u as (
+			insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
+			values ('u1', 'org-a', 1, 1, 'u1', 'u1', 1, now(), now()) returning id
+		)
+		insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, sequence, created_at,
+			changed_at)
+		select id, 'idp-a', 'mini', '', '', 1, now(), now() from u`))
+	removed, later := make(chan error, 1), make(chan error, 1)
+	go func() { removed <- w.RemoveIdpLinks(t.Context(), event.Delivery{ID: "c", AggregateID: "idp-a"}) }()
+	testkit.Waiting(t, w.db, 1)
+	go func() { later <- w.createLinked("org-a", "u2", "idp-a", "moritz") }()
+	testkit.Waiting(t, w.db, 2)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+	if err := <-later; !errors.Is(err, domain.ErrIdpUnknown) {
+		t.Errorf("linked afterwards: %v", err)
+	}
+	if n := testkit.Rows(t, w.db, "user_idp_links"); n != 0 {
+		t.Errorf("%d links stay", n)
+	}
+}
+
+// Of twenty who are linked to one account one is; of twenty who end a link one did.
+func TestOneLinkOfTwenty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	if n := testkit.Race(t, 20, func(i int) error {
+		return w.createLinked("org-a", fmt.Sprint("u", i), "idp-a", "mini")
+	}, domain.ErrIdpLinkTaken.ID); n != 1 || testkit.Rows(t, w.db, "users") != 1 {
+		t.Errorf("%d are linked", n)
+	}
+	var id string
+	if err := w.db.QueryRow(t.Context(), `select id from users`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	key := link("idp-a", "mini")
+	key.OrgID, key.UserID = "org-a", id
+	if n := testkit.Race(t, 20, func(int) error {
+		_, err := w.RemoveIdpLink(t.Context(), key, happened)
+		return err
+	}, domain.ErrIdpLinkNotFound.ID); n != 1 {
+		t.Errorf("%d ended it", n)
+	}
+}
