@@ -253,8 +253,6 @@ func TestSearchProjects(t *testing.T) {
 	refused(t, err, "INVALID_ARGUMENT", "queries[0]")
 	_, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: &heraldv1.ListQuery{Limit: 1001}})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
-	_, err = w.SearchProjects(t.Context(), &projectsv1.SearchProjectsRequest{})
-	refused(t, err, "UNAUTHENTICATED")
 }
 
 // A user with roles on projects only sees these projects; a user without roles sees none.
@@ -296,14 +294,6 @@ func TestVisibleProjects(t *testing.T) {
 			t.Errorf("%s: %v, %v", label, got, err)
 		}
 	}
-	onFirst := w.with("org-a", on(first, "PROJECT_OWNER"))
-	if _, err := w.GetProject(onFirst, &projectsv1.GetProjectRequest{ProjectId: first}); err != nil {
-		t.Error(err)
-	}
-	_, err := w.GetProject(onFirst, &projectsv1.GetProjectRequest{ProjectId: second})
-	refused(t, err, "PERMISSION_DENIED", "project.read")
-	_, err = w.CreateProject(onFirst, &projectsv1.CreateProjectRequest{Name: "Third"})
-	refused(t, err, "PERMISSION_DENIED", "project.create")
 }
 
 func projectIDs(r *projectsv1.SearchProjectsResponse) (ids []string) {

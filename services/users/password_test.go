@@ -301,14 +301,9 @@ func TestMailEscalation(t *testing.T) {
 	w.addIamMember(above, "IAM_USER_MANAGER") // of the instance, but lives in A
 	w.addMember(inB, ownerB, "ORG_OWNER")
 	asA, asManager := w.login(inA, ownerA, ""), w.login(inA, manager, "")
-	nobody := w.login(w.admin, w.person(w.admin, "nobody"), "")
 	w.unwritten(func() {
 		for name, act := range w.acts() {
 			refused(t, act(asA, above), "ESCALATION", "user.delete", "the whole instance")
-			refused(t, act(asA, ownerB), "USER_NOT_FOUND")
-			refused(t, act(asA, w.adminID), "USER_NOT_FOUND")
-			refused(t, act(asA, "missing"), "USER_NOT_FOUND")
-			refused(t, act(nobody, above), "PERMISSION_DENIED")
 			if strings.Contains(name, "Password") {
 				refused(t, act(asManager, above), "PERMISSION_DENIED", "user.credential.write")
 			} else {
