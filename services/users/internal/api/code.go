@@ -35,8 +35,8 @@ func requested(kind domain.Kind) proto.Message {
 	}
 }
 
-// changeUser changes a user. It returns the details of the change and the id of the mail
-// that goes with it; empty for none.
+// changeUser changes a user. It returns the details of the change and the id of the mail that it
+// sends, or "".
 func (u Users) changeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
@@ -60,8 +60,8 @@ func (u Users) sendCode(
 	})
 }
 
-// ResendInitialization sends the initialize-user mail again, to another address
-// where one is given.
+// ResendInitialization sends the initialize-user mail again, to the address in the request if it has
+// one.
 func (u Users) ResendInitialization(
 	ctx context.Context, r *usersv1.ResendInitializationRequest,
 ) (*usersv1.ResendInitializationResponse, error) {
@@ -85,7 +85,7 @@ func (u Users) ResendInitialization(
 	return &usersv1.ResendInitializationResponse{Details: details, NotificationId: notification}, err
 }
 
-// PrepareMail returns what a mail is made of, with its code, when the mail is to be sent.
+// PrepareMail returns the contents of a mail, with its code, when the mail is to be sent.
 func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	m, err := u.Store.PrepareMail(ctx, r.NotificationId, r.UserId, u.Now())
 	if err != nil {
@@ -125,8 +125,8 @@ func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*use
 
 func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now().Before(*c.ExpiresAt) }
 
-// CompleteCode does what a mailed code is for. A password that the policy refuses costs
-// no guess; where the mail asks for none it is not looked at.
+// CompleteCode uses a mailed code: it sets the password or verifies the address. A password that the
+// policy refuses does not count as a guess. It is ignored if the mail asks for none.
 func (u Users) CompleteCode(
 	ctx context.Context, r *usersv1.CompleteCodeRequest,
 ) (*usersv1.CompleteCodeResponse, error) {
@@ -190,8 +190,7 @@ func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
 	return code.MAC, nil
 }
 
-// use does what the code with the MAC is for, once. hash is that of a new password, or
-// empty.
+// use uses the code with that MAC, which works once. hash is the new password's, or empty.
 func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domain.User, error) {
 	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (proto.Message, error) {
 		if found.Awaits(t.kind) != nil {

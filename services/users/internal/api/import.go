@@ -19,8 +19,8 @@ import (
 	"herald/shared/resource"
 )
 
-// ImportHumanUser imports a user. The same id with the same content is the same
-// import: it answers again and writes nothing.
+// ImportHumanUser imports a user. For an import with the id and content of an earlier one it returns
+// the same answer and writes nothing.
 func (u Users) ImportHumanUser(
 	ctx context.Context, r *usersv1.ImportHumanUserRequest,
 ) (*usersv1.ImportHumanUserResponse, error) {
@@ -100,8 +100,7 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 	}, nil
 }
 
-// importData reads the three shapes in which an import may come, and checks the
-// rules of the fields, wherever they stood.
+// importData reads an import in one of its three shapes and checks the rules of its fields.
 func importData(r *usersv1.ImportHumanUserRequest) (*usersv1.HumanUserData, error) {
 	if r.DataOrgs != nil {
 		return nil, domain.ErrImportBulk
@@ -135,8 +134,8 @@ func copyField(to protoreflect.Message, field protoreflect.FieldDescriptor, v pr
 	}
 }
 
-// human turns checked data into a user of the organization acted on, without id,
-// state and code. Of a password it keeps the hash.
+// human returns checked data as a user of the organization acted on, without id, state and code. It
+// replaces a password by its hash.
 func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUser, error) {
 	if err := domain.CheckEmail("email.email", d.Email.Email); err != nil {
 		return store.NewUser{}, err
@@ -167,8 +166,7 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	return n, nil
 }
 
-// passwordHash is the hash to store: the one that was sent, or one made of the
-// password that was sent; empty for neither.
+// passwordHash returns the hash in the request, the hash of the password in it, or "".
 func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (string, error) {
 	encoded := d.HashedPassword.GetValue()
 	switch {
@@ -188,8 +186,8 @@ func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (stri
 	}
 }
 
-// digestFields lists what was imported, by JSON path. A password and a hash are both
-// called credential: which of the two it was is nobody's business.
+// digestFields returns the imported values by JSON path. A password and a hash have the same path,
+// credential, so that a fault does not tell which of the two was imported.
 func digestFields(d *usersv1.HumanUserData) map[string]string {
 	fields := map[string]string{
 		"userName":          d.UserName,

@@ -74,7 +74,7 @@ func (u Users) RemoveProjectMember(
 	return u.removeMember(ctx, domain.Member{OrgID: orgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId})
 }
 
-// hasProject asks projects, which knows them, and passes on its fault.
+// hasProject returns the fault of the service projects if it has no such project.
 func (u Users) hasProject(ctx context.Context, projectID string) error {
 	_, err := u.Projects.ResolveProject(rpc.OnOwnBehalf(ctx), &projectsv1.ResolveProjectRequest{OrgId: orgID(ctx),
 		ProjectId: projectID})
@@ -120,7 +120,7 @@ func (u Users) removeMember(ctx context.Context, place domain.Member) (*usersv1.
 	})
 }
 
-// changeMember also refuses to take roles that the caller could not give.
+// changeMember changes a member's roles. It refuses to remove roles that the caller may not grant.
 func (u Users) changeMember(
 	ctx context.Context, place domain.Member, change func(*domain.Member) (proto.Message, error),
 ) (*usersv1.MemberResponse, error) {
@@ -137,7 +137,7 @@ func (u Users) changeMember(
 	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
 }
 
-// mayGive refuses callers who would give or take roles that hold more than theirs.
+// mayGive returns a fault if the caller would grant or remove permissions that the caller lacks.
 func mayGive(ctx context.Context, m domain.Member) error {
 	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), m)
 }
@@ -218,8 +218,8 @@ func roles(all []domain.Role) *usersv1.SearchRolesResponse {
 	})}
 }
 
-// SearchMemberships lists the places in which a user of the organization has roles;
-// members of that organization alone see those in it.
+// SearchMemberships lists the memberships of a user of the organization. Callers with roles only in
+// that organization see only the memberships in it.
 func (u Users) SearchMemberships(
 	ctx context.Context, r *usersv1.SearchMembershipsRequest,
 ) (*usersv1.SearchMembershipsResponse, error) {
@@ -238,7 +238,7 @@ func (u Users) SearchMemberships(
 	return u.memberships(ctx, r.UserId, scope, p)
 }
 
-// SearchMyMemberships lists the places in which the caller has roles.
+// SearchMyMemberships lists the caller's memberships.
 func (u Users) SearchMyMemberships(
 	ctx context.Context, r *usersv1.SearchMyMembershipsRequest,
 ) (*usersv1.SearchMembershipsResponse, error) {

@@ -52,7 +52,7 @@ func (u Users) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*u
 	return &usersv1.UnlockUserResponse{Details: details}, err
 }
 
-// keepOut also ends the code with which the user could choose another password.
+// keepOut changes the state and ends the code with which the user could choose another password.
 func (u Users) keepOut(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
@@ -63,7 +63,7 @@ func (u Users) keepOut(
 	return details, err
 }
 
-// letIn also ends the code of the first mail, where the user does not wait for it any more.
+// letIn changes the state and ends the code of the first mail if the user does not need it any more.
 func (u Users) letIn(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {

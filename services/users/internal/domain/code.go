@@ -25,8 +25,8 @@ const (
 	KindPasswordReset = Kind(mailkind.PasswordReset)
 )
 
-// rules says of every mail whose page takes a code who waits for which mail. A password is never reset by a mail
-// to an address that nobody has verified: that would give the account away.
+// rules says, for each mail with a code, to which users it is sent. A password is never reset by a mail to
+// an address that is not verified, because its reader may be somebody else.
 var rules = map[Kind]rule{
 	KindInit:          {lifetime: 72 * time.Hour, state: UserInitial, verified: []bool{false, true}},
 	KindVerifyEmail:   {lifetime: 72 * time.Hour, state: UserActive, verified: []bool{false}},
@@ -42,13 +42,13 @@ type rule struct {
 // Kinds lists the kinds, sorted.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(rules)) }
 
-// ParseKind reads the name of a kind; false where there is none of that name.
+// ParseKind returns the kind of that name. It returns false if there is none.
 func ParseKind(name string) (Kind, bool) {
 	_, known := rules[Kind(name)]
 	return Kind(name), known
 }
 
-// Lifetime is how long a code counts, from its first sending.
+// Lifetime returns how long a code is valid, from its first sending.
 func (k Kind) Lifetime() time.Duration { return rules[k].lifetime }
 
 // State is the state of users who wait for such a mail.
@@ -63,7 +63,7 @@ func (k Kind) TakesPassword() bool { return mailkind.Kind(k).Page().Password != 
 // NeedsPassword reports whether that page always asks for one.
 func (k Kind) NeedsPassword() bool { return mailkind.Kind(k).Page().Password == mailkind.AlwaysAsked }
 
-// LongestLifetime is that of the codes that count the longest.
+// LongestLifetime returns the longest lifetime of all kinds.
 func LongestLifetime() time.Duration {
 	longest := time.Duration(0)
 	for _, r := range rules {
@@ -73,17 +73,17 @@ func LongestLifetime() time.Duration {
 }
 
 const (
-	// CodeTries is how many wrong codes end a code.
+	// CodeTries is the number of wrong codes after which a code is not valid any more.
 	CodeTries = 10
 	// CodePause is how soon a reader can ask for another mail.
 	CodePause = time.Minute
 
 	codeLength = 8
-	// Letters and digits that are not taken for one another.
+	// Letters and digits that cannot be confused.
 	codeAlphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 )
 
-// Faults of mailed codes. A used, superseded, foreign or invented code is wrong.
+// Faults of mailed codes. A used, replaced, foreign or invented code is a wrong one.
 var (
 	ErrCodeInvalid  = fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong").On("code", "is wrong")
 	ErrCodeExpired  = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
@@ -92,7 +92,7 @@ var (
 		"The mail is no longer wanted: its code was used or replaced")
 )
 
-// Coder derives codes, so that no row, event or queue has to carry one.
+// Coder derives codes, so that no row, event or queue contains one.
 type Coder struct{ code, check []byte }
 
 // NewCoder derives the two keys.
@@ -100,19 +100,20 @@ func NewCoder(keys secret.Keys) Coder {
 	return Coder{keys.Derive("code"), keys.Derive("code check")}
 }
 
-// Nonce makes what a code is derived from.
+// Nonce returns a random value from which a code is derived.
 func Nonce() []byte {
 	nonce := make([]byte, 16)
 	rand.Read(nonce)
 	return nonce
 }
 
-// Code is the same each time for a kind, user and nonce: about 40 bits.
+// Code returns the code of a kind, user and nonce, which is always the same. It has about 40 bits.
 func (c Coder) Code(kind Kind, userID string, nonce []byte) string {
 	var b strings.Builder
 	for round := 0; ; round++ {
 		for _, x := range secret.MAC(c.code, string(kind), userID, string(nonce), strconv.Itoa(round)) {
-			// 248 is the largest multiple of 31 in a byte: beyond it lies bias.
+			// 248 is the largest multiple of 31 in a byte. Larger bytes would make some characters more
+			// likely.
 			if x < 248 {
 				b.WriteByte(codeAlphabet[int(x)%len(codeAlphabet)])
 			}
@@ -123,7 +124,7 @@ func (c Coder) Code(kind Kind, userID string, nonce []byte) string {
 	}
 }
 
-// MAC is what is stored of a code.
+// MAC returns what is stored of a code.
 func (c Coder) MAC(kind Kind, userID, code string) []byte {
 	return secret.MAC(c.check, string(kind), userID, code)
 }

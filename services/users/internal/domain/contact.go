@@ -10,15 +10,14 @@ import (
 	"herald/shared/fault"
 )
 
-// Faults of what reaches a person.
+// Faults of e-mail addresses and languages.
 var (
 	ErrEmail = fault.New(fault.Invalid, "EMAIL_INVALID",
 		"An e-mail address is one address such as mini@example.com, at most 254 characters")
 	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "A language tag is one such as de or pt-BR")
 )
 
-// CheckEmail refuses what is not one address to which a mail can be sent. Field is the
-// path of the field it came in.
+// CheckEmail returns a fault if a text is not one e-mail address. Field is the path of its field.
 func CheckEmail(field, s string) error {
 	if _, err := address.Parse(s); err != nil {
 		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).
@@ -27,8 +26,8 @@ func CheckEmail(field, s string) error {
 	return nil
 }
 
-// Language reads a language tag (BCP 47; an underscore counts as a hyphen). What is
-// well-formed is kept, also when nobody has heard of it. Field is the path of the field it came in.
+// Language parses a language tag (BCP 47; an underscore counts as a hyphen). It accepts well-formed
+// tags of unknown languages. Field is the path of its field.
 func Language(field, s string) (string, error) {
 	if s == "" {
 		return "", nil

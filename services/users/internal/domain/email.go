@@ -9,24 +9,23 @@ var (
 		"POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
 )
 
-// Email is an address, and whether its reader is known to be the user.
+// Email is an address, and whether it is verified that the user reads its mails.
 type Email struct {
 	Address  string
 	Verified bool
 }
 
-// EmailChange is what another e-mail brings with it.
+// EmailChange is the result of a change of the e-mail.
 type EmailChange struct {
-	Changed []string // nothing happens where it is empty
-	Mail    Kind     // goes to the address with a new code; empty for none
-	Ended   []Kind   // whose codes count no more
+	Changed []string // names of changed fields; if empty, nothing changes
+	Mail    Kind     // is sent to the address with a new code; empty for none
+	Ended   []Kind   // kinds whose codes are not valid any more
 }
 
-// ChangeEmail gives the user another e-mail. Codes for verifying an address or for a
-// new password end with it: they lie in the mailbox of before, or of one who is not
-// known to be the user. Who still waits for the first mail gets it at the new address,
-// unless an e-mail that is verified now was all that lacked; at the same address the
-// first code stays. Users who can do nothing with a code are sent none.
+// ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new
+// password, because these are in the old mailbox or in one that is not verified. A user who waits
+// for the first mail gets it at the new address, unless a verified e-mail was all that was missing.
+// If the address is the same, the first code stays valid. Users who cannot use a code get none.
 func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if u.Type != Human {
 		return EmailChange{}, ErrUserNotHuman
@@ -50,12 +49,12 @@ func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	case u.State == UserInitial && moved:
 		c.Mail = KindInit
 	case u.Awaits(KindVerifyEmail) == nil:
-		c.Mail, c.Ended = KindVerifyEmail, []Kind{KindPasswordReset} // the other is replaced
+		c.Mail, c.Ended = KindVerifyEmail, []Kind{KindPasswordReset} // the code of KindVerifyEmail is replaced
 	}
 	return c, nil
 }
 
-// VerifyEmail notes that the user reads the mails to the address.
+// VerifyEmail sets the e-mail as verified.
 func (u *User) VerifyEmail() (changed []string, err error) {
 	if err := u.Awaits(KindVerifyEmail); err != nil {
 		return nil, err

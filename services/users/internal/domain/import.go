@@ -27,8 +27,8 @@ var (
 			On("otpCode", "is not a base32 secret")
 )
 
-// Digest is what is kept of a first import to tell a repeat: a keyed digest per
-// field, so that neither a person's data nor a credential can be read from it.
+// Digest has a keyed digest of each field of a first import, by which a repeat is recognized. Data and
+// credentials cannot be read from it.
 type Digest map[string]string
 
 // NewDigest digests fields by their JSON paths; empty fields are left out.
@@ -43,7 +43,7 @@ func NewDigest(keys secret.Keys, userID string, fields map[string]string) Digest
 	return d
 }
 
-// Compare answers nil for equal digests, and else the fault that names the fields.
+// Compare returns nil for equal digests, else a fault that names the fields that differ.
 func (d Digest) Compare(other Digest) error {
 	var differ []string
 	all := maps.Clone(d)

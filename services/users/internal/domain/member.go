@@ -18,11 +18,12 @@ var (
 		"This takes every permission of the user or role concerned")
 	ErrLastOwner = fault.New(fault.Precondition, "LAST_IAM_OWNER",
 		"The last IAM_OWNER cannot be removed, deactivated or demoted")
-	// ErrOwnerMade never leaves the service: there is nothing to do.
+	// ErrOwnerMade is not returned to callers.
 	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )
 
-// Member is a user's roles in one place. Both ids are empty for the instance.
+// Member is a user's roles on the instance, an organization or a project. Both ids are empty for the
+// instance.
 type Member struct {
 	resource.Record
 	UserID    string
@@ -31,7 +32,7 @@ type Member struct {
 	Roles     []string
 }
 
-// Membership is the member as the permission table reads it.
+// Membership returns the member for package permission.
 func (m Member) Membership() permission.Membership {
 	return permission.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
 }
@@ -48,7 +49,7 @@ func ProjectRoles() []Role { return permission.Roles(permission.Project) }
 // InstanceRoles lists the roles of the instance's members.
 func InstanceRoles() []Role { return permission.Roles(permission.Instance) }
 
-// Memberships is the same for many.
+// Memberships returns Membership of each member.
 func Memberships(members []Member) []permission.Membership {
 	all := make([]permission.Membership, len(members))
 	for i, m := range members {
@@ -60,9 +61,9 @@ func Memberships(members []Member) []permission.Membership {
 // IsOwner reports whether the member owns the whole instance.
 func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles, "IAM_OWNER") }
 
-// CheckEscalation refuses those who may not give or act on members because they hold
-// less: mine are their roles where they act, in the organization orgID. It names the
-// permission that they lack, and the organization; none where they lack it in others only.
+// CheckEscalation returns a fault if a caller lacks a permission of members, whom the caller wants to
+// make or to act on. mine are the caller's roles in the organization orgID. The fault names the
+// permission, and the organization in which it is missing, or none if that is the whole instance.
 func CheckEscalation(mine []permission.Membership, orgID string, members ...Member) error {
 	missing, of, lacks := permission.Missing(mine, Memberships(members))
 	if !lacks {
@@ -79,7 +80,7 @@ func CheckEscalation(mine []permission.Membership, orgID string, members ...Memb
 	return ErrEscalation.Lacking(missing, where).Say("%s: %s is missing in %s", ErrEscalation.Message, missing, place)
 }
 
-// Assign replaces the roles; false where they are the same.
+// Assign replaces the roles. It returns false if they are the same.
 func (m *Member) Assign(roles []string) bool {
 	roles = slices.Sorted(slices.Values(roles))
 	changed := !slices.Equal(m.Roles, roles)
@@ -98,7 +99,7 @@ func (m Member) scope() permission.Scope {
 	}
 }
 
-// CheckRoles refuses roles that do not count in the member's place.
+// CheckRoles returns a fault for roles of another scope than the member's.
 func (m Member) CheckRoles(roles []string) error {
 	for i, name := range roles {
 		if !permission.IsRole(m.scope(), name) {

@@ -1,5 +1,5 @@
-// Package domain holds what organizations, users and their credentials are and may
-// become. It knows no database and no messages.
+// Package domain holds the rules of organizations, users and their credentials. It uses no database
+// and no messages.
 package domain
 
 import (
@@ -12,7 +12,7 @@ import (
 	"herald/shared/resource"
 )
 
-// OrgState is whether an organization's users get tokens.
+// OrgState is the state of an organization. Users of an inactive one get no tokens.
 type OrgState int16
 
 // The states of an organization, numbered as in its contract.
@@ -28,11 +28,11 @@ var (
 		"is taken")
 	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
 	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
-	// ErrDomainTaken never leaves the service: another name is tried.
+	// ErrDomainTaken is not returned to callers: another domain is tried.
 	ErrDomainTaken = fault.New(fault.Exists, "ORG_DOMAIN_TAKEN", "The primary domain is taken")
 )
 
-// Org is an organization: whoever it is that has users and projects.
+// Org is an organization, which has users and projects.
 type Org struct {
 	resource.Record
 	ID            string
@@ -42,7 +42,7 @@ type Org struct {
 	Generation    int64
 }
 
-// Rename changes the name; false where it is the same.
+// Rename changes the name. It returns false if it is the same.
 func (o *Org) Rename(name string) bool {
 	changed := o.Name != name
 	o.Name = name
@@ -71,8 +71,8 @@ func (o *Org) Reactivate() error {
 // maxLabel is the longest label of a domain name (RFC 1035, 2.3.4).
 const maxLabel = 63
 
-// Slug is a name as a label of a domain: lower-case letters, digits and single
-// hyphens of US-ASCII. It is empty for names without any.
+// Slug returns a name as a label of a domain: lower-case letters, digits and single hyphens of ASCII. It
+// returns "" for names without letters and digits.
 func Slug(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(name)) {

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// PasswordTries is how many wrong passwords end the guessing.
+	// PasswordTries is the number of wrong passwords after which guesses are refused.
 	PasswordTries = 10
-	// PasswordPause is for how long they do, from the first of them.
+	// PasswordPause is how long guesses are refused, from the first wrong one.
 	PasswordPause = 15 * time.Minute
-	// GuessedPassword stands for the kind of a code where guesses at passwords are counted.
+	// GuessedPassword is the kind under which guesses at passwords are counted.
 	GuessedPassword = Kind("password")
 )
 
@@ -24,21 +24,21 @@ var (
 	ErrPasswordLocked = fault.New(fault.Exhausted, "PASSWORD_LOCKED", "Too many wrong passwords; try again later")
 )
 
-// Password is one to be set, by its hash.
+// Password is a new password, as its hash.
 type Password struct {
 	Hash Hidden
 	// ChangeRequired asks for another one at the next login.
 	ChangeRequired bool
 }
 
-// PasswordChange is what another password brings with it.
+// PasswordChange is the result of a change of the password.
 type PasswordChange struct {
 	Changed []string
 	Ended   []Kind // whose codes count no more
 }
 
-// SetPassword gives the user another password; a mail that offers to choose one counts
-// no more. It lets a waiting user in whose e-mail is verified.
+// SetPassword sets the user's password and ends codes for choosing one. It makes a waiting user with
+// a verified e-mail active.
 func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	if u.Type != Human {
 		return PasswordChange{}, ErrUserNotHuman
@@ -54,8 +54,8 @@ func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	return c, nil
 }
 
-// ResetPassword gives the password that a user chose with a mailed code, who is asked
-// for no other.
+// ResetPassword sets the password that a user has chosen with a mailed code. The user need not change
+// it at the next login.
 func (u *User) ResetPassword(hash Hidden) (changed []string, err error) {
 	if err := u.Awaits(KindPasswordReset); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (u *User) ResetPassword(hash Hidden) (changed []string, err error) {
 	return c.Changed, err
 }
 
-// ReplacePassword gives the user another password in place of one that was just verified. The
-// guesses at it are forgotten. It fails where the password has changed since.
+// ReplacePassword replaces a password that was just verified, and removes the counted guesses. It fails
+// if the password has changed since.
 func (u *User) ReplacePassword(verified, hash Hidden) (PasswordChange, error) {
 	if u.PasswordHash != verified {
 		return PasswordChange{}, ErrPasswordWrong

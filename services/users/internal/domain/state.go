@@ -67,8 +67,8 @@ func (u *User) leave(to UserState) {
 	u.Generation++
 }
 
-// comeBack makes nobody active who has not proved to read the mail: whoever still waited for
-// its code waits again, unless all that it asks for has come meanwhile.
+// comeBack returns the state after a reactivation or unlock. A user who still waited for the code of
+// the first mail waits again, unless nothing that the mail asks for is missing now.
 func (u *User) comeBack() {
 	u.State = UserActive
 	if u.Uninitialized {

@@ -8,7 +8,7 @@ import (
 	"herald/shared/resource"
 )
 
-// UserState is what a user may do.
+// UserState is the state of a user. Only active users get tokens.
 type UserState int16
 
 // The states of a user, numbered as in its contract.
@@ -75,21 +75,21 @@ type User struct {
 	SecretHash Hidden
 
 	Generation int64
-	// Uninitialized says of a user who is inactive or locked that the code of the first mail was
-	// still waited for.
+	// Uninitialized reports that an inactive or locked user was still waiting for the code of the
+	// first mail.
 	Uninitialized bool
 }
 
-// Hidden is a text that does not print: a password hash on its way to the database.
+// Hidden is a text that prints as ***, such as a password hash.
 type Hidden string
 
-// String answers ***.
+// String returns ***.
 func (Hidden) String() string { return "***" }
 
-// GoString answers ***, for %#v.
+// GoString returns ***, for %#v.
 func (Hidden) GoString() string { return "***" }
 
-// MarshalText answers ***.
+// MarshalText returns ***.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
 // Settle gives a new human user the state that decisions follow from, and returns the kind
@@ -111,8 +111,7 @@ func (u *User) Settle(linked bool) Kind {
 	return KindInit
 }
 
-// Awaits reports whether the user is one to whom a mail of a kind goes; the fault says
-// why not.
+// Awaits returns a fault with the reason if mails of a kind are not sent to the user.
 func (u User) Awaits(k Kind) error {
 	switch {
 	case u.Type != Human:
@@ -132,8 +131,8 @@ func (u User) Awaits(k Kind) error {
 	}
 }
 
-// Initialize lets a user in who proved to read the mail: the e-mail is verified.
-// hash is the new password's, or empty where one is set already.
+// Initialize makes a user active who has typed the code of the first mail, which also verifies the
+// e-mail. hash is the new password's, or empty if the user has one.
 func (u *User) Initialize(hash string) (changed []string, err error) {
 	if err := u.Awaits(KindInit); err != nil {
 		return nil, err
@@ -151,8 +150,8 @@ func (u *User) Initialize(hash string) (changed []string, err error) {
 	return changed, nil
 }
 
-// settled lets a waiting user in who has got all that the mail was to ask for; false
-// where that is not so.
+// settled makes a waiting user active if nothing that the first mail asks for is missing. It returns
+// whether it did so.
 func (u *User) settled() bool {
 	if u.State != UserInitial || !u.EmailVerified || u.PasswordHash == "" {
 		return false
@@ -161,12 +160,12 @@ func (u *User) settled() bool {
 	return true
 }
 
-// reserved would be read as a part of a path.
+// reserved are ids that would mean something else in a path.
 var reserved = []string{".", "..", "me", "human", "machine", "grants"}
 
 const forbidden = "/\\?#%"
 
-// CheckUserID reports whether a chosen id can stand in a path.
+// CheckUserID returns a fault if a chosen id cannot be used in a path.
 func CheckUserID(id string) error {
 	if len(id) > 200 || strings.HasPrefix(id, "_") || slices.Contains(reserved, id) {
 		return ErrUserID

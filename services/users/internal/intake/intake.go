@@ -14,13 +14,13 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Handlers are the handlers of all those events.
+// Handlers returns the handlers of these events.
 func Handlers(u api.Users) []event.Handler {
 	return []event.Handler{event.On(owner(u)), event.On(removal(u)), event.On(idpRemoval(u))}
 }
 
-// owner makes the creator the owner, in case projects could not ask for it when it created
-// the project. A user who has been removed meanwhile becomes no owner.
+// owner makes the creator of a project its owner, in case projects could not request this at the
+// creation. A user who was removed meanwhile does not become owner.
 func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectCreated) error {
 	return func(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
 		if created.OwnerId == "" {

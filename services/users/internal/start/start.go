@@ -1,7 +1,6 @@
-// Package start makes what a fresh instance needs: the first organization, a human
-// administrator with a one-time password, and a personal access token in a file. It
-// may be killed at any moment and finishes at the next start; starting again
-// changes nothing.
+// Package start makes the first objects of a new instance: an organization, a human administrator
+// with a one-time password, and a personal access token in a file. If it is killed, the next start
+// finishes its work. Later starts change nothing.
 package start
 
 import (
@@ -28,8 +27,7 @@ type Settings struct {
 	TokenFile string
 }
 
-// Administrator is what to tell the operator, once. It is empty when there was
-// nothing to make.
+// Administrator is printed for the operator at the first start. It is empty at later ones.
 type Administrator struct {
 	LoginName string
 	Password  secret.Text
@@ -40,7 +38,7 @@ const (
 	userName = "admin"
 )
 
-// Run makes what is missing.
+// Run makes the missing objects.
 func Run(ctx context.Context, s store.Store, passwords *password.Hasher, settings Settings) (Administrator, error) {
 	started, err := s.Started(ctx)
 	if err != nil {
@@ -102,8 +100,8 @@ func email(host string) string {
 
 func unfinished(file string) string { return file + ".new" }
 
-// finish gives the token's file its name if its token is known, whoever wrote it; a
-// file of a start that was never committed is removed.
+// finish gives the token's file its final name if the database has its token. It removes the file of
+// a start that was not committed.
 func finish(ctx context.Context, s store.Store, file string) error {
 	if file == "" {
 		return nil

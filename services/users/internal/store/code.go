@@ -13,8 +13,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// NewCode is a code to be mailed, of which only the derivation is kept. The event
-// that asks for the mail has the notification's id.
+// NewCode is the stored part of a new code, which is derived again for the mail. The id of the event
+// that asks for the mail is the notification's id.
 type NewCode struct {
 	Kind           domain.Kind
 	NotificationID string
@@ -22,8 +22,8 @@ type NewCode struct {
 	MAC            []byte
 }
 
-// save replaces the user's code of that kind and forgets the guesses at the old one.
-// The statement is about the user @id.
+// save adds SQL that replaces the user's code of that kind and removes the guesses at the old one. The
+// statement must have the user's id as @id.
 func (c NewCode) save(s *event.Statement) {
 	s.EventID = c.NotificationID
 	s.Also(`code as (
@@ -36,7 +36,7 @@ func (c NewCode) save(s *event.Statement) {
 	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
 
-// endCodes removes codes of some kinds, and the guesses at them, of the user @id.
+// endCodes adds SQL that removes codes of some kinds, and the guesses at them, of the user @id.
 func endCodes(s *event.Statement, kinds []domain.Kind) {
 	s.Also(`ended as (
 		delete from codes using event where user_id = @id and purpose = any (@ended)
@@ -45,9 +45,9 @@ func endCodes(s *event.Statement, kinds []domain.Kind) {
 	)`, postgres.Args{"ended": kinds})
 }
 
-// RequestCode replaces the code of a user who waits for one of its kind, unless that
-// was done a moment ago. It is one statement whoever asks for whom, so that its time
-// tells nothing.
+// RequestCode replaces the code of a user who waits for one of its kind, unless that was done a moment
+// ago. It runs the same statement for every user, so that its duration does not tell whether the user
+// exists.
 func (s Store) RequestCode(
 	ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message,
 ) error {
@@ -73,14 +73,14 @@ func (s Store) RequestCode(
 	return err
 }
 
-// Code is what is kept of a code that a user was sent.
+// Code is the stored part of a user's code.
 type Code struct {
 	MAC       []byte
 	ExpiresAt *time.Time // nil before the first sending
 }
 
-// Code reads a user's code; the zero Code, which nothing typed equals, where there is
-// none.
+// Code returns a user's code. If there is none it returns the zero Code, with which every comparison
+// fails.
 func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
 	c, err := postgres.One[Code](ctx, s.journal.DB, `select mac, expires_at from codes where user_id = @user_id
 		and purpose = @purpose`,
@@ -91,8 +91,8 @@ func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code,
 	return c, postgres.Fault(err)
 }
 
-// TryCode counts a guess before it is looked at, so that no number of guesses at
-// once gets more than the bound. False from the bound on.
+// TryCode counts a guess before it is checked, so that simultaneous guesses cannot exceed the bound. It
+// returns false if the bound is reached.
 func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now time.Time) (bool, error) {
 	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values (@user_id,
 		@purpose, 1, @now)
@@ -101,8 +101,8 @@ func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now
 	return tag.RowsAffected() == 1, postgres.Fault(err)
 }
 
-// ForgetTries removes guesses that are older than any code, but for those at a code
-// that can still be used: its lifetime may have begun after the first guess.
+// ForgetTries removes guesses that are older than every code. It keeps those at a code that is still
+// valid, whose lifetime may have begun after the first guess.
 func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 	_, err := s.journal.DB.Exec(ctx, `delete from code_tries t where since < @oldest and not exists (
 		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose
@@ -111,9 +111,8 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 	return postgres.Fault(err)
 }
 
-// UseCode locks a user with the code that was typed and saves what change makes of
-// the user; the code is gone with it. ErrCodeInvalid where another was faster, or took
-// the code away.
+// UseCode locks a user with the typed code, calls change, saves the result and removes the code. It
+// returns ErrCodeInvalid if the code was used or ended meanwhile.
 func (s Store) UseCode(
 	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error),
 ) (domain.User, error) {
@@ -132,7 +131,7 @@ func (s Store) UseCode(
 	}, change)
 }
 
-// Mail is what a notification says, and to whom.
+// Mail is the contents and the recipient of a notification.
 type Mail struct {
 	domain.User
 	Purpose   domain.Kind

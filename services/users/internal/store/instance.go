@@ -12,10 +12,10 @@ import (
 	"herald/shared/postgres"
 )
 
-// ErrStarted says that another replica made the first start.
+// ErrStarted is returned if another replica has made the first start.
 var ErrStarted = fault.New(fault.Exists, "INSTANCE_EXISTS", "The instance exists already")
 
-// Instance is what the first start makes.
+// Instance is the objects that the first start makes.
 type Instance struct {
 	Org           domain.Org
 	Administrator domain.User
@@ -23,8 +23,7 @@ type Instance struct {
 	PATHash       []byte
 }
 
-// InstanceEvents are the events of its parts, in the order of the fields; the
-// membership's comes before the token's.
+// InstanceEvents are the events of these objects in the order of the fields.
 type InstanceEvents struct{ Org, Administrator, Member, PAT proto.Message }
 
 // Started reports whether there has been a first start.
@@ -33,8 +32,8 @@ func (s Store) Started(ctx context.Context) (started bool, err error) {
 	return started, postgres.Fault(err)
 }
 
-// CreateInstance writes an instance's first organization and its administrator, all
-// or nothing. ErrStarted where there is one.
+// CreateInstance writes an instance's first organization and its administrator in one transaction. It
+// returns ErrStarted if they exist.
 func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents) error {
 	member := newMember(domain.Member{UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}})
 	member.Also(`instance as (insert into instance (org_id, administrator) select @instance_org, @user_id from event)`,

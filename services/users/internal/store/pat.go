@@ -22,15 +22,15 @@ const (
 		` where p.id = @id and u.org_id is not distinct from @org_id and p.user_id is not distinct from @user_id`
 )
 
-// CreatePAT writes the hash of a token of a user who may have one.
+// CreatePAT adds a token of a user who may have one, as its hash.
 func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
 	return s.createCredential(ctx, t.UserID, newPAT(t, hash), func(u *domain.User) (proto.Message, error) {
 		return added, u.MayHaveTokens()
 	})
 }
 
-// createCredential writes what a user of the statement's organization may have, who is held
-// meanwhile: whoever is kept out has no credential that was made afterwards.
+// createCredential adds a credential of a user of the statement's organization. It locks the user, so
+// that no credential is added after the user was deactivated or locked.
 func (s Store) createCredential(
 	ctx context.Context, userID string, create event.Statement, may func(*domain.User) (proto.Message, error),
 ) (resource.Record, error) {
@@ -78,8 +78,8 @@ func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Pa
 		Where("u.org_id = ?", orgID).Where("p.user_id = ?", userID), p)
 }
 
-// Holder is who a token stands for in the organization asked for, with one of the
-// holder's memberships there or in the instance.
+// Holder is the user of a token, with one of the user's memberships in the requested organization or
+// on the instance.
 type Holder struct {
 	UserID    string
 	HomeOrgID string
@@ -87,7 +87,7 @@ type Holder struct {
 	HomeState domain.OrgState
 	Scopes    []string
 	ExpiresAt time.Time
-	// AskedID is the organization asked for; AskedState is nil where there is none.
+	// AskedID is the requested organization. AskedState is nil if it does not exist.
 	AskedID    string
 	AskedState *domain.OrgState
 	// Place and Project are the membership's organization and project; nil without a membership.
@@ -104,10 +104,9 @@ func (h Holder) Memberships() []permission.Membership {
 	return []permission.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
 }
 
-// Holders reads a token by its hash: a row for each membership, no row for an
-// unknown token. An empty orgID asks for the holder's own organization. Somebody
-// may own thousands of projects: where a role in the organization
-// or the instance gives all that roles on projects give, those are not even read.
+// Holders returns the user of a token by its hash: a row for each membership, and no row for an unknown
+// token. An empty orgID is the user's own organization. It does not read roles on projects if a role
+// on the organization or the instance has all their permissions, because there may be thousands.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
 	return postgres.All[Holder](ctx, s.journal.DB, `select
 			u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,

@@ -10,8 +10,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// CreateProjectOwner writes the first member of a project. ErrOwnerMade where there has
-// been one, or where the project is gone.
+// CreateProjectOwner adds the first member of a project. It returns ErrOwnerMade if the project has had
+// one or was removed.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
 	save := newMember(m)
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`, domain.ErrOwnerMade
@@ -20,9 +20,9 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 	return err
 }
 
-// RemoveProjectMembers removes the members of a project that is gone, as an event says.
+// RemoveProjectMembers removes the members of a removed project.
 func (s Store) RemoveProjectMembers(ctx context.Context, removed event.Delivery) error {
-	// This waits for an owner who is being made, and lets nobody make another.
+	// This row waits for a simultaneous CreateProjectOwner and makes later ones fail.
 	if _, err := s.journal.DB.Exec(ctx, `insert into project_owners (project_id) values (@project_id)
 		on conflict do nothing`, postgres.Args{"project_id": removed.AggregateID}); err != nil {
 		return postgres.Fault(err)

@@ -10,8 +10,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// ofUsers selects all that goes along with users who are removed, except for what only they
-// know: names, codes, metadata.
+// ofUsers selects the events of objects that are removed with their users. Names, codes and metadata have
+// no events.
 const ofUsers = `
 	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
 		from personal_access_tokens p join users u on u.id = p.user_id where u.id = any (@ids)

@@ -35,18 +35,18 @@ func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) 
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// AnyUser reads a user wherever they belong, for services that ask about one.
+// AnyUser returns a user of any organization, for other services.
 func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
 	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id`,
 		postgres.Args{"id": id})
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// NewUser is a user and all that comes with it; with a machine comes nothing.
+// NewUser is a new user with its other rows. A machine has none.
 type NewUser struct {
 	domain.User
-	Digest   domain.Digest     // nil where the id was not chosen
-	Code     *NewCode          // nil where no mail is needed
+	Digest   domain.Digest     // nil if the id was not chosen by the caller
+	Code     *NewCode          // nil if no mail is needed
 	OTP      []byte            // sealed; nil without a factor
 	Metadata map[string][]byte // may be nil
 	IdpLinks []domain.IdpLink
@@ -120,7 +120,7 @@ func userArgs(u domain.User) postgres.Args {
 	}
 }
 
-// FirstImport is what is known of the import that took an id.
+// FirstImport is the first import with an id.
 type FirstImport struct {
 	OrgID        string
 	ImportDigest domain.Digest
@@ -129,7 +129,7 @@ type FirstImport struct {
 	Data         []byte // of the event
 }
 
-// FirstImport reads the import behind an id; ErrUserNotFound where there was none.
+// FirstImport returns the first import with an id, or ErrUserNotFound.
 func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) {
 	f, err := postgres.One[FirstImport](ctx, s.journal.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
 		from users u join events e on e.history_id = u.id and e.name = 'imported' where u.id = @id
@@ -137,15 +137,14 @@ func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) 
 	return f, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// UserChange is what happens to a user, and to the codes that the user was sent.
+// UserChange is the event of a change of a user, and what it does to the user's codes.
 type UserChange struct {
-	Event proto.Message // nil where nothing happens
+	Event proto.Message // nil if nothing changes
 	Code  *NewCode      // to be mailed; nil for none
-	Ended []domain.Kind // whose codes count no more; never that of Code
+	Ended []domain.Kind // kinds whose codes are removed; not that of Code
 }
 
-// ChangeUser locks a user of an organization and saves what change makes of it, and
-// the codes that go with that.
+// ChangeUser locks a user of an organization, calls change, and saves the user and the codes.
 func (s Store) ChangeUser(
 	ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error),
 ) (domain.User, UserChange, error) {
@@ -171,7 +170,7 @@ func (s Store) ChangeUser(
 	return u, made, err
 }
 
-// saveUser writes what changes of a user after its creation.
+// saveUser writes the columns of a user that can change.
 func saveUser(u domain.User) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
@@ -202,12 +201,12 @@ func (s Store) UserNameFree(ctx context.Context, name string) (free bool, err er
 	return free, postgres.Fault(err)
 }
 
-// Users begins a search among the users of an organization.
+// Users returns a query for the users of an organization.
 func (s Store) Users(orgID string) *search.Query {
 	return search.Select(userColumns, "users", "created_at, id").Where("org_id = ?", orgID)
 }
 
-// SearchUsers runs such a search.
+// SearchUsers runs a query of Users.
 func (s Store) SearchUsers(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.User], error) {
 	return search.Read[domain.User](ctx, s.journal.DB, query, p)
 }
