@@ -112,7 +112,7 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 	return a.ask(ctx, k)
 }
 
-// Again resolves the token of a cached pass anew, after a service has refused the caller, who
+// Again resolves the token of a cached pass again, after a service has refused the caller, who
 // may have been granted more meanwhile.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
 	a.known.remove(p.key)

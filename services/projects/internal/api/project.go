@@ -21,8 +21,8 @@ import (
 // ownerLimit is how long the answer to a creation waits for the owner's role.
 const ownerLimit = 2 * time.Second
 
-// CreateProject creates a project. The caller becomes its owner, unless a wider role
-// holds as much already: organizations' owners would collect a role for each project.
+// CreateProject creates a project. The caller becomes its owner, unless a wider role has the same
+// permissions. Otherwise owners of organizations would collect a role for each project.
 func (a Projects) CreateProject(
 	ctx context.Context, r *projectsv1.CreateProjectRequest,
 ) (*projectsv1.CreateProjectResponse, error) {
@@ -41,9 +41,8 @@ func (a Projects) CreateProject(
 	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: resource.Details(record, p.OrgID)}, nil
 }
 
-// makeOwner gives the owner's role before the answer, so that the next request may use
-// it. The project exists whatever comes of it: where users is away,
-// users does the same when it reads the event.
+// makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails,
+// for instance because users is away, users does the same when it gets the event.
 func (a Projects) makeOwner(ctx context.Context, p domain.Project, userID string) {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()
@@ -97,7 +96,7 @@ func (a Projects) DeactivateProject(
 	return &projectsv1.DeactivateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
-// ReactivateProject lets a project's applications have tokens again.
+// ReactivateProject lets a project's applications get tokens again.
 func (a Projects) ReactivateProject(
 	ctx context.Context, r *projectsv1.ReactivateProjectRequest,
 ) (*projectsv1.ReactivateProjectResponse, error) {
@@ -121,8 +120,7 @@ func (a Projects) RemoveProject(
 	return &projectsv1.RemoveProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
 }
 
-// SearchProjects lists the projects that the organization acted on owns, as far as the
-// caller may read them.
+// SearchProjects lists the projects of the organization acted on that the caller may read.
 func (a Projects) SearchProjects(
 	ctx context.Context, r *projectsv1.SearchProjectsRequest,
 ) (*projectsv1.SearchProjectsResponse, error) {
@@ -150,7 +148,7 @@ func (a Projects) SearchProjects(
 	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, project)}, nil
 }
 
-// readable lists the projects that a caller may read by roles on the projects themselves.
+// readable returns the ids of the projects that a caller may read by roles on these projects.
 func readable(c caller.Caller) []string {
 	ids := []string{} // nil would be null
 	for _, m := range c.Memberships {
@@ -162,7 +160,7 @@ func readable(c caller.Caller) []string {
 	return ids
 }
 
-// ResolveProject fails where an organization has no such project.
+// ResolveProject returns a fault if the organization has no such project.
 func (a Projects) ResolveProject(
 	ctx context.Context, r *projectsv1.ResolveProjectRequest,
 ) (*projectsv1.ResolveProjectResponse, error) {
@@ -170,7 +168,7 @@ func (a Projects) ResolveProject(
 	return &projectsv1.ResolveProjectResponse{}, err
 }
 
-// settings reads what a creation and a change have in common.
+// settings returns the settings of a creation or a change.
 func settings(r interface {
 	GetName() string
 	GetProjectRoleAssertion() bool

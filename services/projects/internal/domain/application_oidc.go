@@ -17,15 +17,15 @@ var ErrOIDCConfig = fault.New(fault.Invalid, "OIDC_CONFIG_INVALID", "The configu
 
 // The parts of a configuration that are one of a few, numbered as in the contract.
 type (
-	// ResponseType is what the authorization endpoint answers with.
+	// ResponseType is what the authorization endpoint returns.
 	ResponseType int16
-	// GrantType is what tokens are given for.
+	// GrantType is in exchange for what an application gets tokens.
 	GrantType int16
 	// AppType is where an application runs (RFC 6749, 2.1).
 	AppType int16
 	// AuthMethod is how an application authenticates at the token endpoint.
 	AuthMethod int16
-	// TokenType is how its access tokens look.
+	// TokenType is the format of its access tokens.
 	TokenType int16
 )
 
@@ -132,12 +132,12 @@ func (c OIDCConfig) Check() error {
 const (
 	// A program on a server could keep a secret but has none (RFC 6749, 2.1).
 	ProblemWebWithoutAuthentication = "WEB_WITHOUT_AUTHENTICATION"
-	// Whoever has a program that runs with its users has its secret too (RFC 6749, 2.1;
-	// RFC 8252, 8.5). It is allowed, as each installation may have an own application.
+	// A program on users' devices cannot keep a secret (RFC 6749, 2.1; RFC 8252, 8.5). It is
+	// allowed, because each installation may have its own application.
 	ProblemPublicWithCredential = "PUBLIC_WITH_CREDENTIAL"
 	// The code grant ends at a redirect URI, of which there is none.
 	ProblemNoRedirectURI = "NO_REDIRECT_URI"
-	// Codes and tokens pass the network in the clear (RFC 6749, 3.1.2.1).
+	// Codes and tokens are sent without encryption (RFC 6749, 3.1.2.1).
 	ProblemHTTP = "HTTP_BEYOND_LOOPBACK"
 	// It authenticates by a client secret but has none, since it had another method.
 	ProblemNoSecret = "NO_CLIENT_SECRET"

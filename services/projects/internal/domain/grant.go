@@ -5,7 +5,7 @@ import (
 	"herald/shared/resource"
 )
 
-// GrantState is whether a grant counts.
+// GrantState is the state of a grant. Only active ones are effective.
 type GrantState int16
 
 // The states of a project's grant, numbered as in its contract.
@@ -28,8 +28,8 @@ var (
 		"project to").On("grantedOrgId", "is not an organization")
 )
 
-// ProjectGrant is another organization's right to give some of a project's roles to its
-// own users.
+// ProjectGrant is the right of another organization to grant some of a project's roles to its own
+// users.
 type ProjectGrant struct {
 	resource.Record
 	ID           string
@@ -37,17 +37,17 @@ type ProjectGrant struct {
 	RoleKeys     []string // sorted
 	State        GrantState
 
-	// What is known of the project.
+	// Fields of the project.
 	ProjectID    string
 	OrgID        string
 	ProjectName  string
 	ProjectState ProjectState
 }
 
-// Assign replaces the roles; false where they are the same.
+// Assign replaces the roles. It returns false if they are the same.
 func (g *ProjectGrant) Assign(keys []string) bool { return assign(&g.RoleKeys, keys) }
 
-// Deactivate makes the grant, and the roles given by it, count no more.
+// Deactivate makes the grant, and users' roles by it, ineffective.
 func (g *ProjectGrant) Deactivate() error {
 	if g.State != GrantActive {
 		return ErrGrantNotActive
@@ -56,7 +56,7 @@ func (g *ProjectGrant) Deactivate() error {
 	return nil
 }
 
-// Reactivate makes the grant count again.
+// Reactivate makes the grant effective again.
 func (g *ProjectGrant) Reactivate() error {
 	if g.State != GrantInactive {
 		return ErrGrantNotInactive

@@ -66,7 +66,7 @@ func (p *Project) Change(s Settings) (changed []string) {
 	return changed
 }
 
-// Deactivate ends the tokens of the project's applications for good and refuses new ones.
+// Deactivate ends the tokens of the project's applications for good. They get no new ones.
 func (p *Project) Deactivate() error {
 	if p.State != ProjectActive {
 		return ErrProjectNotActive

@@ -19,18 +19,18 @@ var (
 		"is not there").On("roleKeys", "names a role that is not there")
 )
 
-// Role is what users can be on a project.
+// Role is a role that users can have on a project.
 type Role struct {
 	resource.Record
 	ProjectID   string
-	OrgID       string // the project's
+	OrgID       string // of the project
 	Key         string
 	DisplayName string
 	Group       string
 }
 
-// Change replaces the texts and returns the names of those that differ. A role
-// without a display name shows its key.
+// Change replaces the texts and returns the names of the changed ones. If the display name is empty
+// it is set to the key.
 func (r *Role) Change(displayName, group string) (changed []string) {
 	displayName = cmp.Or(displayName, r.Key)
 	if r.DisplayName != displayName {
@@ -43,7 +43,7 @@ func (r *Role) Change(displayName, group string) (changed []string) {
 	return changed
 }
 
-// CheckDistinct refuses roles of which two have the same key.
+// CheckDistinct returns a fault if two roles have the same key.
 func CheckDistinct(roles []Role) error {
 	seen := make(map[string]bool, len(roles))
 	for i, r := range roles {
@@ -56,7 +56,7 @@ func CheckDistinct(roles []Role) error {
 	return nil
 }
 
-// CheckGiven refuses keys of which one is not among those that can be given.
+// CheckGiven returns a fault if a key is not one of those that can be granted.
 func CheckGiven(keys, givable []string) error {
 	for i, key := range keys {
 		if !slices.Contains(givable, key) {
@@ -69,7 +69,7 @@ func CheckGiven(keys, givable []string) error {
 	return nil
 }
 
-// assign replaces a set of keys; false where it is the same.
+// assign replaces a set of keys. It returns false if it is the same.
 func assign(to *[]string, keys []string) bool {
 	keys = append([]string{}, keys...) // nil would be null
 	slices.Sort(keys)

@@ -55,7 +55,7 @@ func (s Store) CreateApplication(
 	})
 }
 
-// ChangeApplication locks an application and saves what change makes of it.
+// ChangeApplication locks an application, calls change and saves the result.
 func (s Store) ChangeApplication(
 	ctx context.Context, orgID, projectID, id string, change func(*domain.Application) (proto.Message, error),
 ) (domain.Application, error) {
@@ -102,7 +102,7 @@ func (s Store) RemoveApplication(
 	}, func(*domain.Application) (proto.Message, error) { return removed, nil })
 }
 
-// Applications begins a search among the applications of a project.
+// Applications returns a query for the applications of a project.
 func (s Store) Applications(orgID, projectID string) *search.Query {
 	return search.Select(applicationColumns, "applications", "created_at, id").
 		Where("org_id = ?", orgID).Where("project_id = ?", projectID)

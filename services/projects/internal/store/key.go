@@ -31,8 +31,8 @@ func (s Store) AppKey(ctx context.Context, orgID, projectID, appID, id string) (
 	return k, postgres.Missing(err, domain.ErrAppKeyNotFound)
 }
 
-// AddAppKey writes a public key. The application is held meanwhile, so that its events
-// stay in order and its keys can be counted; it does not change itself.
+// AddAppKey adds a public key. It locks the application, which does not change, so that its events
+// are in order and its keys can be counted.
 func (s Store) AddAppKey(
 	ctx context.Context, k domain.AppKey, publicKey []byte, added proto.Message,
 ) (resource.Record, error) {
@@ -60,7 +60,7 @@ func (s Store) AddAppKey(
 	return resource.Record{Sequence: a.Sequence, CreatedAt: a.ChangedAt, ChangedAt: a.ChangedAt}, err
 }
 
-// RemoveAppKey ends a key of an application, which is held as AddAppKey does.
+// RemoveAppKey removes a key of an application. It locks the application as AddAppKey does.
 func (s Store) RemoveAppKey(
 	ctx context.Context, orgID, projectID, appID, id string, removed proto.Message,
 ) (domain.AppKey, error) {

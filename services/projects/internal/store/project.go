@@ -55,10 +55,10 @@ func projectArgs(p domain.Project) postgres.Args {
 	}
 }
 
-// lockProject keeps all else that changes a project, or what is in it, waiting.
+// lockProject locks a project, so that other changes of it or of objects in it wait.
 const lockProject = readProject + ` for update`
 
-// ChangeProject locks a project and saves what change makes of it.
+// ChangeProject locks a project, calls change and saves the result.
 func (s Store) ChangeProject(
 	ctx context.Context, orgID, id string, change func(*domain.Project) (proto.Message, error),
 ) (domain.Project, error) {
@@ -83,7 +83,7 @@ func saveProject(p domain.Project) event.Statement {
 	}
 }
 
-// inProject selects all that goes along with a project that is removed.
+// inProject selects the events of objects that are removed with their project.
 const inProject = `
 	select 'user_grant', 'removed', u.id, u.org_id, jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
 		from user_grants u where u.project_id = @id
@@ -116,12 +116,12 @@ func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed prot
 	}, func(*domain.Project) (proto.Message, error) { return removed, nil })
 }
 
-// Projects begins a search among the projects of an organization.
+// Projects returns a query for the projects of an organization.
 func (s Store) Projects(orgID string) *search.Query {
 	return search.Select(projectColumns, "projects", "created_at, id").Where("org_id = ?", orgID)
 }
 
-// SearchProjects runs such a search.
+// SearchProjects runs a query of Projects.
 func (s Store) SearchProjects(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[domain.Project], error) {

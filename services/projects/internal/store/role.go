@@ -16,7 +16,8 @@ const (
 	roleColumns = `r.project_id, p.org_id, r.key, r.display_name, r."group", r.sequence, r.created_at, r.changed_at`
 	roleFrom    = `roles r join projects p on p.id = r.project_id`
 
-	// lockRole holds the project too: the events are the project's, and nobody gives its roles meanwhile.
+	// lockRole locks the project too, because the events are the project's and so that no role is granted
+	// meanwhile.
 	lockRole = `select ` + roleColumns + ` from ` + roleFrom +
 		` where r.project_id = @project_id and r.key = @key and p.org_id is not distinct from @org_id
 		for no key update of p for update of r`
@@ -28,7 +29,7 @@ var (
 	RoleDisplayName = search.Column{Exact: "r.display_name", Folded: "r.display_name_folded"}
 )
 
-// RoleKeys reads which of some keys a project has.
+// RoleKeys returns those of the keys that a project has.
 func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []string) (found []string, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select array(select r.key from `+roleFrom+`
 		where r.project_id = @project_id and r.key = any (@keys) and p.org_id is not distinct from @org_id)`,
@@ -36,8 +37,8 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 	return found, postgres.Fault(err)
 }
 
-// CreateRoles adds roles to a project, all or none. Each has an event: added tells of the
-// first, and is the cause of the others.
+// CreateRoles adds roles to a project, all or none. Each has an event: added is that of the first, and
+// the cause of the others.
 func (s Store) CreateRoles(
 	ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message,
 ) (resource.Record, error) {

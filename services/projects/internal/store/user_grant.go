@@ -82,7 +82,7 @@ func userGrantArgs(g domain.UserGrant) postgres.Args {
 	}
 }
 
-// ChangeUserGrant locks a user's grant and saves what change makes of it.
+// ChangeUserGrant locks a user's grant, calls change and saves the result.
 func (s Store) ChangeUserGrant(
 	ctx context.Context, orgID, userID, id string, change func(*domain.UserGrant) (proto.Message, error),
 ) (domain.UserGrant, error) {
@@ -101,7 +101,7 @@ func (s Store) ChangeUserGrant(
 	}, change)
 }
 
-// RemoveUserGrant takes the roles of a user's grant.
+// RemoveUserGrant removes a user's grant with its roles.
 func (s Store) RemoveUserGrant(
 	ctx context.Context, orgID, userID, id string, remove func(*domain.UserGrant) (proto.Message, error),
 ) (domain.UserGrant, error) {
@@ -111,12 +111,12 @@ func (s Store) RemoveUserGrant(
 	}, remove)
 }
 
-// UserGrants begins a search among the grants that an organization gave to users.
+// UserGrants returns a query for an organization's grants to users.
 func (s Store) UserGrants(orgID string) *search.Query {
 	return search.Select(userGrantColumns, userGrantFrom, "u.created_at, u.id").Where("u.org_id = ?", orgID)
 }
 
-// SearchUserGrants runs such a search.
+// SearchUserGrants runs a query of UserGrants.
 func (s Store) SearchUserGrants(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[domain.UserGrant], error) {

@@ -76,7 +76,7 @@ func imported(n *store.NewUser, kind domain.Kind) *usersv1.HumanImported {
 	return e
 }
 
-// repeated answers an import whose id or name is taken, perhaps by itself.
+// repeated returns the answer to an import whose id or name is taken, which may be a repeat.
 func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*usersv1.ImportHumanUserResponse, error) {
 	first, err := u.Store.FirstImport(ctx, n.ID)
 	switch {

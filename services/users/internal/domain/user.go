@@ -92,10 +92,9 @@ func (Hidden) GoString() string { return "***" }
 // MarshalText returns ***.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
-// Settle gives a new human user the state that decisions follow from, and returns the kind
-// of the mail that is needed, or nothing. Whoever has both a verified e-mail and a password is
-// active, and so is who is linked to an account at an identity provider; everybody else is sent
-// a code (specification 2.10). A linked user verifies the e-mail when there is time.
+// Settle sets the state of a new human user (specification 2.10): active with a verified e-mail and
+// a password, or with a link to an account at an identity provider, else initial. It returns the kind
+// of the mail that the user needs, or "". A linked user may verify the e-mail later.
 func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
 		u.DisplayName = displayName(u.FirstName, u.LastName)
