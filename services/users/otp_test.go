@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/shared/caller"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -51,6 +53,9 @@ func newOTP(t *testing.T) *otp {
 	r, err := o.add(false)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if d := o.factors()[0].Details; !proto.Equal(d, r.Details) {
+		t.Errorf("details %v, added with %v", d, r.Details)
 	}
 	o.key = r.Secret
 	return o

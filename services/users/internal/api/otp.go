@@ -29,10 +29,7 @@ func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*users
 		return nil, err
 	}
 	key := domain.NewOTPKey()
-	f, err := domain.NewOTP(found, u.sealOTP(found.ID, key.Reveal()))
-	if err != nil {
-		return nil, err
-	}
+	f := domain.NewOTP(found, u.sealOTP(found.ID, key.Reveal()))
 	f.Record, err = u.Store.CreateOTP(ctx, f, &usersv1.OtpAdded{})
 	if errors.Is(err, domain.ErrOTPNotVerified) {
 		f, err = u.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (proto.Message, error) {

@@ -82,12 +82,17 @@ func NewOTPKey() secret.Text {
 	return secret.NewText(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random))
 }
 
-// NewOTP returns a person's app, which is not verified. sealed is its secret.
-func NewOTP(u User, sealed []byte) (OTP, error) {
+// NewOTP returns a user's app, which is not verified. sealed is its secret.
+func NewOTP(u User, sealed []byte) OTP {
+	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed}
+}
+
+// MayHaveOTP refuses apps to machines, and to all who may have no tokens.
+func (u *User) MayHaveOTP() error {
 	if u.Type != Human {
-		return OTP{}, ErrUserNotHuman
+		return ErrUserNotHuman
 	}
-	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed}, nil
+	return u.MayHaveTokens()
 }
 
 // CheckOTPIssuer refuses a setting that apps could not show or tell from a login name.

@@ -35,11 +35,7 @@ type app struct {
 
 func newApp(t *testing.T) *app {
 	t.Helper()
-	f, err := domain.NewOTP(domain.User{ID: "u", OrgID: "o", Type: domain.Human}, []byte("sealed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &app{t, f, domain.NewOTPKey()}
+	return &app{t, domain.NewOTP(domain.User{ID: "u", OrgID: "o"}, []byte("sealed")), domain.NewOTPKey()}
 }
 
 // ready returns an app that was verified the day before, and its recovery codes.
@@ -234,8 +230,20 @@ func TestOTPStates(t *testing.T) {
 	if err := a.Renew([]byte("other")); !errors.Is(err, domain.ErrOTPReady) || string(a.Secret) != "sealed" {
 		t.Errorf("renewed: %v", err)
 	}
-	if _, err := domain.NewOTP(domain.User{Type: domain.Machine}, nil); !errors.Is(err, domain.ErrUserNotHuman) {
-		t.Errorf("a machine's: %v", err)
+}
+
+func TestMayHaveOTP(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[domain.User]error{
+		{Type: domain.Human, State: domain.UserActive}:    nil,
+		{Type: domain.Human, State: domain.UserLocked}:    domain.ErrUserNotActive,
+		{Type: domain.Human, State: domain.UserInitial}:   domain.ErrUserInitial,
+		{Type: domain.Machine, State: domain.UserActive}:  domain.ErrUserNotHuman,
+		{Type: domain.Machine, State: domain.UserInitial}: domain.ErrUserNotHuman,
+	} {
+		if err := u.MayHaveOTP(); !errors.Is(err, want) {
+			t.Errorf("type %d in state %d: %v, want %v", u.Type, u.State, err, want)
+		}
 	}
 }
 

@@ -22,17 +22,16 @@ const (
 		` where f.user_id = @user_id and u.org_id is not distinct from @org_id for update of f`
 )
 
-// CreateOTP writes a user's app; ErrOTPNotVerified where there is one, verified or not.
+// CreateOTP writes the app of a user who may have one; ErrOTPNotVerified where there is one, verified or not.
 func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message) (resource.Record, error) {
-	return s.journal.Create(ctx, added, event.Statement{
-		AggregateID: f.UserID, OrganizationID: f.OrgID, Unless: domain.ErrUserNotFound,
-		If: `exists (select from users where id = @user_id and org_id is not distinct from @event_organization)`,
+	return s.createCredential(ctx, f.UserID, event.Statement{
+		AggregateID: f.UserID, OrganizationID: f.OrgID,
 		SQL: `factor as (
 			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
 			select @user_id, @secret, @state, position, time, time from event
 		)`,
 		Args: postgres.Args{"user_id": f.UserID, "secret": f.Secret, "state": f.State},
-	})
+	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveOTP() })
 }
 
 // ChangeOTP locks a user's app and saves what change makes of it, so that of codes that are typed at once each one
