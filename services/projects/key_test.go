@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,15 +21,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// ownKey is a caller's public key in PEM.
-func ownKey() []byte {
-	n := new(big.Int).Lsh(big.NewInt(1), 2047)
-	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537})
-	if err != nil {
-		panic(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-}
+// publicKey is a caller's own.
+var publicKey = testkit.PublicKey()
 
 // file is the key file of an application.
 type file struct {
@@ -110,7 +102,7 @@ func TestAppKeysOfOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(time.Hour).Add(123456789).UTC()
-	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(),
+	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: publicKey,
 		ExpirationDate: timestamppb.New(until)})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +111,7 @@ func TestAppKeysOfOnesOwn(t *testing.T) {
 		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
-	block, _ := pem.Decode(ownKey())
+	block, _ := pem.Decode(publicKey)
 	if der, err := x509.MarshalPKIXPublicKey(w.publicKey(own.KeyId)); err != nil || string(der) != string(block.Bytes) {
 		t.Errorf("another key is kept: %v", err)
 	}
@@ -163,7 +155,7 @@ func TestRemoveAppKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: ownKey(),
+	own, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app.AppId, PublicKey: publicKey,
 		ExpirationDate: timestamppb.New(g.Now().Add(time.Hour))})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +240,7 @@ func TestAppKeysRefused(t *testing.T) {
 		t.Error("something was written")
 	}
 	add := func() error {
-		_, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app, PublicKey: ownKey()})
+		_, err := w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: p, AppId: app, PublicKey: publicKey})
 		return err
 	}
 	for n := range 20 {

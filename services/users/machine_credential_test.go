@@ -147,7 +147,7 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 
 // credentialCalls are all calls that make or end a key or a secret of a machine.
 func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[string]error {
-	_, added := w.addKey(ctx, userID, ownKey())
+	_, added := w.addKey(ctx, userID, publicKey)
 	_, removed := w.removeKey(ctx, userID, keyID)
 	_, set := w.setSecret(ctx, userID)
 	_, ended := w.removeSecret(ctx, userID)
@@ -165,7 +165,7 @@ func TestMachineCredentialsProtected(t *testing.T) {
 	w.addIamMember(owner, "IAM_OWNER")
 	keys := map[string]string{}
 	for _, userID := range []string{id, owner} {
-		made, err := w.addKey(in, userID, ownKey())
+		made, err := w.addKey(in, userID, publicKey)
 		if err != nil {
 			t.Fatal(err)
 		}

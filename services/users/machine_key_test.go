@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,17 +29,10 @@ import (
 	"herald/shared/testkit"
 )
 
-var forever = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+// publicKey is a caller's own.
+var publicKey = testkit.PublicKey()
 
-// ownKey is a caller's public key in PEM; nobody knows the private one.
-func ownKey() []byte {
-	n := new(big.Int).Lsh(big.NewInt(1), 2047)
-	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537})
-	if err != nil {
-		panic(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-}
+var forever = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // keyFile is a key file as a machine reads it.
 type keyFile struct {
@@ -110,7 +102,7 @@ func TestMachineKeys(t *testing.T) {
 	}
 
 	until := time.Now().Add(time.Hour).Add(123456789).UTC()
-	own, err := w.gateway.AddMachineKey(w.admin, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: ownKey(),
+	own, err := w.gateway.AddMachineKey(w.admin, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: publicKey,
 		ExpirationDate: timestamppb.New(until)})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +111,7 @@ func TestMachineKeys(t *testing.T) {
 		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
-	if string(w.storedKey(own.KeyId)) != string(ownKey()) {
+	if string(w.storedKey(own.KeyId)) != string(publicKey) {
 		t.Error("another key is kept than that of the caller's own")
 	}
 	list, err := w.gateway.SearchMachineKeys(w.admin, &usersv1.SearchMachineKeysRequest{UserId: id})
@@ -215,7 +207,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	w := startWorld(t, g)
 	id := w.machine(w.admin, "ci")
-	own, err := w.gateway.AddMachineKey(w.admin, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: ownKey(),
+	own, err := w.gateway.AddMachineKey(w.admin, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: publicKey,
 		ExpirationDate: timestamppb.New(g.Now().Add(time.Hour))})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +238,7 @@ func TestMachineKeysRefused(t *testing.T) {
 	w := newWorld(t)
 	id, other := w.machine(w.admin, "ci"), w.machine(w.admin, "cd")
 	asleep, person := w.machine(w.admin, "asleep"), w.person(w.admin, "mini")
-	kept, err := w.addKey(w.admin, asleep, ownKey())
+	kept, err := w.addKey(w.admin, asleep, publicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +267,7 @@ func TestMachineKeysRefused(t *testing.T) {
 			t.Errorf("%s: %+v", label, f)
 		}
 	}
-	for _, key := range [][]byte{nil, ownKey()} {
+	for _, key := range [][]byte{nil, publicKey} {
 		for userID, want := range map[string]string{
 			person: "USER_NOT_MACHINE", asleep: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND",
 		} {
@@ -315,7 +307,7 @@ func TestMachineTakesKeysAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.machine(w.admin, "ci")
-	key, err := w.addKey(w.admin, id, ownKey())
+	key, err := w.addKey(w.admin, id, publicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +341,7 @@ func TestMachineKeysAtOnce(t *testing.T) {
 	w := newWorld(t)
 	id := w.machine(w.admin, "ci")
 	if n := testkit.Race(t, 20, func(int) error {
-		_, err := w.addKey(w.admin, id, ownKey())
+		_, err := w.addKey(w.admin, id, publicKey)
 		return err
 	}); n != 20 || w.rows("machine_keys where user_id = $1", id) != 20 ||
 		w.rows("events where aggregate = 'machine_key' and history_id = $1", id) != 20 {

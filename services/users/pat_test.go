@@ -49,6 +49,9 @@ func TestPersonalAccessTokens(t *testing.T) {
 	}
 	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 	refused(t, err, "FRESH_LOGIN_REQUIRED")
+	// No token makes itself a successor on the other path either.
+	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: w.adminID})
+	refused(t, err, "FRESH_LOGIN_REQUIRED")
 	for _, foreign := range []*usersv1.GetPersonalAccessTokenRequest{{UserId: w.adminID, TokenId: forever.TokenId},
 		{UserId: id, TokenId: "none"}} {
 		_, err = w.gateway.GetPersonalAccessToken(w.admin, foreign)

@@ -333,19 +333,19 @@ func (w *world) newSite() site {
 	return s
 }
 
-// visit makes a user of an organization with a token and a role there or on one of its projects. For
-// the owner of the instance it returns the administrator.
+// visit makes a user of an organization with a token, and a role there, in the instance or on one of
+// its projects.
 func (w *world) visit(name, org, role, project string) visitor {
-	if role == "IAM_OWNER" {
-		_, me := w.Call("GET", "/auth/v1/users/me", "")
-		return visitor{name, w.Token, me["user"].(map[string]any)["id"].(string), org, role, ""}
-	}
 	s := site{org: org}
 	v := visitor{name: name, id: w.make(s, "user", nil, "user_id"), org: org, role: role, project: project}
 	if role != "" {
-		path := map[bool]string{true: "POST /management/v1/orgs/me/members", false: "POST /management/v1/projects/" +
-			project + "/members"}[project == ""]
-		w.must(org, path, fmt.Sprintf(`{"userId":%q,"roles":[%q]}`, v.id, role))
+		in := "/management/v1/orgs/me"
+		if project != "" {
+			in = "/management/v1/projects/" + project
+		} else if role == "IAM_OWNER" {
+			in = "/admin/v1"
+		}
+		w.must(org, "POST "+in+"/members", fmt.Sprintf(`{"userId":%q,"roles":[%q]}`, v.id, role))
 	}
 	v.token = w.must(org, "POST /management/v1/users/"+v.id+"/pats", `{}`)["token"].(string)
 	return v

@@ -45,8 +45,8 @@ var gains = map[string]string{
 
 // are makes an instance anew whose owners these are. All other users are locked, the
 // organization asleep is inactive.
-func (o world) are(ids ...string) {
-	o.Helper()
+func (w world) are(ids ...string) {
+	w.Helper()
 	args := postgres.Args{"owners": ids}
 	var b pgx.Batch                                                        // one transaction
 	for _, table := range []string{"instance", "users", "organizations"} { // without an instance nobody need own it
@@ -63,37 +63,37 @@ func (o world) are(ids ...string) {
 		select n, '', '{IAM_OWNER}'::text[], 1, now(), now() from unnest(@owners::text[]) n union all
 		select 'nobody', 'nobody', '{IAM_OWNER}', 1, now(), now()`, args)
 	b.Queue(`insert into instance (org_id, administrator) values ('nobody', 'nobody')`)
-	if err := o.db.SendBatch(o.Context(), &b).Close(); err != nil {
-		o.Fatal(err)
+	if err := w.db.SendBatch(w.Context(), &b).Close(); err != nil {
+		w.Fatal(err)
 	}
 }
 
 // lastOwner reports whether an error is the rule's, and fails for all others.
-func (o world) lastOwner(what string, err error) bool {
-	o.Helper()
+func (w world) lastOwner(what string, err error) bool {
+	w.Helper()
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if err != nil && (!ok || pg.ConstraintName != "instance_has_owner") {
-		o.Fatalf("%s: %v", what, err)
+		w.Fatalf("%s: %v", what, err)
 	}
 	return err != nil
 }
 
 func TestInstanceHasOwner(t *testing.T) {
 	t.Parallel()
-	o := newWorld(t)
+	w := newWorld(t)
 	for what, sql := range losses {
-		o.are("a")
-		if _, err := o.db.Exec(t.Context(), sql, "a"); !o.lastOwner(what, err) {
+		w.are("a")
+		if _, err := w.db.Exec(t.Context(), sql, "a"); !w.lastOwner(what, err) {
 			t.Errorf("%s: the last owner is gone: a trigger instance_has_owner has to refuse it", what)
 		}
-		o.are("a", "b")
-		if _, err := o.db.Exec(t.Context(), sql, "a"); o.lastOwner(what, err) {
+		w.are("a", "b")
+		if _, err := w.db.Exec(t.Context(), sql, "a"); w.lastOwner(what, err) {
 			t.Errorf("%s: refused, but there is another owner", what)
 		}
 	}
 	for what, sql := range gains {
-		o.are("a")
-		if _, err := o.db.Exec(t.Context(), sql, "a"); err != nil {
+		w.are("a")
+		if _, err := w.db.Exec(t.Context(), sql, "a"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -102,60 +102,60 @@ func TestInstanceHasOwner(t *testing.T) {
 // Whatever takes two owners away at once, the second waits for the first and is refused.
 func TestInstanceHasOwnerAtOnce(t *testing.T) {
 	t.Parallel()
-	o := newWorld(t)
+	w := newWorld(t)
 	for first, one := range losses {
 		for second, other := range losses {
-			o.are("a", "b")
-			if o.bothAtOnce(first, one, second, other); t.Failed() {
+			w.are("a", "b")
+			if w.bothAtOnce(first, one, second, other); t.Failed() {
 				return
 			}
 		}
 	}
 }
 
-func (o world) bothAtOnce(first, one, second, other string) {
-	o.Helper()
-	ctx, cancel := context.WithTimeout(o.Context(), 30*time.Second)
+func (w world) bothAtOnce(first, one, second, other string) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
 	defer cancel()
-	tx, err := o.db.Begin(ctx)
+	tx, err := w.db.Begin(ctx)
 	if err != nil {
-		o.Fatal(err)
+		w.Fatal(err)
 	}
 	defer tx.Rollback(ctx)
 	if _, err := tx.Exec(ctx, one, "a"); err != nil {
-		o.Fatalf("%s: %v", first, err)
+		w.Fatalf("%s: %v", first, err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := o.db.Exec(ctx, other, "b")
+		_, err := w.db.Exec(ctx, other, "b")
 		ended <- err
 	}()
 	for waits := false; !waits; {
 		select {
 		case err := <-ended:
-			o.Fatalf("%s did not wait for %s: %v", second, first, err)
+			w.Fatalf("%s did not wait for %s: %v", second, first, err)
 		default:
-			if err := o.db.QueryRow(ctx, `select exists (select from pg_stat_activity
+			if err := w.db.QueryRow(ctx, `select exists (select from pg_stat_activity
 				where datname = current_database() and wait_event_type = 'Lock')`).Scan(&waits); err != nil {
-				o.Fatal(err)
+				w.Fatal(err)
 			}
 		}
 	}
 	if err := tx.Commit(ctx); err != nil {
-		o.Fatal(err)
+		w.Fatal(err)
 	}
-	if err := <-ended; !o.lastOwner(second, err) {
-		o.Errorf("%s, and %s at once: nobody owns the instance", first, second)
+	if err := <-ended; !w.lastOwner(second, err) {
+		w.Errorf("%s, and %s at once: nobody owns the instance", first, second)
 	}
 }
 
 // What a store saves passes through the rule, whichever state an operation will set.
 func TestLastOwnerIsAFault(t *testing.T) {
 	t.Parallel()
-	o := newWorld(t)
-	o.are("a")
+	w := newWorld(t)
+	w.are("a")
 	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
-		_, _, err := o.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
+		_, _, err := w.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
 			u.State = state
 			return store.UserChange{Event: &emptypb.Empty{}}, nil
 		})
@@ -163,14 +163,14 @@ func TestLastOwnerIsAFault(t *testing.T) {
 			t.Errorf("state %d: %v", state, err)
 		}
 	}
-	_, err := o.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
+	_, err := w.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
 		org.State = domain.OrgInactive
 		return &emptypb.Empty{}, nil
 	})
 	if !errors.Is(err, domain.ErrLastOwner) {
 		t.Errorf("organization: %v", err)
 	}
-	_, err = o.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
+	_, err = w.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
 		m.Roles = nil
 		return &emptypb.Empty{}, nil
 	})
@@ -182,10 +182,10 @@ func TestLastOwnerIsAFault(t *testing.T) {
 // The migration's names for states are the domain's.
 func TestStatesByName(t *testing.T) {
 	t.Parallel()
-	o := newWorld(t)
+	w := newWorld(t)
 	var user domain.UserState
 	var org domain.OrgState
-	if err := o.db.QueryRow(t.Context(), `select user_active(), org_active()`).Scan(&user, &org); err != nil {
+	if err := w.db.QueryRow(t.Context(), `select user_active(), org_active()`).Scan(&user, &org); err != nil {
 		t.Fatal(err)
 	}
 	if user != domain.UserActive || org != domain.OrgActive {

@@ -1,0 +1,18 @@
+package testkit
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+)
+
+// PublicKey returns a caller's own public key in PEM, of which nobody knows the private key.
+func PublicKey() []byte {
+	n := new(big.Int).Lsh(big.NewInt(1), 2047)
+	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537})
+	if err != nil {
+		panic(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
