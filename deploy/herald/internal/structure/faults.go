@@ -19,10 +19,9 @@ type declared struct {
 
 var inService = regexp.MustCompile(`^services/\w+`)
 
-// untested finds faults of services that no test of the room that returns them names, by
-// the variable or by the id. The domain, the store and the room that declares a fault have
-// tests of their own for it. One that is returned elsewhere only is tested by a story of
-// the service.
+// untested finds faults of services without a test, which must contain the variable or the id. The
+// domain, the store and the package that declares a fault need such a test if they use the fault. If
+// none of them uses it, the tests of the service must have one.
 func untested(sources []source) []string {
 	faults := declaredIn(sources)
 	used, tested := map[string]map[string]bool{}, map[string]map[string]bool{}
@@ -43,17 +42,17 @@ func untested(sources []source) []string {
 	}
 	var wrong []string
 	for _, f := range faults {
-		rooms := slices.Compact(slices.Sorted(slices.Values([]string{
+		folders := slices.Compact(slices.Sorted(slices.Values([]string{
 			f.service + "/internal/domain", f.service + "/internal/store", f.dir(),
 		})))
-		rooms = slices.DeleteFunc(rooms, func(room string) bool { return !used[room][f.name.Name] })
-		if len(rooms) == 0 {
-			rooms = []string{f.service}
+		folders = slices.DeleteFunc(folders, func(folder string) bool { return !used[folder][f.name.Name] })
+		if len(folders) == 0 {
+			folders = []string{f.service}
 		}
-		for _, room := range rooms {
-			if !tested[room][f.name.Name] && !tested[room][f.id] {
+		for _, folder := range folders {
+			if !tested[folder][f.name.Name] && !tested[folder][f.id] {
 				wrong = append(wrong, f.at(f.name.Pos(), "no test in %s gets %s: add what it refuses to a test there",
-					room, f.name.Name))
+					folder, f.name.Name))
 			}
 		}
 	}

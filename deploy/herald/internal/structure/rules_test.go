@@ -140,14 +140,14 @@ func TestSQL(t *testing.T) {
 	})
 }
 
-// A fault is tested in the room that returns it, or in a story where that is the api.
+// A fault is tested in the package that returns it, or in the tests of the service if that is the api.
 func TestFaultsAreTested(t *testing.T) {
 	t.Parallel()
 	const domain, store = "services/users/internal/domain/", "services/users/internal/store/"
 	fault := head + "var ErrA = fault.New(fault.NotFound, \"A_ONE\", \"Gone\").On(\"a\", \"b\")\n"
 	for name, c := range map[string]struct {
 		files map[string]string
-		want  string // room without a test; empty for none
+		want  string // the package without a test; empty for none
 	}{
 		"nowhere": {map[string]string{domain + "b.go": "func f() error { return ErrA }"},
 			"domain/a.go:4: no test in services/users/internal/domain gets ErrA: add"},
