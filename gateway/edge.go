@@ -27,6 +27,7 @@ type edge struct {
 	health  *boot.Health
 	callers *authn.Authenticator
 	calls   *rpc.Conn
+	streams streams
 
 	rest  *http.ServeMux
 	exact map[string]*route // by path: /herald.users.v1.Users/GetUser, /livez

@@ -93,6 +93,7 @@ type users struct {
 	last     proto.Message
 	caller   caller.Caller
 	id       string // of the request
+	importer importer
 	fail     func(context.Context) error
 	answers  chan struct{} // closed to let ResolveToken return
 	resolved atomic.Int64

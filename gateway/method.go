@@ -57,7 +57,7 @@ func (e *edge) mountMethod(d contract.Method) error {
 		e.pages = append(e.pages, p)
 	}
 	for _, rule := range d.Rules {
-		if err := e.mountREST(m, rule); err != nil {
+		if err := e.mountREST(d, m, rule); err != nil {
 			return err
 		}
 		e.mountProcedure(m.procedure, e.mountRPC(m))
@@ -78,7 +78,7 @@ func newMethod(d contract.Method) (*method, error) {
 	return &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public, need: need}, nil
 }
 
-func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
+func (e *edge) mountREST(d contract.Method, m *method, rule *annotations.HttpRule) error {
 	verb, path, body := contract.Route(rule)
 	if verb == "" || body != "" && body != "*" {
 		return errors.New(`a REST path has GET, POST, PUT or DELETE, and body "*" or none`)
@@ -92,9 +92,16 @@ func (e *edge) mountREST(m *method, rule *annotations.HttpRule) error {
 		ids = append(ids, f)
 	}
 	template := verb + " " + path
+	serve := func(x *exchange, r *http.Request) { e.serveREST(x, r, &binding{m, body == "*", ids}) }
+	if d.Streamed {
+		var err error
+		if serve, err = e.mountStream(d, m); err != nil {
+			return err
+		}
+	}
 	e.rest.Handle(template, handler(func(x *exchange, r *http.Request) {
 		x.route, x.form = template, asJSON
-		e.serveREST(x, r, &binding{m, body == "*", ids})
+		serve(x, r)
 	}))
 	return nil
 }

@@ -101,6 +101,24 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, need Ne
 	return there, err
 }
 
+// In returns the caller for the headers of a request in an organization that its body names, or
+// at home if it names none. Whoever may see all organizations is at home also where the
+// organization is not there yet.
+func (a *Authenticator) In(ctx context.Context, h http.Header, organization string) (Pass, error) {
+	token, err := bearer(h)
+	if err != nil {
+		return Pass{}, err
+	}
+	p, err := a.resolve(ctx, token, organization)
+	if organization != "" && fault.From(err).Code == fault.NotFound {
+		return a.resolve(ctx, token, "")
+	}
+	return p, err
+}
+
+// Holder is the id of the caller.
+func (p Pass) Holder() string { return p.caller.UserID }
+
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {
 	if !secret.WellFormedToken(token) {
 		return Pass{}, errToken

@@ -46,6 +46,12 @@ func (c Caller) Can(name, projectID string) bool {
 	return permission.Holds(c.Memberships, name, c.OrganizationID, projectID)
 }
 
+// CanIn reports whether the caller has a permission in an organization that a request names.
+// In organizations that are not acted on only the roles of the whole instance count.
+func (c Caller) CanIn(name, organizationID string) bool {
+	return permission.Holds(c.Memberships, name, organizationID, "")
+}
+
 // InInstance reports whether the caller has any role in the whole instance.
 func (c Caller) InInstance() bool {
 	for _, m := range c.Memberships {

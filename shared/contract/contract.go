@@ -38,6 +38,9 @@ type Method struct {
 	Scopes []string
 	// History is the name of the history that the method lists; empty for none.
 	History string
+	// Streamed reports whether the REST path takes a body of any size, which the method gets in
+	// many requests.
+	Streamed bool
 
 	// ids are the request's fields that stand in the REST paths.
 	ids []protoreflect.FieldDescriptor
@@ -111,6 +114,7 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{MethodDescriptor: d}
 	m.Access, _ = proto.GetExtension(d.Options(), heraldv1.E_Access).(*heraldv1.Access)
 	m.History, _ = proto.GetExtension(d.Options(), heraldv1.E_History).(string)
+	m.Streamed, _ = proto.GetExtension(d.Options(), heraldv1.E_Streamed).(bool)
 	if pages, _ := proto.GetExtension(d.Options(), heraldv1.E_Pages).(*heraldv1.Pages); pages != nil {
 		m.Pages = pages.Prefixes
 	}

@@ -137,22 +137,7 @@ const insert = `with event as (
 // startFloor starts a floor for imports. Postgres has the settings of `herald run`.
 func startFloor(b *testing.B) string {
 	b.Helper()
-	server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})
-	check(b, err)
-	b.Cleanup(func() { _ = server.Stop(context.Background()) })
-	keys, err := secret.ParseKeys(secret.NewKeyText())
-	check(b, err)
-	url, err := postgres.Provision(b.Context(), secret.NewText(server.URL()), keys, "users")
-	check(b, err)
-	db, err := postgres.Open(b.Context(), url, noop.NewTracerProvider())
-	check(b, err)
-	b.Cleanup(db.Close)
-	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
-	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
-	org := id.New()
-	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+
-		` created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
-	check(b, err)
+	db, org := floorTables(b, ownServer(b))
 	f := newFloor(b)
 	f.handle("/management/v1/users/human/_import", "ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
 		var u struct{ UserID, UserName, Email, Hash string }
@@ -165,6 +150,25 @@ func startFloor(b *testing.B) string {
 		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
 	})
 	return f.url
+}
+
+// floorTables makes the tables of users on a server, with one organization.
+func floorTables(b *testing.B, server *local.Server) (db *pgxpool.Pool, org string) {
+	b.Helper()
+	keys, err := secret.ParseKeys(secret.NewKeyText())
+	check(b, err)
+	url, err := postgres.Provision(b.Context(), secret.NewText(server.URL()), keys, "users")
+	check(b, err)
+	db, err = postgres.Open(b.Context(), url, noop.NewTracerProvider())
+	check(b, err)
+	b.Cleanup(db.Close)
+	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
+	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
+	org = id.New()
+	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+
+		` created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
+	check(b, err)
+	return db, org
 }
 
 func readImport(r *http.Request) ([]byte, error) {

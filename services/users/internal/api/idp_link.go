@@ -82,13 +82,25 @@ func (u Users) checkIdpLinks(ctx context.Context, orgID string, links []domain.I
 	if len(links) == 0 {
 		return nil
 	}
+	known, err := u.knownIdps(ctx, orgID, links)
+	if err != nil {
+		return err
+	}
+	return domain.CheckIdpLinks(links, known)
+}
+
+// knownIdps returns the ids of those providers of links that the organization has.
+func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLink) ([]string, error) {
+	if len(links) == 0 {
+		return nil, nil
+	}
 	found, err := u.Idps.ResolveIdps(rpc.OnOwnBehalf(ctx), &idpv1.ResolveIdpsRequest{
 		OrgId: orgID, IdpIds: idpIDs(links),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return domain.CheckIdpLinks(links, search.Each(found.Idps, (*idpv1.Idp).GetId))
+	return search.Each(found.Idps, (*idpv1.Idp).GetId), nil
 }
 
 // idpIDs lists the providers of links, each once.

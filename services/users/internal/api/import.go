@@ -40,12 +40,8 @@ func (u Users) ImportHumanUser(
 	} else {
 		n.Digest = domain.NewDigest(u.Keys, n.ID, digestFields(data))
 	}
-	if data.OtpCode != "" {
-		otp, err := domain.OTPSecret(data.OtpCode)
-		if err != nil {
-			return nil, err
-		}
-		n.OTP = u.sealOTP(n.ID, otp)
+	if err := u.bringOTP(&n, data); err != nil {
+		return nil, err
 	}
 	if err := u.checkIdpLinks(ctx, n.OrgID, n.IdpLinks); n.Digest != nil && errors.Is(err, domain.ErrIdpUnknown) {
 		return u.repeated(ctx, n, err) // the provider may have been removed since the first import
@@ -84,10 +80,8 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 		return nil, taken // by a user that was not imported, or the name by another
 	case err != nil:
 		return nil, err
-	case first.OrgID != n.OrgID:
-		return nil, domain.ErrUserIDTaken
 	}
-	if err := first.ImportDigest.Compare(n.Digest); err != nil {
+	if err := (domain.Known{OrgID: first.OrgID, Digest: first.ImportDigest}).Repeat(n.OrgID, n.Digest); err != nil {
 		return nil, err
 	}
 	var imported usersv1.HumanImported
@@ -137,6 +131,17 @@ func copyField(to protoreflect.Message, field protoreflect.FieldDescriptor, v pr
 // human returns checked data as a user of the organization acted on, without id, state and code. It
 // replaces a password by its hash.
 func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUser, error) {
+	n, err := newHuman(orgID(ctx), d)
+	if err != nil || d.Password == "" {
+		return n, err
+	}
+	hash, err := u.Passwords.Hash(ctx, d.Password)
+	n.PasswordHash = domain.Hidden(hash.Encoded())
+	return n, err
+}
+
+// newHuman is human for data whose password, if it has one, is still to be hashed.
+func newHuman(orgID string, d *usersv1.HumanUserData) (store.NewUser, error) {
 	if err := domain.CheckEmail("email.email", d.Email.Email); err != nil {
 		return store.NewUser{}, err
 	}
@@ -144,18 +149,19 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	if err != nil {
 		return store.NewUser{}, err
 	}
-	hash, err := u.passwordHash(ctx, d)
+	hash, err := passwordHash(d)
 	if err != nil {
 		return store.NewUser{}, err
 	}
 	n := store.NewUser{User: domain.User{
-		OrgID: orgID(ctx), Type: domain.Human, UserName: d.UserName,
+		OrgID: orgID, Type: domain.Human, UserName: d.UserName,
 		FirstName: d.Profile.FirstName, LastName: d.Profile.LastName, NickName: d.Profile.NickName,
 		DisplayName:       d.Profile.DisplayName,
 		PreferredLanguage: language, Gender: int16(d.Profile.Gender),
 		Email: d.Email.Email, EmailVerified: d.Email.IsEmailVerified,
 		Phone: d.Phone.GetPhone(), PhoneVerified: d.Phone.GetIsPhoneVerified(),
-		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: d.PasswordChangeRequired && hash != "",
+		PasswordHash:           domain.Hidden(hash),
+		PasswordChangeRequired: d.PasswordChangeRequired && (hash != "" || d.Password != ""),
 	}, IdpLinks: newIdpLinks(d.Idps)}
 	for _, m := range d.Metadata {
 		if n.Metadata == nil {
@@ -166,8 +172,9 @@ func (u Users) human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUs
 	return n, nil
 }
 
-// passwordHash returns the hash in the request, the hash of the password in it, or "".
-func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (string, error) {
+// passwordHash returns the hash in the request, if there is one, and checks a password that is
+// there instead.
+func passwordHash(d *usersv1.HumanUserData) (string, error) {
 	encoded := d.HashedPassword.GetValue()
 	switch {
 	case encoded != "" && d.Password != "":
@@ -180,10 +187,22 @@ func (u Users) passwordHash(ctx context.Context, d *usersv1.HumanUserData) (stri
 		}
 		return hash.Encoded(), err
 	case d.Password != "":
-		return u.newPassword(ctx, d.Password, "password")
+		return "", password.Check("password", d.Password)
 	default:
 		return "", nil
 	}
+}
+
+// bringOTP keeps the secret of an authenticator app in the request.
+func (u Users) bringOTP(n *store.NewUser, d *usersv1.HumanUserData) error {
+	if d.OtpCode == "" {
+		return nil
+	}
+	otp, err := domain.OTPSecret(d.OtpCode)
+	if err == nil {
+		n.OTP = u.sealOTP(n.ID, otp)
+	}
+	return err
 }
 
 // digestFields returns the imported values by JSON path. A password and a hash have the same path,

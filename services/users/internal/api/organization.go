@@ -18,27 +18,34 @@ import (
 // CreateOrg creates an organization that the caller owns.
 func (u Users) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*usersv1.CreateOrgResponse, error) {
 	o := domain.Org{ID: id.New(), Name: r.Name, State: domain.OrgActive}
-	o.PrimaryDomain = u.primaryDomain(o, false)
-	record, err := u.Store.CreateOrg(ctx, o, caller.From(ctx).UserID, &usersv1.OrgCreated{})
-	if errors.Is(err, domain.ErrDomainTaken) { // another name has the same slug
-		o.PrimaryDomain = u.primaryDomain(o, true)
-		record, err = u.Store.CreateOrg(ctx, o, caller.From(ctx).UserID, &usersv1.OrgCreated{})
-	}
+	record, err := u.createOrg(ctx, o, caller.From(ctx).UserID)
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.CreateOrgResponse{Id: o.ID, Details: resource.Details(record, o.ID)}, nil
 }
 
-// primaryDomain is the slug of the name below the public host; the end of the id,
-// which is random, tells alike slugs apart.
+// createOrg creates an organization, and its owner if ownerID names one.
+func (u Users) createOrg(ctx context.Context, o domain.Org, ownerID string) (resource.Record, error) {
+	o.PrimaryDomain = u.primaryDomain(o, false)
+	record, err := u.Store.CreateOrg(ctx, o, ownerID, &usersv1.OrgCreated{})
+	if errors.Is(err, domain.ErrDomainTaken) { // another name has the same slug
+		o.PrimaryDomain = u.primaryDomain(o, true)
+		record, err = u.Store.CreateOrg(ctx, o, ownerID, &usersv1.OrgCreated{})
+	}
+	return record, err
+}
+
+// primaryDomain is the slug of the name below the public host; the end of the id tells alike
+// slugs apart: it is random, or was chosen for an import.
 func (u Users) primaryDomain(o domain.Org, alike bool) string {
 	slug := domain.Slug(o.Name)
+	end := domain.Slug(o.ID[max(0, len(o.ID)-12):])
 	switch {
 	case slug == "":
-		slug = "org-" + o.ID[len(o.ID)-12:]
+		slug = "org-" + end
 	case alike:
-		slug += "-" + o.ID[len(o.ID)-12:]
+		slug += "-" + end
 	}
 	return slug + "." + u.PublicURL.Hostname()
 }

@@ -25,6 +25,8 @@ var (
 	ErrPasswordHash = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
 	ErrOTPCode      = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").
 			On("otpCode", "is not a base32 secret")
+	ErrImportOrg = fault.New(fault.Exists, "IMPORT_ORG_DIFFERS", "There is an organization with the id, "+
+		"which has another name").On("org.name", "differs from that of the organization")
 )
 
 // Digest has a keyed digest of each field of a first import, by which a repeat is recognized. Data and
@@ -61,6 +63,46 @@ func (d Digest) Compare(other Digest) error {
 		f = f.On(path, "differs from the first import")
 	}
 	return f
+}
+
+// Known is what is known of a user whose id is to be imported again.
+type Known struct {
+	OrgID string
+	// Digest is nil for a user who was not imported under an id of choice.
+	Digest Digest
+}
+
+// Repeat returns nil if an import into an organization is the one that the user came with, and
+// else the fault. It compares nothing with users of other organizations.
+func (k Known) Repeat(orgID string, d Digest) error {
+	if k.OrgID != orgID || k.Digest == nil {
+		return ErrUserIDTaken
+	}
+	return k.Digest.Compare(d)
+}
+
+// SettleAs is Settle for a user who comes with a state from elsewhere. Whoever could not log in
+// there cannot log in here, and gets no mail; 0, UserActive and UserInitial leave the state to
+// Settle.
+func (u *User) SettleAs(state UserState, linked bool) Kind {
+	kind := u.Settle(linked)
+	if state != UserInactive && state != UserLocked {
+		return kind
+	}
+	u.leave(state)
+	return ""
+}
+
+// Refusal returns the fault for which a row of an import is refused. It returns false for an
+// error that is not the row's own: then none of the rows around it was imported.
+func Refusal(err error) (*fault.Fault, bool) {
+	f := fault.From(err)
+	switch f.Code {
+	case fault.Internal, fault.Unavailable, fault.Deadline, fault.Exhausted, fault.Unauthenticated:
+		return nil, false
+	default:
+		return f, true
+	}
 }
 
 // OTPSecret reads an authenticator app's secret: base32 in any case, padded or not,

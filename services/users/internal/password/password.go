@@ -96,3 +96,16 @@ func (h Hash) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "***") }
 
 // MarshalText gives *** to JSON and to structured logs.
 func (h Hash) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// Format returns the name of an encoded hash's format, and whether Parse refuses the hash.
+func Format(encoded string) (name string, refused bool) {
+	if _, err := Parse(encoded); err != nil {
+		return err.(*FormatError).Format, true
+	}
+	for _, f := range formats {
+		if strings.HasPrefix(encoded, f.prefix) {
+			return f.name, false
+		}
+	}
+	return "", false // the empty string
+}

@@ -4,9 +4,10 @@
 // 	protoc        (unknown)
 // source: herald/v1/options.proto
 
-// Options that the running program reads from the contracts: who may call a method and what
-// else protects it, the paths of pages, the names of events and whom they concern. A service
-// does not start if its contract lacks an option that it needs; the error names the option.
+// Options that make a contract readable by the running program: who may call a method
+// and what else protects it, where a handler of pages is mounted, what an event is
+// called and whom it concerns. A service whose contract lacks one that it needs does not
+// start, and says which.
 
 package heraldv1
 
@@ -33,32 +34,32 @@ type Access struct {
 	Permission string `protobuf:"bytes,1,opt,name=permission,proto3" json:"permission,omitempty"`
 	// The request field with a project's id: roles on that project count too.
 	Project string `protobuf:"bytes,2,opt,name=project,proto3" json:"project,omitempty"`
-	// Every valid token is enough: the method serves only the caller's own objects.
+	// Any valid token will do: the method serves what is the caller's own.
 	Authenticated bool `protobuf:"varint,3,opt,name=authenticated,proto3" json:"authenticated,omitempty"`
-	// No token is needed.
+	// No token is asked for.
 	Public bool `protobuf:"varint,4,opt,name=public,proto3" json:"public,omitempty"`
-	// The services that may call the method. It cannot be called from outside.
+	// The services that may call the method; nobody outside reaches it.
 	Internal []string `protobuf:"bytes,5,rep,name=internal,proto3" json:"internal,omitempty"`
-	// The services that may call a method with a permission in a user's name. The method then
-	// checks the user as if the gateway had sent the call.
+	// The services that may pass a user's call on to a method with a permission, which
+	// then decides about the user as if the gateway had sent it.
 	Forwarded []string `protobuf:"bytes,6,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
-	// The request field with the id of the user acted on. The call is refused if that user has
-	// a permission that the caller lacks, because a caller who can change the password, e-mail
-	// or state of a user could act as that user. A method with a permission that writes and a
-	// user_id in its request needs this or acts_on_nobody.
+	// The request field with the id of the user acted on. The call is refused where that
+	// user holds a permission that the caller lacks: whoever changes somebody's password,
+	// e-mail or state could otherwise act as them. A method with a permission that writes
+	// and a user_id in its request has this, or acts_on_nobody.
 	ActsOn string `protobuf:"bytes,7,opt,name=acts_on,json=actsOn,proto3" json:"acts_on,omitempty"`
-	// The reason why such a method needs no acts_on: it changes nothing with which the user logs
-	// in, or checks what it grants by itself.
+	// Why such a method needs no acts_on, in words: it reaches nothing by which the user
+	// logs in, or compares what it gives by itself.
 	ActsOnNobody string `protobuf:"bytes,8,opt,name=acts_on_nobody,json=actsOnNobody,proto3" json:"acts_on_nobody,omitempty"`
-	// The scopes that the token needs. Methods below /auth/v1 must name them: openid alone for
-	// methods that read, set up or verify, which a login for any application may call, and both
-	// scopes for all others. Without this option a method needs both: openid and
+	// The scopes that the token needs. Methods under /auth/v1 say them: openid alone for
+	// what a login for any other application may do, which is to read and to set up and
+	// verify; both for all else. Without scopes a method needs both: openid and
 	// urn:service:iam:org:project:id:service:aud.
 	Scopes []string `protobuf:"bytes,9,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// The method changes with what somebody logs in, such as a password or a token. Callers who
-	// change their own need a login that is at most 10 minutes old; a personal access token does
-	// not count as one. Callers of an authenticated method always change their own, callers of a
-	// method with acts_on if they name themselves.
+	// The method changes somebody's way in, such as a password or a token. Of callers who
+	// change their own it takes a login that is at most 10 minutes old, which no personal
+	// access token is: those of an authenticated method always do, those of a method with
+	// acts_on where they name themselves.
 	FreshLogin    bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -209,16 +210,16 @@ func (x *Pages) GetPrefixes() []string {
 }
 
 // The event's subject is events.<service>.<aggregate>.<name>.<organization id>. The message
-// has ids, states and the names of changed fields, at most 8 KiB. Each changed object has an
-// event. If it changed because of the change of another object, the field cause has the id of
-// that change's event; otherwise cause is empty.
+// holds ids, states and the names of changed fields, at most 8 KiB. Each object that is changed
+// has an event of its own: where another change took it along, the message's field cause has
+// the id of that change's event, and is empty where it was asked for itself.
 type Event struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// What happened, in the past tense.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The users whose state, roles or tokens the event changes. The gateway drops them from its
-	// cache. Exactly one of these is set.
+	// Who is another caller now, because of a state, a role or a token: the gateway asks
+	// anew for them with their next request. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Ends:
 	//
@@ -227,15 +228,17 @@ type Event struct {
 	//	*Event_EndsEverybody
 	//	*Event_EndsNobody
 	Ends isEvent_Ends `protobuf_oneof:"ends"`
-	// The history that shows the event. A method of the same service lists it.
+	// The history that shows the event to those who ask what happened to an object. A method
+	// of the same service lists it.
 	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
-	// The reason why no history shows the event.
+	// Why no history shows the event, in words.
 	NoHistory string `protobuf:"bytes,8,opt,name=no_history,json=noHistory,proto3" json:"no_history,omitempty"`
-	// The field of the event with the id of the object whose history shows it: a token's events
-	// are in its user's history. It is the same for all events of an aggregate. Without it the
-	// event is in the history of the aggregate itself.
+	// The field of the event with the id of the object whose history shows it: a token is
+	// shown by its user's. The same for all events of an aggregate; without it the object is
+	// the aggregate itself.
 	HistoryOf string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
-	// The reason for ends_nobody. It is needed if other events of the service end callers.
+	// Why the event ends nobody, in words: asked for in a service of which other events end
+	// callers.
 	Because       string `protobuf:"bytes,10,opt,name=because,proto3" json:"because,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -371,12 +374,12 @@ type Event_EndsSubject struct {
 }
 
 type Event_EndsEverybody struct {
-	// Every user, because the event concerns more users than it names.
+	// Everybody: the event concerns more users than it names.
 	EndsEverybody bool `protobuf:"varint,5,opt,name=ends_everybody,json=endsEverybody,proto3,oneof"`
 }
 
 type Event_EndsNobody struct {
-	// No user.
+	// Nobody who was known before it is another caller now.
 	EndsNobody bool `protobuf:"varint,6,opt,name=ends_nobody,json=endsNobody,proto3,oneof"`
 }
 
@@ -414,6 +417,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "herald/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*bool)(nil),
+		Field:         84004,
+		Name:          "herald.v1.streamed",
+		Tag:           "varint,84004,opt,name=streamed",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
 		ExtensionType: (*Event)(nil),
 		Field:         84001,
@@ -445,7 +456,7 @@ var (
 	//
 	// optional herald.v1.Access access = 84001;
 	E_Access = &file_herald_v1_options_proto_extTypes[0]
-	// Path prefixes. The gateway forwards requests to them to this method without parsing them.
+	// Path prefixes whose requests the gateway hands to this method unread.
 	//
 	// optional herald.v1.Pages pages = 84002;
 	E_Pages = &file_herald_v1_options_proto_extTypes[1]
@@ -453,6 +464,11 @@ var (
 	//
 	// optional string history = 84003;
 	E_History = &file_herald_v1_options_proto_extTypes[2]
+	// The REST path takes a body of any size. The gateway sends it to the method in many small
+	// requests, one after the other, and makes one response of theirs.
+	//
+	// optional bool streamed = 84004;
+	E_Streamed = &file_herald_v1_options_proto_extTypes[3]
 )
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -460,19 +476,19 @@ var (
 	// Makes the message a domain event.
 	//
 	// optional herald.v1.Event event = 84001;
-	E_Event = &file_herald_v1_options_proto_extTypes[3]
-	// Marks the message as a query of a search. A query without any field set is refused.
+	E_Event = &file_herald_v1_options_proto_extTypes[4]
+	// Makes the message an element of a search: one in which no field is set is refused.
 	//
 	// optional bool filter = 84002;
-	E_Filter = &file_herald_v1_options_proto_extTypes[4]
+	E_Filter = &file_herald_v1_options_proto_extTypes[5]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// White space around the value is removed before the field's rules are checked.
+	// White space around the value is dropped before the field's rules are checked.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[5]
+	E_Trim = &file_herald_v1_options_proto_extTypes[6]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
@@ -515,7 +531,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x04ends:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +
-	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:I\n" +
+	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:<\n" +
+	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trimB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
@@ -542,20 +559,21 @@ var file_herald_v1_options_proto_goTypes = []any{
 	(*descriptorpb.FieldOptions)(nil),   // 5: google.protobuf.FieldOptions
 }
 var file_herald_v1_options_proto_depIdxs = []int32{
-	3, // 0: herald.v1.access:extendee -> google.protobuf.MethodOptions
-	3, // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
-	3, // 2: herald.v1.history:extendee -> google.protobuf.MethodOptions
-	4, // 3: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	4, // 4: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	5, // 5: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	0, // 6: herald.v1.access:type_name -> herald.v1.Access
-	1, // 7: herald.v1.pages:type_name -> herald.v1.Pages
-	2, // 8: herald.v1.event:type_name -> herald.v1.Event
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	6, // [6:9] is the sub-list for extension type_name
-	0, // [0:6] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	3,  // 0: herald.v1.access:extendee -> google.protobuf.MethodOptions
+	3,  // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
+	3,  // 2: herald.v1.history:extendee -> google.protobuf.MethodOptions
+	3,  // 3: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
+	4,  // 4: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	4,  // 5: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	5,  // 6: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	0,  // 7: herald.v1.access:type_name -> herald.v1.Access
+	1,  // 8: herald.v1.pages:type_name -> herald.v1.Pages
+	2,  // 9: herald.v1.event:type_name -> herald.v1.Event
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	7,  // [7:10] is the sub-list for extension type_name
+	0,  // [0:7] is the sub-list for extension extendee
+	0,  // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_herald_v1_options_proto_init() }
@@ -576,7 +594,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
-			NumExtensions: 6,
+			NumExtensions: 7,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x95~\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x96z\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -87,7 +87,11 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"8\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xbc\x01\n" +
 	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
-	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x9b\x01\n" +
+	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x80\x01\n" +
+	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"0\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x12\x8c\x01\n" +
+	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\"7\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x12\x9b\x01\n" +
 	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"5\x8a\x82)\f\n" +
 	"\n" +
 	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x9d\x01\n" +
@@ -166,9 +170,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\\\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
 	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"q\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x98\x01\n" +
 	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
-	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"T\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcd\x01\n" +
+	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"R\x8a\x82) \n" +
+	"\x15user.credential.write:\auser_id\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x12\xc0\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
@@ -202,14 +206,7 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
 	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb4\x01\n" +
-	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x12\xcf\x01\n" +
-	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
-	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa2\x01\n" +
-	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"7\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x12\xde\x01\n" +
-	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12j\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
@@ -247,138 +244,135 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMembershipsRequest)(nil),            // 16: herald.users.v1.SearchMembershipsRequest
 	(*SearchMyMembershipsRequest)(nil),          // 17: herald.users.v1.SearchMyMembershipsRequest
 	(*ImportHumanUserRequest)(nil),              // 18: herald.users.v1.ImportHumanUserRequest
-	(*CreateHumanUserRequest)(nil),              // 19: herald.users.v1.CreateHumanUserRequest
-	(*CreateMachineUserRequest)(nil),            // 20: herald.users.v1.CreateMachineUserRequest
-	(*UpdateMachineUserRequest)(nil),            // 21: herald.users.v1.UpdateMachineUserRequest
-	(*GetUserRequest)(nil),                      // 22: herald.users.v1.GetUserRequest
-	(*GetMyUserRequest)(nil),                    // 23: herald.users.v1.GetMyUserRequest
-	(*SearchUsersRequest)(nil),                  // 24: herald.users.v1.SearchUsersRequest
-	(*SearchUserChangesRequest)(nil),            // 25: herald.users.v1.SearchUserChangesRequest
-	(*SearchMyChangesRequest)(nil),              // 26: herald.users.v1.SearchMyChangesRequest
-	(*SearchMyOrgChangesRequest)(nil),           // 27: herald.users.v1.SearchMyOrgChangesRequest
-	(*IsUserUniqueRequest)(nil),                 // 28: herald.users.v1.IsUserUniqueRequest
-	(*DeactivateUserRequest)(nil),               // 29: herald.users.v1.DeactivateUserRequest
-	(*ReactivateUserRequest)(nil),               // 30: herald.users.v1.ReactivateUserRequest
-	(*LockUserRequest)(nil),                     // 31: herald.users.v1.LockUserRequest
-	(*UnlockUserRequest)(nil),                   // 32: herald.users.v1.UnlockUserRequest
-	(*RemoveUserRequest)(nil),                   // 33: herald.users.v1.RemoveUserRequest
-	(*UpdateUserNameRequest)(nil),               // 34: herald.users.v1.UpdateUserNameRequest
-	(*UpdateProfileRequest)(nil),                // 35: herald.users.v1.UpdateProfileRequest
-	(*UpdatePhoneRequest)(nil),                  // 36: herald.users.v1.UpdatePhoneRequest
-	(*RemovePhoneRequest)(nil),                  // 37: herald.users.v1.RemovePhoneRequest
-	(*UpdateMyProfileRequest)(nil),              // 38: herald.users.v1.UpdateMyProfileRequest
-	(*UpdateMyPasswordRequest)(nil),             // 39: herald.users.v1.UpdateMyPasswordRequest
-	(*SetUserMetadataRequest)(nil),              // 40: herald.users.v1.SetUserMetadataRequest
-	(*GetUserMetadataRequest)(nil),              // 41: herald.users.v1.GetUserMetadataRequest
-	(*RemoveUserMetadataRequest)(nil),           // 42: herald.users.v1.RemoveUserMetadataRequest
-	(*SearchUserMetadataRequest)(nil),           // 43: herald.users.v1.SearchUserMetadataRequest
-	(*ResendInitializationRequest)(nil),         // 44: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 45: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 46: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 47: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 48: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 49: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 50: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 51: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 52: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 53: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 54: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 55: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMachineKeyRequest)(nil),                // 56: herald.users.v1.AddMachineKeyRequest
-	(*SearchMachineKeysRequest)(nil),            // 57: herald.users.v1.SearchMachineKeysRequest
-	(*GetMachineKeyRequest)(nil),                // 58: herald.users.v1.GetMachineKeyRequest
-	(*RemoveMachineKeyRequest)(nil),             // 59: herald.users.v1.RemoveMachineKeyRequest
-	(*SetMachineSecretRequest)(nil),             // 60: herald.users.v1.SetMachineSecretRequest
-	(*RemoveMachineSecretRequest)(nil),          // 61: herald.users.v1.RemoveMachineSecretRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 62: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 63: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 64: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*AddMyOtpRequest)(nil),                     // 65: herald.users.v1.AddMyOtpRequest
-	(*VerifyMyOtpRequest)(nil),                  // 66: herald.users.v1.VerifyMyOtpRequest
-	(*RemoveMyOtpRequest)(nil),                  // 67: herald.users.v1.RemoveMyOtpRequest
-	(*RegenerateMyRecoveryCodesRequest)(nil),    // 68: herald.users.v1.RegenerateMyRecoveryCodesRequest
-	(*SearchMyAuthFactorsRequest)(nil),          // 69: herald.users.v1.SearchMyAuthFactorsRequest
-	(*SearchAuthFactorsRequest)(nil),            // 70: herald.users.v1.SearchAuthFactorsRequest
-	(*RemoveOtpRequest)(nil),                    // 71: herald.users.v1.RemoveOtpRequest
-	(*SearchUserIdpLinksRequest)(nil),           // 72: herald.users.v1.SearchUserIdpLinksRequest
-	(*RemoveUserIdpLinkRequest)(nil),            // 73: herald.users.v1.RemoveUserIdpLinkRequest
-	(*SearchMyIdpLinksRequest)(nil),             // 74: herald.users.v1.SearchMyIdpLinksRequest
-	(*RemoveMyIdpLinkRequest)(nil),              // 75: herald.users.v1.RemoveMyIdpLinkRequest
-	(*ResolveTokenRequest)(nil),                 // 76: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 77: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 78: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 79: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 80: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 81: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 82: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 83: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 84: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 85: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 86: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 87: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 88: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 89: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 90: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 91: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 92: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 93: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 94: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 95: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 96: herald.users.v1.ImportHumanUserResponse
-	(*CreateHumanUserResponse)(nil),             // 97: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 98: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 99: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 100: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 101: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 102: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 103: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 104: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 105: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 106: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 107: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 108: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 109: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 110: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 111: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 112: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 113: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 114: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 115: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 116: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 117: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 118: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 119: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 120: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 121: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 122: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 123: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 124: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 125: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 126: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 127: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 128: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 129: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 130: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 131: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 132: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 133: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 134: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 135: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 136: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 137: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 138: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 139: herald.users.v1.SearchAuthFactorsResponse
-	(*SearchUserIdpLinksResponse)(nil),          // 140: herald.users.v1.SearchUserIdpLinksResponse
-	(*RemoveUserIdpLinkResponse)(nil),           // 141: herald.users.v1.RemoveUserIdpLinkResponse
-	(*ResolveTokenResponse)(nil),                // 142: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 143: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 144: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 145: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 146: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 147: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 148: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 149: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 150: herald.users.v1.MakeProjectOwnerResponse
+	(*ImportRequest)(nil),                       // 19: herald.users.v1.ImportRequest
+	(*CreateHumanUserRequest)(nil),              // 20: herald.users.v1.CreateHumanUserRequest
+	(*CreateMachineUserRequest)(nil),            // 21: herald.users.v1.CreateMachineUserRequest
+	(*UpdateMachineUserRequest)(nil),            // 22: herald.users.v1.UpdateMachineUserRequest
+	(*GetUserRequest)(nil),                      // 23: herald.users.v1.GetUserRequest
+	(*GetMyUserRequest)(nil),                    // 24: herald.users.v1.GetMyUserRequest
+	(*SearchUsersRequest)(nil),                  // 25: herald.users.v1.SearchUsersRequest
+	(*SearchUserChangesRequest)(nil),            // 26: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),              // 27: herald.users.v1.SearchMyChangesRequest
+	(*SearchMyOrgChangesRequest)(nil),           // 28: herald.users.v1.SearchMyOrgChangesRequest
+	(*IsUserUniqueRequest)(nil),                 // 29: herald.users.v1.IsUserUniqueRequest
+	(*DeactivateUserRequest)(nil),               // 30: herald.users.v1.DeactivateUserRequest
+	(*ReactivateUserRequest)(nil),               // 31: herald.users.v1.ReactivateUserRequest
+	(*LockUserRequest)(nil),                     // 32: herald.users.v1.LockUserRequest
+	(*UnlockUserRequest)(nil),                   // 33: herald.users.v1.UnlockUserRequest
+	(*RemoveUserRequest)(nil),                   // 34: herald.users.v1.RemoveUserRequest
+	(*UpdateUserNameRequest)(nil),               // 35: herald.users.v1.UpdateUserNameRequest
+	(*UpdateProfileRequest)(nil),                // 36: herald.users.v1.UpdateProfileRequest
+	(*UpdatePhoneRequest)(nil),                  // 37: herald.users.v1.UpdatePhoneRequest
+	(*RemovePhoneRequest)(nil),                  // 38: herald.users.v1.RemovePhoneRequest
+	(*UpdateMyProfileRequest)(nil),              // 39: herald.users.v1.UpdateMyProfileRequest
+	(*UpdateMyPasswordRequest)(nil),             // 40: herald.users.v1.UpdateMyPasswordRequest
+	(*SetUserMetadataRequest)(nil),              // 41: herald.users.v1.SetUserMetadataRequest
+	(*GetUserMetadataRequest)(nil),              // 42: herald.users.v1.GetUserMetadataRequest
+	(*RemoveUserMetadataRequest)(nil),           // 43: herald.users.v1.RemoveUserMetadataRequest
+	(*SearchUserMetadataRequest)(nil),           // 44: herald.users.v1.SearchUserMetadataRequest
+	(*ResendInitializationRequest)(nil),         // 45: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 46: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 47: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 48: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 49: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 50: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 51: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 52: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 53: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 54: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 55: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 56: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMachineKeyRequest)(nil),                // 57: herald.users.v1.AddMachineKeyRequest
+	(*SearchMachineKeysRequest)(nil),            // 58: herald.users.v1.SearchMachineKeysRequest
+	(*GetMachineKeyRequest)(nil),                // 59: herald.users.v1.GetMachineKeyRequest
+	(*RemoveMachineKeyRequest)(nil),             // 60: herald.users.v1.RemoveMachineKeyRequest
+	(*SetMachineSecretRequest)(nil),             // 61: herald.users.v1.SetMachineSecretRequest
+	(*RemoveMachineSecretRequest)(nil),          // 62: herald.users.v1.RemoveMachineSecretRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 63: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 64: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 65: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*AddMyOtpRequest)(nil),                     // 66: herald.users.v1.AddMyOtpRequest
+	(*VerifyMyOtpRequest)(nil),                  // 67: herald.users.v1.VerifyMyOtpRequest
+	(*RemoveMyOtpRequest)(nil),                  // 68: herald.users.v1.RemoveMyOtpRequest
+	(*RegenerateMyRecoveryCodesRequest)(nil),    // 69: herald.users.v1.RegenerateMyRecoveryCodesRequest
+	(*SearchMyAuthFactorsRequest)(nil),          // 70: herald.users.v1.SearchMyAuthFactorsRequest
+	(*SearchAuthFactorsRequest)(nil),            // 71: herald.users.v1.SearchAuthFactorsRequest
+	(*RemoveOtpRequest)(nil),                    // 72: herald.users.v1.RemoveOtpRequest
+	(*ResolveTokenRequest)(nil),                 // 73: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 74: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 75: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 76: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 77: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 78: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 79: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 80: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 81: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 82: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 83: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 84: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 85: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 86: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 87: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 88: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 89: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 90: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 91: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 92: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 93: herald.users.v1.ImportHumanUserResponse
+	(*ImportResponse)(nil),                      // 94: herald.users.v1.ImportResponse
+	(*CheckImportResponse)(nil),                 // 95: herald.users.v1.CheckImportResponse
+	(*CreateHumanUserResponse)(nil),             // 96: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 97: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 98: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 99: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 100: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 101: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 102: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 103: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 104: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 105: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 106: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 107: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 108: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 109: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 110: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 111: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 112: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 113: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 114: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 115: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 116: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 117: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 118: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 119: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 120: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 121: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 122: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 123: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 124: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 125: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 126: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 127: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 128: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 129: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 130: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 131: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 132: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 133: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 134: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 135: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 136: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 137: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 138: herald.users.v1.SearchAuthFactorsResponse
+	(*ResolveTokenResponse)(nil),                // 139: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 140: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 141: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 142: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 143: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 144: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 145: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 146: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 147: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -406,165 +400,161 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	16,  // 22: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
 	17,  // 23: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
 	18,  // 24: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
-	19,  // 25: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	20,  // 26: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
-	21,  // 27: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
-	22,  // 28: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	23,  // 29: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	24,  // 30: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	25,  // 31: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	26,  // 32: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	27,  // 33: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	28,  // 34: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	29,  // 35: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
-	30,  // 36: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
-	31,  // 37: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
-	32,  // 38: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
-	33,  // 39: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
-	34,  // 40: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
-	35,  // 41: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
-	36,  // 42: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
-	37,  // 43: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
-	38,  // 44: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
-	39,  // 45: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
-	40,  // 46: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
-	41,  // 47: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
-	42,  // 48: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
-	43,  // 49: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
-	44,  // 50: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	45,  // 51: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	46,  // 52: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	47,  // 53: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	48,  // 54: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	49,  // 55: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	50,  // 56: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	51,  // 57: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	52,  // 58: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	53,  // 59: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	54,  // 60: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	55,  // 61: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	56,  // 62: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
-	57,  // 63: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
-	58,  // 64: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
-	59,  // 65: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
-	60,  // 66: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
-	61,  // 67: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
-	62,  // 68: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	63,  // 69: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	64,  // 70: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	65,  // 71: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
-	66,  // 72: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
-	67,  // 73: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
-	68,  // 74: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
-	69,  // 75: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
-	70,  // 76: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
-	71,  // 77: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
-	72,  // 78: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
-	73,  // 79: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
-	74,  // 80: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
-	75,  // 81: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
-	76,  // 82: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	77,  // 83: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	78,  // 84: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	79,  // 85: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	80,  // 86: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	81,  // 87: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	82,  // 88: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	83,  // 89: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	84,  // 90: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	85,  // 91: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	86,  // 92: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	87,  // 93: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	88,  // 94: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	89,  // 95: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	90,  // 96: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	91,  // 97: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	92,  // 98: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 99: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 100: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	93,  // 101: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	94,  // 102: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	94,  // 103: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	92,  // 104: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 105: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 106: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	93,  // 107: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	92,  // 108: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 109: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	92,  // 110: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	93,  // 111: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	94,  // 112: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	95,  // 113: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	95,  // 114: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	96,  // 115: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	97,  // 116: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	98,  // 117: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	98,  // 118: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	99,  // 119: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	100, // 120: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	101, // 121: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	102, // 122: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	102, // 123: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	102, // 124: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	103, // 125: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	104, // 126: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	105, // 127: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	106, // 128: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	107, // 129: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	108, // 130: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	109, // 131: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	110, // 132: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	111, // 133: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	112, // 134: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	110, // 135: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	113, // 136: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	114, // 137: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	115, // 138: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	116, // 139: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	117, // 140: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	118, // 141: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	119, // 142: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	120, // 143: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	121, // 144: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	122, // 145: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	123, // 146: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	120, // 147: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	124, // 148: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	125, // 149: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	126, // 150: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	127, // 151: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	128, // 152: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	129, // 153: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	130, // 154: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	131, // 155: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	132, // 156: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	133, // 157: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	134, // 158: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	125, // 159: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	126, // 160: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	128, // 161: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	135, // 162: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	136, // 163: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	137, // 164: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	138, // 165: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	139, // 166: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	139, // 167: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	137, // 168: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	140, // 169: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	141, // 170: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	140, // 171: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	141, // 172: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	142, // 173: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	143, // 174: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	144, // 175: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	145, // 176: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	146, // 177: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	147, // 178: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	148, // 179: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	149, // 180: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	150, // 181: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	91,  // [91:182] is the sub-list for method output_type
-	0,   // [0:91] is the sub-list for method input_type
+	19,  // 25: herald.users.v1.Users.ImportUsers:input_type -> herald.users.v1.ImportRequest
+	19,  // 26: herald.users.v1.Users.CheckImport:input_type -> herald.users.v1.ImportRequest
+	20,  // 27: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
+	21,  // 28: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
+	22,  // 29: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
+	23,  // 30: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	24,  // 31: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	25,  // 32: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	26,  // 33: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	27,  // 34: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	28,  // 35: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	29,  // 36: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	30,  // 37: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
+	31,  // 38: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
+	32,  // 39: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
+	33,  // 40: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
+	34,  // 41: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
+	35,  // 42: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
+	36,  // 43: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
+	37,  // 44: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
+	38,  // 45: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
+	39,  // 46: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
+	40,  // 47: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
+	41,  // 48: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
+	42,  // 49: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
+	43,  // 50: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
+	44,  // 51: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
+	45,  // 52: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	46,  // 53: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	47,  // 54: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	48,  // 55: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	49,  // 56: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	50,  // 57: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	51,  // 58: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	52,  // 59: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	53,  // 60: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	54,  // 61: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	55,  // 62: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	56,  // 63: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	57,  // 64: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
+	58,  // 65: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
+	59,  // 66: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
+	60,  // 67: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
+	61,  // 68: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
+	62,  // 69: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
+	63,  // 70: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	64,  // 71: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	65,  // 72: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	66,  // 73: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
+	67,  // 74: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
+	68,  // 75: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
+	69,  // 76: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
+	70,  // 77: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
+	71,  // 78: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
+	72,  // 79: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
+	73,  // 80: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	74,  // 81: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	75,  // 82: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	76,  // 83: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	77,  // 84: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	78,  // 85: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	79,  // 86: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	80,  // 87: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	81,  // 88: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	82,  // 89: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	83,  // 90: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	84,  // 91: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	85,  // 92: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	86,  // 93: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	87,  // 94: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	88,  // 95: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	89,  // 96: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 97: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 98: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	90,  // 99: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	91,  // 100: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	91,  // 101: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	89,  // 102: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 103: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 104: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	90,  // 105: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	89,  // 106: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 107: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	89,  // 108: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	90,  // 109: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	91,  // 110: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	92,  // 111: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	92,  // 112: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	93,  // 113: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	94,  // 114: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
+	95,  // 115: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
+	96,  // 116: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	97,  // 117: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	97,  // 118: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	98,  // 119: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	99,  // 120: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	100, // 121: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	101, // 122: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	101, // 123: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	101, // 124: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	102, // 125: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	103, // 126: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	104, // 127: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	105, // 128: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	106, // 129: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	107, // 130: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	108, // 131: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	109, // 132: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	110, // 133: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	111, // 134: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	109, // 135: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	112, // 136: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	113, // 137: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	114, // 138: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	115, // 139: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	116, // 140: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	117, // 141: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	118, // 142: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	119, // 143: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	120, // 144: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	121, // 145: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	122, // 146: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	119, // 147: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	123, // 148: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	124, // 149: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	125, // 150: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	126, // 151: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	127, // 152: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	128, // 153: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	129, // 154: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	130, // 155: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	131, // 156: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	132, // 157: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	133, // 158: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	124, // 159: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	125, // 160: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	127, // 161: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	134, // 162: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	135, // 163: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	136, // 164: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	137, // 165: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	138, // 166: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	138, // 167: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	136, // 168: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	139, // 169: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	140, // 170: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	141, // 171: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	142, // 172: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	143, // 173: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	144, // 174: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	145, // 175: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	146, // 176: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	147, // 177: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	89,  // [89:178] is the sub-list for method output_type
+	0,   // [0:89] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name
@@ -577,7 +567,7 @@ func file_herald_users_v1_users_proto_init() {
 	}
 	file_herald_users_v1_change_proto_init()
 	file_herald_users_v1_human_proto_init()
-	file_herald_users_v1_idp_link_proto_init()
+	file_herald_users_v1_import_proto_init()
 	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_machine_key_proto_init()
 	file_herald_users_v1_machine_secret_proto_init()

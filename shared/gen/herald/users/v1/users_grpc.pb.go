@@ -47,6 +47,8 @@ const (
 	Users_SearchMemberships_FullMethodName            = "/herald.users.v1.Users/SearchMemberships"
 	Users_SearchMyMemberships_FullMethodName          = "/herald.users.v1.Users/SearchMyMemberships"
 	Users_ImportHumanUser_FullMethodName              = "/herald.users.v1.Users/ImportHumanUser"
+	Users_ImportUsers_FullMethodName                  = "/herald.users.v1.Users/ImportUsers"
+	Users_CheckImport_FullMethodName                  = "/herald.users.v1.Users/CheckImport"
 	Users_CreateHumanUser_FullMethodName              = "/herald.users.v1.Users/CreateHumanUser"
 	Users_CreateMachineUser_FullMethodName            = "/herald.users.v1.Users/CreateMachineUser"
 	Users_UpdateMachineUser_FullMethodName            = "/herald.users.v1.Users/UpdateMachineUser"
@@ -171,6 +173,16 @@ type UsersClient interface {
 	SearchMyMemberships(ctx context.Context, in *SearchMyMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
 	// Imports a human user, optionally with a password hash (specification 4.9).
 	ImportHumanUser(ctx context.Context, in *ImportHumanUserRequest, opts ...grpc.CallOption) (*ImportHumanUserResponse, error)
+	// Imports users of any number of organizations, each with the rules of ImportHumanUser. A
+	// row that is refused does not touch the others; the response tells which and why. An import
+	// can be sent again: what is there already stays, and nobody gets a second mail. The
+	// permission is needed in every organization that is named. Over REST the body has any
+	// size, may be compressed with gzip, and may have one user or organization in each line
+	// (application/x-ndjson); its organizations are acted on, not the one of the header.
+	ImportUsers(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*ImportResponse, error)
+	// Tells what an import would do, by the same rules, and writes nothing. It compares rows with
+	// the users that there are, and with other rows that are near in the request.
+	CheckImport(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*CheckImportResponse, error)
 	// Creates a human user.
 	CreateHumanUser(ctx context.Context, in *CreateHumanUserRequest, opts ...grpc.CallOption) (*CreateHumanUserResponse, error)
 	// Creates a machine user, which is active at once.
@@ -563,6 +575,26 @@ func (c *usersClient) ImportHumanUser(ctx context.Context, in *ImportHumanUserRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ImportHumanUserResponse)
 	err := c.cc.Invoke(ctx, Users_ImportHumanUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ImportUsers(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*ImportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ImportResponse)
+	err := c.cc.Invoke(ctx, Users_ImportUsers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) CheckImport(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*CheckImportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckImportResponse)
+	err := c.cc.Invoke(ctx, Users_CheckImport_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -1285,6 +1317,16 @@ type UsersServer interface {
 	SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error)
 	// Imports a human user, optionally with a password hash (specification 4.9).
 	ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error)
+	// Imports users of any number of organizations, each with the rules of ImportHumanUser. A
+	// row that is refused does not touch the others; the response tells which and why. An import
+	// can be sent again: what is there already stays, and nobody gets a second mail. The
+	// permission is needed in every organization that is named. Over REST the body has any
+	// size, may be compressed with gzip, and may have one user or organization in each line
+	// (application/x-ndjson); its organizations are acted on, not the one of the header.
+	ImportUsers(context.Context, *ImportRequest) (*ImportResponse, error)
+	// Tells what an import would do, by the same rules, and writes nothing. It compares rows with
+	// the users that there are, and with other rows that are near in the request.
+	CheckImport(context.Context, *ImportRequest) (*CheckImportResponse, error)
 	// Creates a human user.
 	CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error)
 	// Creates a machine user, which is active at once.
@@ -1506,6 +1548,12 @@ func (UnimplementedUsersServer) SearchMyMemberships(context.Context, *SearchMyMe
 }
 func (UnimplementedUsersServer) ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ImportHumanUser not implemented")
+}
+func (UnimplementedUsersServer) ImportUsers(context.Context, *ImportRequest) (*ImportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ImportUsers not implemented")
+}
+func (UnimplementedUsersServer) CheckImport(context.Context, *ImportRequest) (*CheckImportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckImport not implemented")
 }
 func (UnimplementedUsersServer) CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateHumanUser not implemented")
@@ -2171,6 +2219,42 @@ func _Users_ImportHumanUser_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(UsersServer).ImportHumanUser(ctx, req.(*ImportHumanUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ImportUsers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ImportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ImportUsers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ImportUsers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ImportUsers(ctx, req.(*ImportRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_CheckImport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ImportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CheckImport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CheckImport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CheckImport(ctx, req.(*ImportRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -3469,6 +3553,14 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ImportHumanUser",
 			Handler:    _Users_ImportHumanUser_Handler,
+		},
+		{
+			MethodName: "ImportUsers",
+			Handler:    _Users_ImportUsers_Handler,
+		},
+		{
+			MethodName: "CheckImport",
+			Handler:    _Users_CheckImport_Handler,
 		},
 		{
 			MethodName: "CreateHumanUser",

@@ -1,0 +1,189 @@
+package imports
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/gateway/transcode"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Answer is the response of a whole import, made of those of its requests. It keeps a part of
+// it in memory and the rest on disk.
+type Answer struct {
+	folder string
+	check  bool
+	// success holds organizations as JSON, the last one without its end. machines are ids of
+	// the last one, which stand behind those of people.
+	success, machines, errors Spool
+	org                       string
+	orgs                      int
+	ids                       [2]int // of the last organization: people, machines
+	failed                    int
+	counts                    *usersv1.CheckImportResponse
+}
+
+// add takes the response for rows, numbers[i] being the number of row i+1.
+func (a *Answer) add(response proto.Message, numbers []uint64) error {
+	switch r := response.(type) {
+	case *usersv1.ImportResponse:
+		for _, org := range r.GetSuccess().GetOrgs() {
+			if err := a.succeed(org); err != nil {
+				return err
+			}
+		}
+		return a.refused(r.Errors, numbers)
+	case *usersv1.CheckImportResponse:
+		a.count(r)
+		return a.refused(r.Errors, numbers)
+	}
+	return nil
+}
+
+func (a *Answer) refused(all []*usersv1.ImportError, numbers []uint64) error {
+	for _, e := range all {
+		if e.Row > 0 && e.Row <= uint64(len(numbers)) {
+			e.Row = numbers[e.Row-1]
+		}
+		if err := a.fail(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail notes an error.
+func (a *Answer) fail(e *usersv1.ImportError) error {
+	text, err := transcode.Encode(nil, e)
+	if err != nil {
+		return err
+	}
+	if a.failed++; a.failed > 1 {
+		text = append([]byte{','}, text...)
+	}
+	return a.errors.write(a.folder, text)
+}
+
+func (a *Answer) succeed(org *usersv1.ImportedOrg) error {
+	if a.orgs == 0 || a.org != org.OrgId {
+		if err := a.begin(org.OrgId); err != nil {
+			return err
+		}
+	}
+	if err := a.list(&a.success, 0, org.HumanUserIds); err != nil {
+		return err
+	}
+	return a.list(&a.machines, 1, org.MachineUserIds)
+}
+
+// begin ends the last organization and begins another.
+func (a *Answer) begin(id string) error {
+	if err := a.end(); err != nil {
+		return err
+	}
+	name, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	text := append([]byte(`{"orgId":`), name...)
+	if a.orgs > 0 {
+		text = append([]byte{','}, text...)
+	}
+	a.org, a.ids = id, [2]int{}
+	a.orgs++
+	return a.success.write(a.folder, append(text, `,"humanUserIds":[`...))
+}
+
+func (a *Answer) end() error {
+	if a.orgs == 0 {
+		return nil
+	}
+	defer a.machines.close()
+	machines, err := a.machines.reader()
+	if err != nil {
+		return err
+	}
+	for _, part := range []io.Reader{
+		bytesOf(`],"machineUserIds":[`), machines, bytesOf(`]}`),
+	} {
+		if _, err := io.Copy(spooled{&a.success, a.folder}, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Answer) list(to *Spool, kind int, ids []string) error {
+	var text []byte
+	for _, id := range ids {
+		if a.ids[kind]++; a.ids[kind] > 1 {
+			text = append(text, ',')
+		}
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			return err
+		}
+		text = append(text, quoted...)
+	}
+	return to.write(a.folder, text)
+}
+
+func (a *Answer) count(r *usersv1.CheckImportResponse) {
+	a.counts.NewUsers += r.NewUsers
+	a.counts.KnownUsers += r.KnownUsers
+	a.counts.Mails += r.Mails
+	for _, f := range r.HashFormats {
+		i := slices.IndexFunc(a.counts.HashFormats, func(k *usersv1.HashFormat) bool { return k.Format == f.Format })
+		if i < 0 {
+			a.counts.HashFormats = append(a.counts.HashFormats, f)
+			continue
+		}
+		a.counts.HashFormats[i].Accepted += f.Accepted
+		a.counts.HashFormats[i].Refused += f.Refused
+	}
+}
+
+// WriteTo writes the whole answer.
+func (a *Answer) WriteTo(w io.Writer) (int64, error) {
+	parts, err := a.parts()
+	if err != nil {
+		return 0, err
+	}
+	return io.Copy(w, io.MultiReader(parts...))
+}
+
+func (a *Answer) parts() ([]io.Reader, error) {
+	errors, err := a.errors.reader()
+	if err != nil {
+		return nil, err
+	}
+	if a.check {
+		text, err := transcode.Encode(nil, a.counts)
+		if err != nil {
+			return nil, err
+		}
+		// the list of errors, which is empty here, is the last member
+		head := text[:len(text)-len(`]}`)]
+		return []io.Reader{bytesOf(string(head)), errors, bytesOf(`]}`)}, nil
+	}
+	if err := a.end(); err != nil {
+		return nil, err
+	}
+	success, err := a.success.reader()
+	if err != nil {
+		return nil, err
+	}
+	return []io.Reader{
+		bytesOf(`{"success":{"orgs":[`), success, bytesOf(`]},"errors":[`), errors, bytesOf(`]}`),
+	}, nil
+}
+
+// Close removes what is kept on disk.
+func (a *Answer) Close() {
+	a.success.close()
+	a.machines.close()
+	a.errors.close()
+}

@@ -1,0 +1,278 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/gateway/transcode"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const (
+	// Bounds of one request.
+	maxRows  = 1000
+	maxBytes = 512 << 10
+	// plainRow is how many other rows a user with a password counts for: hashing it takes as
+	// long as all else for a thousand.
+	plainRow = 20
+
+	inFlight = 2
+	// maxOrgs is how many organizations may have rows that wait for a full request.
+	maxOrgs = 16
+	tries   = 8
+)
+
+// ErrTimedOut is the fault of an import that takes longer than its timeout.
+var ErrTimedOut = fault.New(fault.Deadline, "IMPORT_TIMED_OUT", "The import took longer than its timeout allows; send "+
+	"it again to import the rest")
+
+// Import sends rows in requests, two at a time.
+type Import struct {
+	// Call sends a request about one organization.
+	Call func(ctx context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error)
+	// Check says that the responses are those of CheckImport.
+	Check bool
+	// Folder is for files that are gone with the process; empty for the system's own.
+	Folder string
+
+	answer  *Answer
+	batches []*batch
+	flights []flight
+	// proven reports whether a request was answered: before that, a fault refuses the import.
+	proven bool
+	rows   uint64
+}
+
+// batch is a request that is being filled.
+type batch struct {
+	org *usersv1.ImportOrg
+	// humans and machines are the numbers of the rows.
+	humans, machines []uint64
+	bytes            int
+	weight           int
+}
+
+// numbers are those of the rows in the order of the request.
+func (b *batch) numbers() []uint64 {
+	return append(b.humans[:len(b.humans):len(b.humans)], b.machines...)
+}
+
+type flight struct {
+	*batch
+	done chan outcome
+}
+
+type outcome struct {
+	response proto.Message
+	err      error
+}
+
+// Run imports a body. Until the first request is answered, its error refuses the whole import;
+// afterwards it is the answer that says how far the import came and why it ended.
+func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
+	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
+	err := read(func(r Row) error { return i.row(ctx, r) })
+	if whole := err == nil || errors.Is(err, ErrBrokenOff) || errors.Is(err, transcode.ErrJSON); whole || i.proven {
+		err = errors.Join(err, i.rest(ctx))
+	}
+	if err == nil && !i.proven { // nothing was named: this asks for the permission
+		err = i.send(ctx, &batch{})
+	}
+	if err == nil {
+		return i.answer, nil
+	}
+	i.drop()
+	if !i.proven {
+		i.answer.Close()
+		return nil, err
+	}
+	f := fault.From(err)
+	return i.answer, i.answer.fail(&usersv1.ImportError{Type: "import", Message: f.Message, Reason: f.ID})
+}
+
+// row puts a row into the next request of its organization.
+func (i *Import) row(ctx context.Context, r Row) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	i.rows = r.Number
+	var human usersv1.ImportHumanUserRow
+	var machine usersv1.ImportMachineUserRow
+	err := r.Err
+	switch {
+	case err != nil || r.JSON == nil:
+	case r.Machine:
+		err = transcode.Decode(r.JSON, &machine)
+	default:
+		err = transcode.Decode(r.JSON, &human)
+	}
+	if err != nil {
+		return i.refuse(r, human.UserId+machine.UserId, err)
+	}
+	b := i.batch(r)
+	if r.Org != nil && b.org.Org == nil {
+		b.org.Org = &usersv1.ImportedOrgData{}
+		if err := transcode.Decode(r.Org, b.org.Org); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.JSON == nil:
+	case r.Machine:
+		b.org.MachineUsers = append(b.org.MachineUsers, &machine)
+		b.machines = append(b.machines, r.Number)
+	default:
+		b.org.HumanUsers = append(b.org.HumanUsers, &human)
+		b.humans = append(b.humans, r.Number)
+	}
+	b.bytes += len(r.JSON)
+	b.weight++
+	if human.User.GetPassword() != "" {
+		b.weight += plainRow - 1
+	}
+	if b.weight >= maxRows || b.bytes >= maxBytes {
+		return i.flush(ctx, b)
+	}
+	if len(i.batches) > maxOrgs {
+		return i.flush(ctx, i.batches[0])
+	}
+	return nil
+}
+
+func (i *Import) refuse(r Row, id string, err error) error {
+	f := fault.From(err)
+	kind := "human_user"
+	if r.Machine {
+		kind = "machine_user"
+	}
+	return i.answer.fail(&usersv1.ImportError{Type: kind, Id: id, Message: f.Message, Reason: f.ID, Row: r.Number})
+}
+
+// batch returns the request that rows of an organization are put into.
+func (i *Import) batch(r Row) *batch {
+	for _, b := range i.batches {
+		if b.org.OrgId == r.OrgID {
+			return b
+		}
+	}
+	b := &batch{org: &usersv1.ImportOrg{OrgId: r.OrgID}}
+	i.batches = append(i.batches, b)
+	return b
+}
+
+// flush sends a request that is full.
+func (i *Import) flush(ctx context.Context, b *batch) error {
+	for n, other := range i.batches {
+		if other == b {
+			i.batches = append(i.batches[:n:n], i.batches[n+1:]...)
+			break
+		}
+	}
+	return i.send(ctx, b)
+}
+
+// rest sends what is left and waits for all responses.
+func (i *Import) rest(ctx context.Context) error {
+	for len(i.batches) > 0 {
+		if err := i.flush(ctx, i.batches[0]); err != nil {
+			return err
+		}
+	}
+	for len(i.flights) > 0 {
+		if err := i.land(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a request. The first one is alone: what refuses it refuses the import, and nothing
+// is written.
+func (i *Import) send(ctx context.Context, b *batch) error {
+	if len(i.flights) == inFlight {
+		if err := i.land(ctx); err != nil {
+			return err
+		}
+	}
+	f := flight{b, make(chan outcome, 1)}
+	i.flights = append(i.flights, f)
+	go func() {
+		response, err := i.call(ctx, b)
+		f.done <- outcome{response, err}
+	}()
+	if !i.proven {
+		return i.land(ctx)
+	}
+	return nil
+}
+
+// call sends a request until it is answered: to repeat it does nothing twice.
+func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
+	r := &usersv1.ImportRequest{}
+	if b.org != nil {
+		r.DataOrgs = &usersv1.ImportData{Orgs: []*usersv1.ImportOrg{b.org}}
+	}
+	for try := 1; ; try++ {
+		response, err := i.Call(ctx, b.org.GetOrgId(), r)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil || try == tries || ctx.Err() != nil {
+			return response, err
+		}
+		f := fault.From(err)
+		switch f.Code {
+		case fault.Unavailable, fault.Exhausted, fault.Deadline:
+		default:
+			return nil, err
+		}
+		pause := time.NewTimer(max(f.RetryAfter, time.Second))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// land takes the oldest response.
+func (i *Import) land(ctx context.Context) error {
+	f := i.flights[0]
+	i.flights = i.flights[1:]
+	o := <-f.done
+	if o.err == nil {
+		i.proven = true
+		return i.answer.add(o.response, f.numbers())
+	}
+	refused := fault.From(o.err)
+	if !i.proven || ctx.Err() != nil || refused.Code != fault.Denied && refused.Code != fault.Invalid &&
+		refused.Code != fault.NotFound {
+		return o.err
+	}
+	// All of it was refused, and nothing was written.
+	for n, h := range f.org.GetHumanUsers() {
+		if err := i.refuse(Row{Number: f.humans[n]}, h.UserId, refused); err != nil {
+			return err
+		}
+	}
+	for n, m := range f.org.GetMachineUsers() {
+		if err := i.refuse(Row{Number: f.machines[n], Machine: true}, m.UserId, refused); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop waits for what is under way and notes what it did.
+func (i *Import) drop() {
+	for _, f := range i.flights {
+		if o := <-f.done; o.err == nil {
+			_ = i.answer.add(o.response, f.numbers())
+		}
+	}
+	i.flights = nil
+}

@@ -1,0 +1,145 @@
+package imports
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// ErrSpool is the fault of a disk without room for what the memory has no room for.
+var ErrSpool = fault.New(fault.Unavailable, "IMPORT_DISK_FULL", "The disk of the gateway has no room for the import; "+
+	"make room, or send it in parts").After(time.Minute)
+
+const (
+	// inMemory is how much of a Spool stays in memory.
+	inMemory = 256 << 10
+	// maxSpool is how much a Spool takes.
+	maxSpool = 4 << 30
+)
+
+// Spool keeps bytes of any number, the first in memory and the others in a file without a
+// name, which is gone with the process. The zero Spool is empty.
+type Spool struct {
+	memory bytes.Buffer
+	file   *os.File
+	writer *bufio.Writer
+	size   int64
+}
+
+// write appends; the file is made in a folder.
+func (s *Spool) write(folder string, b []byte) error {
+	s.size += int64(len(b))
+	if s.file == nil && s.memory.Len()+len(b) <= inMemory {
+		s.memory.Write(b)
+		return nil
+	}
+	if s.size > maxSpool {
+		return ErrSpool.Say("The import keeps more than %d GiB on the disk of the gateway: let orgId stand before "+
+			"the users, or send it in parts", maxSpool>>30)
+	}
+	if s.file == nil {
+		file, err := os.CreateTemp(folder, "herald-import-*")
+		if err != nil {
+			return noRoom(err)
+		}
+		s.file, s.writer = file, bufio.NewWriter(file)
+		if err := os.Remove(file.Name()); err != nil {
+			return err
+		}
+	}
+	_, err := s.writer.Write(b)
+	return noRoom(err)
+}
+
+func noRoom(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return ErrSpool.Because(err)
+	}
+	return err
+}
+
+// reader reads all that was written, from the beginning.
+func (s *Spool) reader() (io.Reader, error) {
+	if s.file == nil {
+		return bytes.NewReader(s.memory.Bytes()), nil
+	}
+	if err := s.writer.Flush(); err != nil {
+		return nil, noRoom(err)
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.MultiReader(bytes.NewReader(s.memory.Bytes()), bufio.NewReader(s.file)), nil
+}
+
+// close removes what was kept.
+func (s *Spool) close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+	*s = Spool{}
+}
+
+// put keeps a user.
+func (s *Spool) put(folder string, machine bool, text []byte) error {
+	head := binary.AppendUvarint(nil, uint64(len(text)))
+	kind := byte(0)
+	if machine {
+		kind = 1
+	}
+	if err := s.write(folder, append([]byte{kind}, head...)); err != nil {
+		return err
+	}
+	return s.write(folder, text)
+}
+
+// each calls do with the users that were put, and removes them.
+func (s *Spool) each(do func(machine bool, text []byte) error) error {
+	defer s.close()
+	all, err := s.reader()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReader(all)
+	for {
+		kind, err := r.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n, err := binary.ReadUvarint(r)
+		if err != nil {
+			return err
+		}
+		text := make([]byte, n)
+		if _, err := io.ReadFull(r, text); err != nil {
+			return err
+		}
+		if n == 0 {
+			text = nil
+		}
+		if err := do(kind == 1, text); err != nil {
+			return err
+		}
+	}
+}
+
+// spooled is a Spool as a writer.
+type spooled struct {
+	*Spool
+	folder string
+}
+
+// Write implements io.Writer.
+func (s spooled) Write(b []byte) (int, error) { return len(b), s.write(s.folder, b) }
+
+func bytesOf(text string) io.Reader { return bytes.NewReader([]byte(text)) }

@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/gateway/imports"
+	"herald/shared/contract"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const (
+	// streamTime is how long a streamed request takes if it asks for no other time.
+	streamTime = time.Hour
+	// streamPause is how long its sender may send or read nothing.
+	streamPause = 30 * time.Second
+	// mostStreams is how many there may be at once, and callerStreams how many of one caller: each
+	// takes a few megabytes.
+	mostStreams   = 16
+	callerStreams = 2
+)
+
+// ErrStreams is the fault of too many streamed requests at once.
+var ErrStreams = fault.New(fault.Exhausted, "IMPORTS_BUSY", "Too many imports at once; wait until one has ended").
+	After(10 * time.Second)
+
+// streams counts the streamed requests under way.
+type streams struct {
+	mu      sync.Mutex
+	callers map[string]int
+	all     int
+}
+
+// begin takes a place for a caller; the returned function gives it back.
+func (s *streams) begin(caller string) (end func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == mostStreams || s.callers[caller] == callerStreams {
+		return nil, ErrStreams
+	}
+	if s.callers == nil {
+		s.callers = map[string]int{}
+	}
+	s.all++
+	s.callers[caller]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.callers[caller]--; s.callers[caller] == 0 {
+			delete(s.callers, caller)
+		}
+	}, nil
+}
+
+// mountStream serves a REST path whose body has any size. Imports are all that has one.
+func (e *edge) mountStream(d contract.Method, m *method) (handler, error) {
+	check := false
+	switch m.out.New().Interface().(type) {
+	case *usersv1.ImportResponse:
+	case *usersv1.CheckImportResponse:
+		check = true
+	default:
+		return nil, fmt.Errorf("herald.v1.streamed: nobody streams %s", d.Output().FullName())
+	}
+	if _, ok := m.in.New().Interface().(*usersv1.ImportRequest); !ok {
+		return nil, fmt.Errorf("herald.v1.streamed: nobody streams %s", d.Input().FullName())
+	}
+	return func(x *exchange, r *http.Request) {
+		if err := e.stream(x, r, m, check); err != nil {
+			_ = http.NewResponseController(x).SetWriteDeadline(time.Now().Add(streamPause))
+			x.fail(r, err)
+		}
+	}, nil
+}
+
+// stream imports a body and answers. It returns an error if nothing was imported.
+func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error {
+	if err := e.authenticate(x, r, m); err != nil {
+		return err
+	}
+	end, err := e.streams.begin(x.pass.Holder())
+	if err != nil {
+		return err
+	}
+	defer end()
+	control := http.NewResponseController(x)
+	// The time limit of other requests ends with their context.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	defer cancel(nil)
+	timer := time.AfterFunc(streamTime, func() { cancel(imports.ErrTimedOut) })
+	defer timer.Stop()
+	body := &imports.Body{
+		Timeout: func(d time.Duration) { timer.Reset(time.Until(x.began.Add(d))) },
+	}
+	from, err := e.streamBody(ctx, x, r, body)
+	if err != nil {
+		return err
+	}
+	i := imports.Import{Check: check, Call: e.streamCall(r, x, m)}
+	answer, err := i.Run(ctx, func(row func(imports.Row) error) error {
+		body.Row = row
+		return body.Read(from)
+	})
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	x.Header().Set("Content-Type", "application/json")
+	x.WriteHeader(http.StatusOK)
+	if _, err := answer.WriteTo(unhurried{x, control}); err != nil {
+		e.log.InfoContext(ctx, "the answer of an import was not read", "err", err)
+		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+	return nil
+}
+
+// streamCall sends a request of an import for its caller, who is authenticated anew each time
+// in the organization that it is about.
+func (e *edge) streamCall(
+	r *http.Request, x *exchange, m *method,
+) func(context.Context, string, *usersv1.ImportRequest) (proto.Message, error) {
+	return func(ctx context.Context, organization string, request *usersv1.ImportRequest) (proto.Message, error) {
+		pass, err := e.callers.In(ctx, r.Header, organization)
+		if err != nil {
+			return nil, err
+		}
+		data, err := proto.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := e.call(ctx, m, pass, data)
+		if err != nil {
+			return nil, err
+		}
+		response := m.out.New().Interface()
+		return response, proto.Unmarshal(answer.Data, response)
+	}
+}
+
+// streamBody returns the request's body, and says how it is to be read.
+func (e *edge) streamBody(ctx context.Context, x *exchange, r *http.Request, b *imports.Body) (io.Reader, error) {
+	var from io.Reader = patient{ctx, r.Body, http.NewResponseController(x)}
+	switch r.Header.Get("Content-Encoding") {
+	case "", "identity":
+	case "gzip":
+		unpacked, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, imports.ErrBrokenOff.Say("The body is not compressed with gzip").Because(err)
+		}
+		from = unpacked
+	default:
+		return nil, ErrStreamType
+	}
+	switch t := mediaType(r); {
+	case t == "application/x-ndjson", t == "application/ndjson", t == "application/jsonl":
+		b.Lines = true
+	case t == "", t == "application/json", strings.HasSuffix(t, "+json"):
+	default:
+		return nil, ErrStreamType
+	}
+	return from, nil
+}
+
+// ErrStreamType is the fault of a body that is no import.
+var ErrStreamType = ErrMediaType.Say("The body must be application/json or application/x-ndjson, " +
+	"with Content-Encoding gzip or none")
+
+// patient reads a body whose sender may take a long time, but not pause for long.
+type patient struct {
+	ctx     context.Context
+	body    io.Reader
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (p patient) Read(b []byte) (int, error) {
+	if err := context.Cause(p.ctx); err != nil {
+		return 0, err
+	}
+	_ = p.control.SetReadDeadline(time.Now().Add(streamPause)) // without it the server's limit holds
+	n, err := p.body.Read(b)
+	if err == io.EOF {
+		_ = p.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// unhurried writes to a client that may take a long time, but not pause for long.
+type unhurried struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (u unhurried) Write(b []byte) (int, error) {
+	_ = u.control.SetWriteDeadline(time.Now().Add(streamPause)) // without it the server's limit holds
+	return u.w.Write(b)
+}

@@ -1,0 +1,427 @@
+package gateway_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/shared/caller"
+	"herald/shared/contract"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const importPath = "/admin/v1/import"
+
+// importer is what the users service does with imports in these tests: it notes who asks for
+// what, and refuses users that are called bad.
+type importer struct {
+	mu       sync.Mutex
+	requests []string
+	ids      []string
+	hook     func(n int, r *usersv1.ImportRequest) error
+}
+
+func (u *users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.ImportResponse, error) {
+	i := &u.importer
+	i.mu.Lock()
+	hook, n := i.hook, len(i.requests)
+	rows := 0
+	for _, o := range r.DataOrgs.GetOrgs() {
+		rows += len(o.HumanUsers)
+	}
+	i.requests = append(i.requests, fmt.Sprintf("%s %d", caller.From(ctx).OrganizationID, rows))
+	i.mu.Unlock()
+	if hook != nil {
+		if err := hook(n, r); err != nil {
+			return nil, err
+		}
+	}
+	out, row := &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{}}, uint64(0)
+	for _, o := range r.DataOrgs.GetOrgs() {
+		done := &usersv1.ImportedOrg{OrgId: o.OrgId}
+		for _, h := range o.HumanUsers {
+			if row++; strings.HasPrefix(h.UserId, "bad") {
+				out.Errors = append(out.Errors, &usersv1.ImportError{
+					Type: "human_user", Id: h.UserId, Row: row, Message: "Bad", Reason: "BAD",
+				})
+				continue
+			}
+			done.HumanUserIds = append(done.HumanUserIds, h.UserId)
+			i.mu.Lock()
+			i.ids = append(i.ids, h.UserId)
+			i.mu.Unlock()
+		}
+		out.Success.Orgs = append(out.Success.Orgs, done)
+	}
+	return out, nil
+}
+
+func (i *importer) on(hook func(n int, r *usersv1.ImportRequest) error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.hook = hook
+}
+
+func (i *importer) seen() (requests, ids []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]string(nil), i.requests...), append([]string(nil), i.ids...)
+}
+
+// importAnswer is the answer of a bulk import.
+type importAnswer struct {
+	Success struct {
+		Orgs []struct {
+			OrgID                        string
+			HumanUserIDs, MachineUserIDs []string
+		}
+	}
+	Errors []struct {
+		Type, ID, Message, Reason, Row string
+	}
+}
+
+func (a answer) imported(t testing.TB) (out importAnswer) {
+	t.Helper()
+	a.ok(t)
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		t.Fatalf("%v: %.300s", err, a.body)
+	}
+	return out
+}
+
+// crowd is a body with n users of o1, called a prefix and their number.
+func crowd(prefix string, n int) string {
+	var b strings.Builder
+	b.WriteString(`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"userId":"%s%d","user":{"userName":"%s%d"}}`, prefix, i, prefix, i)
+	}
+	return b.String() + `]}]}}`
+}
+
+func TestStreamedImport(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	body := strings.Replace(crowd("u", 2500), `{"userId":"u7"`, `{"userId":"bad7"`, 1)
+	body = strings.Replace(body, `{"userId":"u2100"`, `{"userId":7,"x":[}`, 1)
+	got := w.do(t, "POST", importPath, body, as(token)...).imported(t)
+	if len(got.Success.Orgs) != 1 || got.Success.Orgs[0].OrgID != "o1" ||
+		len(got.Success.Orgs[0].HumanUserIDs) != 2498 || got.Success.Orgs[0].HumanUserIDs[0] != "u0" ||
+		len(got.Success.Orgs[0].MachineUserIDs) != 0 || got.Success.Orgs[0].MachineUserIDs == nil {
+		t.Errorf("got %.300v", got)
+	}
+	if e := got.Errors; len(e) != 2 || e[0].ID != "bad7" || e[0].Row != "8" || e[0].Reason != "BAD" ||
+		e[1].Row != "2101" || e[1].Reason != "MALFORMED_JSON" || e[1].Type != "human_user" {
+		t.Errorf("errors %v", got.Errors)
+	}
+	requests, _ := w.importer.seen()
+	if slices.Sort(requests); fmt.Sprint(requests) != "[o1 1000 o1 1000 o1 499]" {
+		t.Errorf("requests %v", requests)
+	}
+}
+
+func TestStreamedShapes(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.join(token, "o2")
+	lines := `{"orgId":"o1","userId":"a","user":{}}` + "\n" + `{"orgId":"o2","userId":"b","user":{}}` + "\n" +
+		`{"orgId":"o1","userId":"c","user":{}}` + "\n"
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(g, lines); err != nil || g.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ body, kind, encoding string }{
+		"json":  {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"a"},{"userId":"c"}]},{"humanUsers":[{"userId":"b"}],"orgId":"o2"}]}}`, "application/json", ""},
+		"lines": {lines, "application/x-ndjson; charset=utf-8", ""},
+		"gzip":  {packed.String(), "application/x-ndjson", "gzip"},
+	} {
+		a := w.do(t, "POST", importPath, c.body, append(as(token), "Content-Type", c.kind, "Content-Encoding",
+			c.encoding)...)
+		got := a.imported(t)
+		if o := got.Success.Orgs; len(o) != 2 || fmt.Sprint(o[0].HumanUserIDs, o[1].HumanUserIDs) != "[a c] [b]" ||
+			len(got.Errors) > 0 {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	if requests, _ := w.importer.seen(); strings.Count(fmt.Sprint(requests), "o2 1") != 3 {
+		t.Errorf("requests %v", requests)
+	}
+	half := packed.String()[:packed.Len()/2]
+	for name, c := range map[string]struct {
+		body, kind, encoding string
+		status               int
+		id                   string
+	}{
+		"form":          {"a=b", "application/x-www-form-urlencoded", "", 415, "MEDIA_TYPE_UNSUPPORTED"},
+		"brotli":        {"x", "application/json", "br", 415, "MEDIA_TYPE_UNSUPPORTED"},
+		"no gzip":       {"{}", "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
+		"half of gzip":  {half, "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
+		"no JSON":       {"nothing", "application/json", "", 400, "MALFORMED_JSON"},
+		"timeout":       {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"x"}]}]},"timeout":"-1s"}`, "", "", 400, "IMPORT_TIMEOUT_INVALID"},
+		"no such org":   {crowdIn("nowhere"), "", "", 403, "PERMISSION_DENIED"},
+		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
+		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "MALFORMED_JSON"},
+	} {
+		w.do(t, "POST", importPath, c.body, append(as(token), "Content-Type", c.kind, "Content-Encoding",
+			c.encoding)...).refused(t, c.status, c.id)
+		_, ids := w.importer.seen()
+		if fmt.Sprint(ids) == "x" {
+			t.Errorf("%s: a user was imported", name)
+		}
+	}
+	viewer := w.token("u2", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	for _, body := range []string{"", "{}", crowd("v", 1)} {
+		w.do(t, "POST", importPath, body, as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
+	}
+	w.do(t, "POST", importPath, "{}").refused(t, 401, "UNAUTHENTICATED")
+	w.do(t, "GET", importPath, "", as(token)...).refused(t, 405, "VERB_NOT_ALLOWED")
+}
+
+func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1", org) }
+
+// What was read before a body breaks off is imported, and the answer says where it broke.
+func TestStreamBreaksOff(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token, body := w.owner(), crowd("u", 3000)
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
+		t.Fatal(err)
+	}
+	plain := w.do(t, "POST", importPath, body[:len(body)-100], as(token)...).imported(t)
+	zipped := w.do(t, "POST", importPath, packed.String()[:packed.Len()-100], append(as(token), "Content-Encoding",
+		"gzip")...).imported(t)
+	wrong := w.do(t, "POST", importPath, strings.Replace(body, `{"userId":"u2900"`, `} {"userId":"u2900"`, 1),
+		as(token)...).imported(t)
+	for name, c := range map[string]struct {
+		got    importAnswer
+		least  int
+		reason string
+	}{
+		"JSON": {plain, 2990, "IMPORT_BROKEN_OFF"}, "gzip": {zipped, 2000, "IMPORT_BROKEN_OFF"},
+		"bracket": {wrong, 2900, "MALFORMED_JSON"},
+	} {
+		if n := len(c.got.Success.Orgs[0].HumanUserIDs); n < c.least || n > 2999 {
+			t.Errorf("%s: %d users", name, n)
+		}
+		if e := c.got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != c.reason ||
+			!strings.Contains(e[0].Message, "line 1, column ") {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+}
+
+// A caller who loses the permission half-way imports nothing from then on, and is told so for each row.
+func TestStreamLosesPermission(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+		if id := r.DataOrgs.Orgs[0].HumanUsers[0].UserId; id != "u0" && id != "u1000" {
+			return fault.ErrDenied
+		}
+		return nil
+	})
+	got := w.do(t, "POST", importPath, crowd("u", 5000), as(token)...).imported(t)
+	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 2000 || len(got.Errors) != 3000 {
+		t.Errorf("%d users, %d errors", n, len(got.Errors))
+	}
+	if e := got.Errors[0]; e.Reason != "PERMISSION_DENIED" || e.ID != "u2000" || e.Row != "2001" {
+		t.Errorf("%v", e)
+	}
+}
+
+// A token that ends half-way ends the import.
+func TestStreamLosesToken(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+		if n == 2 {
+			w.revoke(token)
+			return fault.ErrUnauthenticated
+		}
+		return nil
+	})
+	got := w.do(t, "POST", importPath, crowd("u", 5000), as(token)...).imported(t)
+	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "UNAUTHENTICATED" {
+		t.Errorf("%v", e)
+	}
+	if n := len(got.Success.Orgs[0].HumanUserIDs); n < 2000 || n > 3000 {
+		t.Errorf("%d users", n)
+	}
+}
+
+// A request that is not answered is sent again; each user is told once.
+func TestStreamTriesAgain(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token, failed := w.owner(), 0
+	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+		if n == 0 || n == 2 {
+			failed++
+			return fault.ErrUnavailable.After(time.Millisecond)
+		}
+		return nil
+	})
+	got := w.do(t, "POST", importPath, crowd("u", 3000), as(token)...).imported(t)
+	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 3000 || len(got.Errors) > 0 || failed != 2 {
+		t.Errorf("%d users, %v, failed %d times", n, got.Errors, failed)
+	}
+}
+
+// The time counts from the start of the request, also where it is named at the end.
+func TestStreamTimesOut(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	proceed := make(chan struct{})
+	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+		if n > 0 {
+			<-proceed
+		}
+		return nil
+	})
+	time.AfterFunc(2*time.Second, func() { close(proceed) })
+	body := strings.Replace(crowd("u", 6000), "{", `{"timeout":"1s",`, 1)
+	got := w.do(t, "POST", importPath, body, as(token)...).imported(t)
+	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "IMPORT_TIMED_OUT" {
+		t.Errorf("%v", e)
+	}
+	if n := len(got.Success.Orgs[0].HumanUserIDs); n < 1000 || n > 3000 {
+		t.Errorf("%d users", n)
+	}
+}
+
+// Of one caller's imports two run at once; a client that reads nothing keeps nobody else from importing.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token, other := w.owner(), w.token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	began, proceed := make(chan struct{}, 2), make(chan struct{})
+	w.importer.on(func(int, *usersv1.ImportRequest) error {
+		began <- struct{}{}
+		<-proceed
+		return nil
+	})
+	var waiting sync.WaitGroup
+	for range 2 {
+		waiting.Go(func() { w.do(t, "POST", importPath, crowd("u", 10), as(token)...).imported(t) })
+	}
+	<-began
+	<-began
+	a := w.do(t, "POST", importPath, "{}", as(token)...)
+	a.refused(t, 429, "IMPORTS_BUSY")
+	if a.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	w.importer.on(nil)
+	w.do(t, "POST", importPath, crowd("o", 10), as(other)...).imported(t)
+	close(proceed)
+	waiting.Wait()
+	w.do(t, "POST", importPath, "{}", as(token)...).imported(t)
+}
+
+// Clients that send an import and read nothing of the answer hold a place until they have paused
+// for too long, no memory, and no other request.
+func TestStreamToAClientThatNeverReads(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token, other := w.owner(), w.token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	body := crowd(strings.Repeat("long", 40), 40_000)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	last := make(chan struct{})
+	var once sync.Once
+	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+		h := r.DataOrgs.Orgs[0].HumanUsers
+		if strings.HasSuffix(h[len(h)-1].UserId, "long39999") {
+			once.Do(func() { close(last) })
+		}
+		return nil
+	})
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-last
+	for range 5 {
+		got := w.do(t, "POST", importPath, crowd("o", 10), as(other)...).imported(t)
+		if len(got.Success.Orgs[0].HumanUserIDs) != 10 {
+			t.Errorf("%v", got)
+		}
+	}
+	if _, ids := w.importer.seen(); len(ids) != 40_050 {
+		t.Errorf("%d users", len(ids))
+	}
+}
+
+// A bomb of white space costs neither memory nor much time.
+func TestStreamOfNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	space := bytes.Repeat([]byte(" "), 1<<20)
+	if _, err := g.Write([]byte(`{"dataOrgs":`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if _, err := g.Write(space); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.do(t, "POST", importPath, packed.String(), append(as(w.owner()), "Content-Encoding", "gzip")...).
+		refused(t, http.StatusBadRequest, "MALFORMED_JSON")
+}
+
+func TestStreamedCheck(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	got := w.do(t, "POST", importPath+"/_check", crowd("u", 2500), as(w.owner())...).ok(t)
+	const want = `{"newUsers":"2500","knownUsers":"0","mails":"0","hashFormats":[` +
+		`{"format":"x","accepted":"2500","refused":"0"}],"errors":[]}`
+	if string(got.body) != want {
+		t.Errorf("%s", got.body)
+	}
+}
+
+func (u *users) CheckImport(_ context.Context, r *usersv1.ImportRequest) (*usersv1.CheckImportResponse, error) {
+	n := uint64(len(r.DataOrgs.Orgs[0].HumanUsers))
+	if n == 0 {
+		return nil, errors.New("no users")
+	}
+	return &usersv1.CheckImportResponse{
+		NewUsers: n, HashFormats: []*usersv1.HashFormat{{Format: "x", Accepted: n}},
+	}, nil
+}

@@ -1,0 +1,478 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	"herald/shared/contract"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/rpc"
+)
+
+// arrival is a row of an import on its way.
+type arrival struct {
+	kind, id string
+	// password is to be hashed; hash is one that was sent. Either may be empty.
+	password, hash string
+	user           store.NewUser
+	// name is the login name as it is compared.
+	name  string
+	event proto.Message
+	// known reports whether the row was imported before.
+	known bool
+	// err is why the row is not imported.
+	err error
+}
+
+// The kinds of rows.
+const (
+	humanRow   = "human_user"
+	machineRow = "machine_user"
+)
+
+// pending reports whether nothing is decided yet.
+func (a *arrival) pending() bool { return a.err == nil && !a.known }
+
+// ImportUsers imports the users of organizations. Those of one organization are written in one
+// statement, and a row that is refused does not touch the others.
+func (u Users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.ImportResponse, error) {
+	out := &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{}}
+	var errs importErrors
+	err := u.eachOrg(ctx, r, &errs, u.makeOrg, func(org *usersv1.ImportOrg, all []*arrival) error {
+		if err := u.importAll(ctx, org.OrgId, all); err != nil {
+			return err
+		}
+		done := &usersv1.ImportedOrg{OrgId: org.OrgId}
+		for _, a := range all {
+			switch {
+			case a.err != nil:
+			case a.kind == humanRow:
+				done.HumanUserIds = append(done.HumanUserIds, a.id)
+			default:
+				done.MachineUserIds = append(done.MachineUserIds, a.id)
+			}
+		}
+		out.Success.Orgs = append(out.Success.Orgs, done)
+		return nil
+	})
+	out.Errors = errs.list
+	return out, err
+}
+
+// CheckImport tells what ImportUsers would do.
+func (u Users) CheckImport(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.CheckImportResponse, error) {
+	out := &usersv1.CheckImportResponse{}
+	var errs importErrors
+	formats := map[string]*usersv1.HashFormat{}
+	mayMake := func(context.Context, domain.Org) error { return nil }
+	err := u.eachOrg(ctx, r, &errs, mayMake, func(org *usersv1.ImportOrg, all []*arrival) error {
+		if err := u.compare(ctx, org.OrgId, all); err != nil {
+			return err
+		}
+		for _, a := range all {
+			countFormat(formats, a.hash)
+			switch {
+			case a.known:
+				out.KnownUsers++
+			case a.err == nil:
+				out.NewUsers++
+			}
+			if a.pending() && a.user.Code != nil {
+				out.Mails++
+			}
+		}
+		return nil
+	})
+	for _, f := range formats {
+		out.HashFormats = append(out.HashFormats, f)
+	}
+	out.Errors = errs.list
+	return out, err
+}
+
+func countFormat(formats map[string]*usersv1.HashFormat, encoded string) {
+	if encoded == "" {
+		return
+	}
+	name, refused := password.Format(encoded)
+	if formats[name] == nil {
+		formats[name] = &usersv1.HashFormat{Format: name}
+	}
+	if refused {
+		formats[name].Refused++
+	} else {
+		formats[name].Accepted++
+	}
+}
+
+// importErrors are the rows that are not imported, and why.
+type importErrors struct{ list []*usersv1.ImportError }
+
+// add notes why a row is not imported. It returns an error that is not the row's.
+func (e *importErrors) add(of *usersv1.ImportError, err error) error {
+	f, own := domain.Refusal(err)
+	if !own {
+		return err
+	}
+	of.Message, of.Reason = f.Message, f.ID
+	e.list = append(e.list, of)
+	return nil
+}
+
+// eachOrg checks the rows of every organization that is there, and calls do with them. Where
+// an organization is missing and the request has its name, maker makes it. What a row is
+// refused for is noted in errs afterwards.
+func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *importErrors,
+	maker func(context.Context, domain.Org) error, do func(*usersv1.ImportOrg, []*arrival) error) error {
+	for _, org := range r.DataOrgs.GetOrgs() {
+		if !caller.From(ctx).CanIn("user.import", org.OrgId) {
+			return rpc.Denied("user.import", org.OrgId)
+		}
+	}
+	row := uint64(0)
+	for _, org := range r.DataOrgs.GetOrgs() {
+		missing := u.findOrg(ctx, org, errs, maker)
+		var all []*arrival
+		for _, row := range org.HumanUsers {
+			all = append(all, &arrival{kind: humanRow, id: row.UserId, err: missing})
+			if a := all[len(all)-1]; missing == nil {
+				a.err = u.checkHuman(org.OrgId, row, a)
+			}
+		}
+		for _, row := range org.MachineUsers {
+			all = append(all, &arrival{kind: machineRow, id: row.UserId, err: missing})
+			if a := all[len(all)-1]; missing == nil {
+				a.err = u.checkMachine(org.OrgId, row, a)
+			}
+		}
+		if missing == nil {
+			if err := u.checkProviders(ctx, org.OrgId, all); err != nil {
+				return err
+			}
+			if err := do(org, all); err != nil {
+				return err
+			}
+		}
+		for _, a := range all {
+			row++
+			if a.err == nil {
+				continue
+			}
+			if err := errs.add(&usersv1.ImportError{Type: a.kind, Id: a.id, Row: row}, a.err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findOrg looks for the organization of an import, or makes it. It returns why there is none.
+func (u Users) findOrg(ctx context.Context, org *usersv1.ImportOrg, errs *importErrors,
+	maker func(context.Context, domain.Org) error) error {
+	found, err := u.Store.Org(ctx, org.OrgId)
+	about := &usersv1.ImportError{Type: "org", Id: org.OrgId}
+	switch {
+	case err == nil && (org.Org == nil || org.Org.Name == found.Name):
+		return nil
+	case err == nil:
+		return errs.add(about, domain.ErrImportOrg)
+	case !errors.Is(err, domain.ErrOrgNotFound) || org.Org == nil:
+		return err
+	case !caller.From(ctx).CanIn("org.create", org.OrgId):
+		err = rpc.Denied("org.create", org.OrgId)
+	default:
+		err = maker(ctx, domain.Org{ID: org.OrgId, Name: org.Org.Name, State: domain.OrgActive})
+	}
+	if err == nil {
+		return nil
+	}
+	if err := errs.add(about, err); err != nil {
+		return err
+	}
+	return domain.ErrOrgNotFound
+}
+
+func (u Users) makeOrg(ctx context.Context, o domain.Org) error {
+	_, err := u.createOrg(ctx, o, "")
+	return err
+}
+
+// checkHuman holds a row against the rules of new users. A password is not hashed yet.
+func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *arrival) error {
+	a.password, a.hash = row.User.GetPassword(), row.User.GetHashedPassword().GetValue()
+	if err := checkRow(row, row.UserId); err != nil {
+		return err
+	}
+	var err error
+	if a.user, err = newHuman(orgID, row.User); err != nil {
+		return err
+	}
+	fields := digestFields(row.User)
+	state := domain.UserState(row.State)
+	if state == domain.UserInactive || state == domain.UserLocked {
+		fields["state"] = nonzero(row.State.Number())
+	}
+	u.identify(a, fields)
+	if err := u.bringOTP(&a.user, row.User); err != nil {
+		return err
+	}
+	if a.password != "" {
+		a.user.PasswordHash = unhashed
+	}
+	kind := a.user.SettleAs(state, len(a.user.IdpLinks) > 0)
+	if kind != "" {
+		a.user.Code = u.newCode(kind, a.id)
+	}
+	a.event = imported(&a.user, kind)
+	return nil
+}
+
+// checkMachine holds a row against the rules of new machine users.
+func (u Users) checkMachine(orgID string, row *usersv1.ImportMachineUserRow, a *arrival) error {
+	if err := checkRow(row, row.UserId); err != nil {
+		return err
+	}
+	a.user = store.NewUser{User: domain.NewMachine(orgID, row.UserId, machineData(row.User))}
+	u.identify(a, map[string]string{
+		"userName": row.User.UserName, "name": row.User.Name, "description": row.User.Description,
+		"accessTokenType": fmt.Sprint(a.user.AccessTokenType),
+	})
+	a.event = &usersv1.MachineCreated{State: usersv1.UserState(a.user.State)}
+	return nil
+}
+
+func checkRow(row proto.Message, userID string) error {
+	if err := contract.Validate(row); err != nil {
+		return err
+	}
+	if userID == "" {
+		return domain.ErrUserID
+	}
+	return domain.CheckUserID(userID)
+}
+
+// identify gives a new user the id, and what the user is compared by.
+func (u Users) identify(a *arrival, fields map[string]string) {
+	a.name = store.FoldedName(a.user.UserName)
+	a.user.ID, a.user.Digest = a.id, domain.NewDigest(u.Keys, a.id, fields)
+}
+
+// checkProviders refuses rows with links to providers that the organization has not. A user who
+// was imported before stays, also if the provider is gone.
+func (u Users) checkProviders(ctx context.Context, orgID string, all []*arrival) error {
+	var links []domain.IdpLink
+	for _, a := range all {
+		if a.pending() {
+			links = append(links, a.user.IdpLinks...)
+		}
+	}
+	known, err := u.knownIdps(ctx, orgID, links)
+	if err != nil {
+		return err
+	}
+	refused := map[*arrival]error{}
+	var doubtful []*arrival
+	for _, a := range all {
+		if err := domain.CheckIdpLinks(a.user.IdpLinks, known); a.pending() && err != nil {
+			refused[a], doubtful = err, append(doubtful, a)
+		}
+	}
+	if err := u.compare(ctx, orgID, doubtful); err != nil {
+		return err
+	}
+	for _, a := range doubtful {
+		if a.pending() {
+			a.err = refused[a]
+		}
+	}
+	return nil
+}
+
+// unhashed takes the place of a hash until a password is hashed.
+const unhashed = domain.Hidden("*")
+
+// importRounds is how often users may vanish who were in the way of others.
+const importRounds = 10
+
+// importAll writes the users that are new. Of rows with the same id or login name the first
+// comes first; the others are decided about once it is written.
+func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) error {
+	if err := u.hashPasswords(ctx, orgID, all); err != nil {
+		return err
+	}
+	for range importRounds {
+		all = slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+		if len(all) == 0 {
+			return nil
+		}
+		first, later := distinct(all)
+		humans, machines := parted(first)
+		conflicts, err := u.write(ctx, orgID, humans)
+		if err != nil {
+			return err
+		}
+		others, err := u.write(ctx, orgID, machines)
+		if err != nil {
+			return err
+		}
+		conflicts = append(conflicts, others...)
+		all = append(conflicts, later...)
+		if err := u.compare(ctx, orgID, all); err != nil {
+			return err
+		}
+	}
+	for _, a := range all {
+		if a.pending() {
+			a.err = domain.ErrUserNameTaken // as it was each time
+		}
+	}
+	return nil
+}
+
+// distinct parts rows into those whose id and login name no row before them has, and the others.
+func distinct(all []*arrival) (first, later []*arrival) {
+	ids, names := map[string]bool{}, map[string]bool{}
+	for _, a := range all {
+		if ids[a.id] || names[a.name] {
+			later = append(later, a)
+		} else {
+			first = append(first, a)
+		}
+		ids[a.id], names[a.name] = true, true
+	}
+	return first, later
+}
+
+func parted(all []*arrival) (humans, machines []*arrival) {
+	for _, a := range all {
+		if a.kind == humanRow {
+			humans = append(humans, a)
+		} else {
+			machines = append(machines, a)
+		}
+	}
+	return humans, machines
+}
+
+// write writes users of one kind and returns those whose id or login name is taken. Where the
+// statement is refused because of a row, it is tried without that row.
+func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflicts []*arrival, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	users := make([]store.Arrival, len(all))
+	for i, a := range all {
+		users[i] = store.Arrival{NewUser: a.user, Imported: a.event}
+	}
+	written, err := u.Store.ImportUsers(ctx, orgID, users)
+	if _, own := domain.Refusal(err); err != nil && own {
+		return u.writeWithout(ctx, orgID, all, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range all {
+		if !written[i] {
+			conflicts = append(conflicts, a)
+		}
+	}
+	return conflicts, nil
+}
+
+// writeWithout writes what is left of users who cannot be written together, which refused says,
+// without those who are in the way.
+func (u Users) writeWithout(
+	ctx context.Context, orgID string, all []*arrival, refused error,
+) (conflicts []*arrival, err error) {
+	if len(all) == 1 {
+		all[0].err = refused
+		return nil, nil
+	}
+	if err := u.compare(ctx, orgID, all); err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+	if len(left) < len(all) {
+		return u.write(ctx, orgID, left)
+	}
+	conflicts, err = u.write(ctx, orgID, all[:len(all)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := u.write(ctx, orgID, all[len(all)/2:])
+	return append(conflicts, rest...), err
+}
+
+// hashPasswords hashes the passwords of users that are new: hashing takes longer than all else.
+func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) error {
+	var typed []*arrival
+	for _, a := range all {
+		if a.pending() && a.user.PasswordHash == unhashed {
+			typed = append(typed, a)
+		}
+	}
+	if len(typed) == 0 {
+		return nil
+	}
+	if err := u.compare(ctx, orgID, typed); err != nil {
+		return err
+	}
+	for _, a := range typed {
+		if !a.pending() {
+			continue
+		}
+		hash, err := u.Passwords.Hash(ctx, a.password)
+		if err != nil {
+			return err
+		}
+		a.user.PasswordHash = domain.Hidden(hash.Encoded())
+	}
+	return nil
+}
+
+// compare decides about rows whose id or login name is taken, by a user who is there or by a
+// row before them.
+func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error {
+	var ids, names []string
+	var links []domain.IdpLink
+	for _, a := range all {
+		if a.pending() {
+			ids, names, links = append(ids, a.id), append(names, a.name), append(links, a.user.IdpLinks...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	taken, err := u.Store.Taken(ctx, ids, names, links)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !a.pending() {
+			continue
+		}
+		first, there := taken.IDs[a.id]
+		switch {
+		case there:
+			a.err = first.Repeat(orgID, a.user.Digest)
+			a.known = a.err == nil
+		case taken.Names[a.name]:
+			a.err = domain.ErrUserNameTaken
+		case slices.ContainsFunc(a.user.IdpLinks, taken.Linked):
+			a.err = domain.ErrIdpLinkTaken
+		default:
+			taken.Link(a.user.IdpLinks)
+			taken.IDs[a.id] = domain.Known{OrgID: orgID, Digest: a.user.Digest}
+			taken.Names[a.name] = true
+		}
+	}
+	return nil
+}

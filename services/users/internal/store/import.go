@@ -1,0 +1,265 @@
+package store
+
+import (
+	"context"
+	"maps"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/search"
+)
+
+// Arrival is a new user and the event that tells of it.
+type Arrival struct {
+	NewUser
+	Imported proto.Message
+}
+
+// ImportUsers writes new users of an organization in one statement, and reports which of them
+// were written: those whose id and login name were free.
+func (s Store) ImportUsers(ctx context.Context, orgID string, users []Arrival) ([]bool, error) {
+	many := event.Many{OrganizationID: orgID, SQL: insertUsers, Args: userValues(users)}
+	for _, u := range users {
+		o := event.Object{ID: u.ID, Event: u.Imported}
+		if u.Code != nil {
+			o.EventID = u.Code.NotificationID
+		}
+		many.Objects = append(many.Objects, o)
+	}
+	also := func(sql string, args postgres.Args) {
+		if args != nil {
+			many.SQL += sql
+			maps.Copy(many.Args, args)
+		}
+	}
+	also(insertCodes, codeValues(users))
+	also(insertFactors, factorValues(users))
+	also(insertMetadata, metadataValues(users))
+	also(insertManyIdpLinks, linkValues(users))
+	return s.journal.CreateMany(ctx, many)
+}
+
+const insertUsers = `created as (
+	insert into users (
+		id, org_id, type, state, user_name, user_name_folded,
+		first_name, first_name_folded, last_name, last_name_folded, nick_name,
+		display_name, display_name_folded, preferred_language, gender,
+		email, email_folded, email_verified, phone, phone_verified,
+		password_hash, password_change_required, description, access_token_type, uninitialized,
+		import_digest, sequence, created_at, changed_at)
+	select
+		u.id, @event_organization, u.type, u.state, u.user_name, u.user_name_folded,
+		u.first_name, u.first_name_folded, u.last_name, u.last_name_folded, u.nick_name,
+		u.display_name, u.display_name_folded, u.preferred_language, u.gender,
+		u.email, u.email_folded, u.email_verified, u.phone, u.phone_verified,
+		u.password_hash, u.password_change_required, u.description, u.access_token_type, u.uninitialized,
+		u.import_digest, e.position, e.time, e.time
+	from event e join unnest(
+		@ids::text[], @types::smallint[], @states::smallint[], @user_names::text[], @user_names_folded::text[],
+		@first_names::text[], @first_names_folded::text[], @last_names::text[], @last_names_folded::text[],
+		@nick_names::text[], @display_names::text[], @display_names_folded::text[], @languages::text[],
+		@genders::smallint[], @emails::text[], @emails_folded::text[], @emails_verified::bool[], @phones::text[],
+		@phones_verified::bool[], @password_hashes::text[], @password_changes_required::bool[],
+		@descriptions::text[], @access_token_types::smallint[], @uninitialized::bool[], @digests::jsonb[]
+	) with ordinality u (
+		id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
+		nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded,
+		email_verified, phone, phone_verified, password_hash, password_change_required,
+		description, access_token_type, uninitialized, import_digest, n
+	) on u.n = e.n
+	order by u.id -- imports at once wait for each other in one order
+	on conflict do nothing
+	returning id, sequence as position
+)`
+
+func userValues(users []Arrival) postgres.Args {
+	return postgres.Args{
+		"ids":                       search.Each(users, func(u Arrival) string { return u.ID }),
+		"types":                     search.Each(users, func(u Arrival) domain.UserType { return u.Type }),
+		"states":                    search.Each(users, func(u Arrival) domain.UserState { return u.State }),
+		"user_names":                search.Each(users, func(u Arrival) string { return u.UserName }),
+		"user_names_folded":         search.Each(users, func(u Arrival) string { return search.Fold(u.UserName) }),
+		"first_names":               search.Each(users, func(u Arrival) string { return u.FirstName }),
+		"first_names_folded":        search.Each(users, func(u Arrival) string { return search.Fold(u.FirstName) }),
+		"last_names":                search.Each(users, func(u Arrival) string { return u.LastName }),
+		"last_names_folded":         search.Each(users, func(u Arrival) string { return search.Fold(u.LastName) }),
+		"nick_names":                search.Each(users, func(u Arrival) string { return u.NickName }),
+		"display_names":             search.Each(users, func(u Arrival) string { return u.DisplayName }),
+		"display_names_folded":      search.Each(users, func(u Arrival) string { return search.Fold(u.DisplayName) }),
+		"languages":                 search.Each(users, func(u Arrival) string { return u.PreferredLanguage }),
+		"genders":                   search.Each(users, func(u Arrival) int16 { return u.Gender }),
+		"emails":                    search.Each(users, func(u Arrival) string { return u.Email }),
+		"emails_folded":             search.Each(users, func(u Arrival) string { return search.Fold(u.Email) }),
+		"emails_verified":           search.Each(users, func(u Arrival) bool { return u.EmailVerified }),
+		"phones":                    search.Each(users, func(u Arrival) string { return u.Phone }),
+		"phones_verified":           search.Each(users, func(u Arrival) bool { return u.PhoneVerified }),
+		"password_hashes":           search.Each(users, func(u Arrival) string { return string(u.PasswordHash) }),
+		"password_changes_required": search.Each(users, func(u Arrival) bool { return u.PasswordChangeRequired }),
+		"descriptions":              search.Each(users, func(u Arrival) string { return u.Description }),
+		"access_token_types": search.Each(users, func(u Arrival) domain.AccessTokenType {
+			return u.AccessTokenType
+		}),
+		"uninitialized": search.Each(users, func(u Arrival) bool { return u.Uninitialized }),
+		"digests":       search.Each(users, func(u Arrival) domain.Digest { return u.Digest }),
+	}
+}
+
+const insertCodes = `, code as (
+	insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
+	select c.id, m.purpose, e.id, m.nonce, m.mac, e.time
+	from created c join event e on e.position = c.position
+	join unnest(@code_rows::int[], @purposes::text[], @nonces::bytea[], @macs::bytea[]) m (n, purpose, nonce, mac)
+		on m.n = e.n
+)`
+
+// codeValues returns nil if no user is sent a mail.
+func codeValues(users []Arrival) postgres.Args {
+	var rows []int
+	var purposes []domain.Kind
+	var nonces, macs [][]byte
+	for i, u := range users {
+		if u.Code != nil {
+			rows, purposes = append(rows, i+1), append(purposes, u.Code.Kind)
+			nonces, macs = append(nonces, u.Code.Nonce), append(macs, u.Code.MAC)
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs}
+}
+
+const insertFactors = `, factor as (
+	insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
+	select c.id, f.secret, @ready, e.position, e.time, e.time
+	from created c join event e on e.position = c.position
+	join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = e.n
+)`
+
+// factorValues returns nil if no user brings a factor along.
+func factorValues(users []Arrival) postgres.Args {
+	var rows []int
+	var secrets [][]byte
+	for i, u := range users {
+		if u.OTP != nil {
+			rows, secrets = append(rows, i+1), append(secrets, u.OTP)
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return postgres.Args{"factor_rows": rows, "secrets": secrets, "ready": domain.FactorReady}
+}
+
+const insertMetadata = `, metadata as (
+	insert into user_metadata (user_id, key, value, sequence, created_at, changed_at)
+	select c.id, m.key, m.value, e.position, e.time, e.time
+	from created c join event e on e.position = c.position
+	join unnest(@metadata_rows::int[], @keys::text[], @values::bytea[]) m (n, key, value) on m.n = e.n
+)`
+
+// metadataValues returns nil if no user has metadata.
+func metadataValues(users []Arrival) postgres.Args {
+	var rows []int
+	var keys []string
+	var values [][]byte
+	for i, u := range users {
+		for key, value := range u.Metadata {
+			rows, keys, values = append(rows, i+1), append(keys, key), append(values, append([]byte{}, value...))
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return postgres.Args{"metadata_rows": rows, "keys": keys, "values": values}
+}
+
+const insertManyIdpLinks = `, idp_links as (
+	insert into user_idp_links (
+		user_id, idp_id, external_user_id, tenant_id, display_name, sequence, created_at, changed_at)
+	select c.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, e.position, e.time, e.time
+	from created c join event e on e.position = c.position
+	join unnest(
+		@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]
+	) l (n, idp_id, external_user_id, tenant_id, display_name) on l.n = e.n
+)`
+
+// linkValues returns nil if no user is linked to an account at an identity provider.
+func linkValues(users []Arrival) postgres.Args {
+	var rows []int
+	var links []domain.IdpLink
+	for i, u := range users {
+		for _, l := range u.IdpLinks {
+			rows, links = append(rows, i+1), append(links, l)
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	args := idpLinkArgs(links)
+	args["link_rows"] = rows
+	return args
+}
+
+// Taken says what is there already of what users would be called.
+type Taken struct {
+	// IDs are the users with such an id, of any organization; of none if the user was removed.
+	IDs map[string]domain.Known
+	// Names are the login names, folded.
+	Names map[string]bool
+
+	accounts map[[2]string]bool
+}
+
+// Linked reports whether a user is linked to the account.
+func (t Taken) Linked(l domain.IdpLink) bool { return t.accounts[[2]string{l.IdpID, l.ExternalUserID}] }
+
+// Link notes that a user is linked to accounts.
+func (t Taken) Link(links []domain.IdpLink) {
+	for _, l := range links {
+		t.accounts[[2]string{l.IdpID, l.ExternalUserID}] = true
+	}
+}
+
+type takenRow struct {
+	ID             string
+	OrgID          string
+	UserNameFolded string
+	ImportDigest   domain.Digest
+}
+
+// Taken reads which ids, login names and accounts at identity providers are taken.
+func (s Store) Taken(ctx context.Context, ids, names []string, links []domain.IdpLink) (Taken, error) {
+	rows, err := postgres.All[takenRow](ctx, s.journal.DB, `select u.id, u.org_id, u.user_name_folded, u.import_digest
+		from users u where u.id = any (@ids) or u.user_name_folded = any (@names)
+		union all select r.id, '', '', null from removed_users r where r.id = any (@ids)`,
+		postgres.Args{"ids": ids, "names": names})
+	t := Taken{IDs: map[string]domain.Known{}, Names: map[string]bool{}, accounts: map[[2]string]bool{}}
+	for _, r := range rows {
+		t.IDs[r.ID] = domain.Known{OrgID: r.OrgID, Digest: r.ImportDigest}
+		if r.OrgID != "" {
+			t.Names[r.UserNameFolded] = true
+		}
+	}
+	if err != nil || len(links) == 0 {
+		return t, err
+	}
+	accounts := idpLinkArgs(links)
+	delete(accounts, "tenant_ids")
+	delete(accounts, "external_names")
+	found, err := postgres.All[account](ctx, s.journal.DB, `select l.idp_id, l.external_user_id from user_idp_links l
+		join unnest(@idp_ids::text[], @external_user_ids::text[]) a (idp_id, external_user_id)
+			using (idp_id, external_user_id)`, accounts)
+	for _, a := range found {
+		t.accounts[[2]string{a.IdpID, a.ExternalUserID}] = true
+	}
+	return t, err
+}
+
+type account struct{ IdpID, ExternalUserID string }
+
+// FoldedName is a login name in the form in which login names are compared.
+func FoldedName(name string) string { return search.Fold(name) }

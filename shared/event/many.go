@@ -1,0 +1,100 @@
+package event
+
+import (
+	"context"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/postgres"
+)
+
+// Many is the SQL that writes new objects of one organization, and the event of each, in one
+// statement. Objects that conflict with others are left out and do not refuse the rest.
+type Many struct {
+	OrganizationID string
+	// Objects are the objects' events, all of one type.
+	Objects []Object
+	// SQL is a list of common table expressions that write the objects, without a comma at its
+	// end. They read the table `event`, whose rows (n, id, position, time) are those of Objects,
+	// n from 1. One of them is `created`, which returns the positions of the objects that were
+	// written, usually of an `insert … on conflict do nothing`.
+	SQL string
+	// Args are the arguments of SQL.
+	Args postgres.Args
+}
+
+// Object is a new object's id, and its event with the event's id; an empty event id means a
+// new one.
+type Object struct {
+	ID      string
+	EventID string
+	Event   proto.Message
+}
+
+// CreateMany writes objects in one round trip and reports which of them were written. A
+// position that an object did not use is never used.
+func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
+	written := make([]bool, len(m.Objects))
+	if len(m.Objects) == 0 {
+		return written, nil
+	}
+	events := make([]Event, len(m.Objects))
+	for i, o := range m.Objects {
+		var err error
+		s := Statement{AggregateID: o.ID, OrganizationID: m.OrganizationID, EventID: o.EventID}
+		if events[i], err = j.event(ctx, o.Event, s); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := j.DB.Query(ctx, m.sql(), m.args(events))
+	if err != nil {
+		return nil, postgres.Named(err, j.Constraints)
+	}
+	var n int
+	var last *Event
+	_, err = pgx.ForEachRow(rows, []any{&n}, func() error {
+		written[n-1], last = true, &events[n-1]
+		return nil
+	})
+	if err != nil {
+		return nil, postgres.Named(err, j.Constraints)
+	}
+	if last != nil {
+		j.Committed(*last) // one wakes the relay for all of them
+	}
+	return written, nil
+}
+
+func (m Many) sql() string {
+	return `with event as (
+	select e.n, e.id, e.aggregate_id, e.history_id, e.data, nextval('events_position_seq') as position,
+		@event_time::timestamptz as time
+	from unnest(@event_ids::text[], @event_aggregate_ids::text[], @event_history_ids::text[], @event_data::text[])
+		with ordinality e (id, aggregate_id, history_id, data, n)
+), ` + m.SQL + `, recorded as (
+	insert into events (position, id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	overriding system value
+	select e.position, e.id, @event_aggregate, e.aggregate_id, e.history_id, @event_name, @event_organization,
+		@event_actor, e.data::jsonb, e.time
+	from event e join created c on c.position = e.position
+), outboxed as (
+	insert into outbox select position from created
+) select e.n from event e join created c on c.position = e.position order by e.n`
+}
+
+func (m Many) args(events []Event) postgres.Args {
+	var ids, aggregates, histories, data []string
+	for _, e := range events {
+		ids, aggregates = append(ids, e.ID), append(aggregates, e.AggregateID)
+		histories, data = append(histories, e.HistoryID), append(data, string(e.Data))
+	}
+	args := postgres.Args{
+		"event_aggregate": events[0].Aggregate, "event_name": events[0].Name, "event_actor": events[0].Actor,
+		"event_organization": m.OrganizationID, "event_time": events[0].Time, "event_ids": ids,
+		"event_aggregate_ids": aggregates, "event_history_ids": histories, "event_data": data,
+	}
+	maps.Copy(args, m.Args)
+	return args
+}
