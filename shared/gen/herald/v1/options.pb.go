@@ -4,10 +4,9 @@
 // 	protoc        (unknown)
 // source: herald/v1/options.proto
 
-// Options that make a contract readable by the running program: who may call a method
-// and what else protects it, where a handler of pages is mounted, what an event is
-// called and whom it concerns. A service whose contract lacks one that it needs does not
-// start, and says which.
+// Options that the running program reads from the contracts: who may call a method and what
+// else protects it, the paths of pages, the names of events and whom they concern. A service
+// does not start if its contract lacks an option that it needs; the error names the option.
 
 package heraldv1
 
@@ -34,32 +33,32 @@ type Access struct {
 	Permission string `protobuf:"bytes,1,opt,name=permission,proto3" json:"permission,omitempty"`
 	// The request field with a project's id: roles on that project count too.
 	Project string `protobuf:"bytes,2,opt,name=project,proto3" json:"project,omitempty"`
-	// Any valid token will do: the method serves what is the caller's own.
+	// Every valid token is enough: the method serves only the caller's own objects.
 	Authenticated bool `protobuf:"varint,3,opt,name=authenticated,proto3" json:"authenticated,omitempty"`
-	// No token is asked for.
+	// No token is needed.
 	Public bool `protobuf:"varint,4,opt,name=public,proto3" json:"public,omitempty"`
-	// The services that may call the method; nobody outside reaches it.
+	// The services that may call the method. It cannot be called from outside.
 	Internal []string `protobuf:"bytes,5,rep,name=internal,proto3" json:"internal,omitempty"`
-	// The services that may pass a user's call on to a method with a permission, which
-	// then decides about the user as if the gateway had sent it.
+	// The services that may call a method with a permission in a user's name. The method then
+	// checks the user as if the gateway had sent the call.
 	Forwarded []string `protobuf:"bytes,6,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
-	// The request field with the id of the user acted on. The call is refused where that
-	// user holds a permission that the caller lacks: whoever changes somebody's password,
-	// e-mail or state could otherwise act as them. A method with a permission that writes
-	// and a user_id in its request has this, or acts_on_nobody.
+	// The request field with the id of the user acted on. The call is refused if that user has
+	// a permission that the caller lacks, because a caller who can change the password, e-mail
+	// or state of a user could act as that user. A method with a permission that writes and a
+	// user_id in its request needs this or acts_on_nobody.
 	ActsOn string `protobuf:"bytes,7,opt,name=acts_on,json=actsOn,proto3" json:"acts_on,omitempty"`
-	// Why such a method needs no acts_on, in words: it reaches nothing by which the user
-	// logs in, or compares what it gives by itself.
+	// The reason why such a method needs no acts_on: it changes nothing with which the user logs
+	// in, or checks what it grants by itself.
 	ActsOnNobody string `protobuf:"bytes,8,opt,name=acts_on_nobody,json=actsOnNobody,proto3" json:"acts_on_nobody,omitempty"`
-	// The scopes that the token needs. Methods under /auth/v1 say them: openid alone for
-	// what a login for any other application may do, which is to read and to set up and
-	// verify; both for all else. Without scopes a method needs both: openid and
+	// The scopes that the token needs. Methods below /auth/v1 must name them: openid alone for
+	// methods that read, set up or verify, which a login for any application may call, and both
+	// scopes for all others. Without this option a method needs both: openid and
 	// urn:service:iam:org:project:id:service:aud.
 	Scopes []string `protobuf:"bytes,9,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// The method changes somebody's way in, such as a password or a token. Of callers who
-	// change their own it takes a login that is at most 10 minutes old, which no personal
-	// access token is: those of an authenticated method always do, those of a method with
-	// acts_on where they name themselves.
+	// The method changes with what somebody logs in, such as a password or a token. Callers who
+	// change their own need a login that is at most 10 minutes old; a personal access token does
+	// not count as one. Callers of an authenticated method always change their own, callers of a
+	// method with acts_on if they name themselves.
 	FreshLogin    bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -210,16 +209,16 @@ func (x *Pages) GetPrefixes() []string {
 }
 
 // The event's subject is events.<service>.<aggregate>.<name>.<organization id>. The message
-// holds ids, states and the names of changed fields, at most 8 KiB. Each object that is changed
-// has an event of its own: where another change took it along, the message's field cause has
-// the id of that change's event, and is empty where it was asked for itself.
+// has ids, states and the names of changed fields, at most 8 KiB. Each changed object has an
+// event. If it changed because of the change of another object, the field cause has the id of
+// that change's event; otherwise cause is empty.
 type Event struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// What happened, in the past tense.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Who is another caller now, because of a state, a role or a token: the gateway asks
-	// anew for them with their next request. Exactly one is set.
+	// The users whose state, roles or tokens the event changes. The gateway drops them from its
+	// cache. Exactly one of these is set.
 	//
 	// Types that are valid to be assigned to Ends:
 	//
@@ -228,17 +227,15 @@ type Event struct {
 	//	*Event_EndsEverybody
 	//	*Event_EndsNobody
 	Ends isEvent_Ends `protobuf_oneof:"ends"`
-	// The history that shows the event to those who ask what happened to an object. A method
-	// of the same service lists it.
+	// The history that shows the event. A method of the same service lists it.
 	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
-	// Why no history shows the event, in words.
+	// The reason why no history shows the event.
 	NoHistory string `protobuf:"bytes,8,opt,name=no_history,json=noHistory,proto3" json:"no_history,omitempty"`
-	// The field of the event with the id of the object whose history shows it: a token is
-	// shown by its user's. The same for all events of an aggregate; without it the object is
-	// the aggregate itself.
+	// The field of the event with the id of the object whose history shows it: a token's events
+	// are in its user's history. It is the same for all events of an aggregate. Without it the
+	// event is in the history of the aggregate itself.
 	HistoryOf string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
-	// Why the event ends nobody, in words: asked for in a service of which other events end
-	// callers.
+	// The reason for ends_nobody. It is needed if other events of the service end callers.
 	Because       string `protobuf:"bytes,10,opt,name=because,proto3" json:"because,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -374,12 +371,12 @@ type Event_EndsSubject struct {
 }
 
 type Event_EndsEverybody struct {
-	// Everybody: the event concerns more users than it names.
+	// Every user, because the event concerns more users than it names.
 	EndsEverybody bool `protobuf:"varint,5,opt,name=ends_everybody,json=endsEverybody,proto3,oneof"`
 }
 
 type Event_EndsNobody struct {
-	// Nobody who was known before it is another caller now.
+	// No user.
 	EndsNobody bool `protobuf:"varint,6,opt,name=ends_nobody,json=endsNobody,proto3,oneof"`
 }
 
@@ -456,7 +453,7 @@ var (
 	//
 	// optional herald.v1.Access access = 84001;
 	E_Access = &file_herald_v1_options_proto_extTypes[0]
-	// Path prefixes whose requests the gateway hands to this method unread.
+	// Path prefixes. The gateway forwards requests to them to this method without parsing them.
 	//
 	// optional herald.v1.Pages pages = 84002;
 	E_Pages = &file_herald_v1_options_proto_extTypes[1]
@@ -477,7 +474,7 @@ var (
 	//
 	// optional herald.v1.Event event = 84001;
 	E_Event = &file_herald_v1_options_proto_extTypes[4]
-	// Makes the message an element of a search: one in which no field is set is refused.
+	// Marks the message as a query of a search. A query without any field set is refused.
 	//
 	// optional bool filter = 84002;
 	E_Filter = &file_herald_v1_options_proto_extTypes[5]
@@ -485,7 +482,7 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// White space around the value is dropped before the field's rules are checked.
+	// White space around the value is removed before the field's rules are checked.
 	//
 	// optional bool trim = 84001;
 	E_Trim = &file_herald_v1_options_proto_extTypes[6]

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x96z\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xa7\x80\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -170,9 +170,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\\\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
 	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"q\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x98\x01\n" +
 	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcd\x01\n" +
-	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"R\x8a\x82) \n" +
-	"\x15user.credential.write:\auser_id\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
+	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"T\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x12\xc0\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
@@ -206,7 +206,14 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
 	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12j\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb4\x01\n" +
+	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"E\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x12\xcf\x01\n" +
+	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
+	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa2\x01\n" +
+	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"7\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x12\xde\x01\n" +
+	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12j\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
 	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
@@ -298,81 +305,87 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchMyAuthFactorsRequest)(nil),          // 70: herald.users.v1.SearchMyAuthFactorsRequest
 	(*SearchAuthFactorsRequest)(nil),            // 71: herald.users.v1.SearchAuthFactorsRequest
 	(*RemoveOtpRequest)(nil),                    // 72: herald.users.v1.RemoveOtpRequest
-	(*ResolveTokenRequest)(nil),                 // 73: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 74: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 75: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 76: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 77: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 78: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 79: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 80: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 81: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 82: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 83: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 84: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 85: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 86: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 87: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 88: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 89: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 90: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 91: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 92: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 93: herald.users.v1.ImportHumanUserResponse
-	(*ImportResponse)(nil),                      // 94: herald.users.v1.ImportResponse
-	(*CheckImportResponse)(nil),                 // 95: herald.users.v1.CheckImportResponse
-	(*CreateHumanUserResponse)(nil),             // 96: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 97: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 98: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 99: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 100: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 101: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 102: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 103: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 104: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 105: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 106: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 107: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 108: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 109: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 110: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 111: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 112: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 113: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 114: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 115: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 116: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 117: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 118: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 119: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 120: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 121: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 122: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 123: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 124: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 125: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 126: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 127: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 128: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 129: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 130: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 131: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 132: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 133: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 134: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 135: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 136: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 137: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 138: herald.users.v1.SearchAuthFactorsResponse
-	(*ResolveTokenResponse)(nil),                // 139: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 140: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 141: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 142: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 143: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 144: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 145: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 146: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 147: herald.users.v1.MakeProjectOwnerResponse
+	(*SearchUserIdpLinksRequest)(nil),           // 73: herald.users.v1.SearchUserIdpLinksRequest
+	(*RemoveUserIdpLinkRequest)(nil),            // 74: herald.users.v1.RemoveUserIdpLinkRequest
+	(*SearchMyIdpLinksRequest)(nil),             // 75: herald.users.v1.SearchMyIdpLinksRequest
+	(*RemoveMyIdpLinkRequest)(nil),              // 76: herald.users.v1.RemoveMyIdpLinkRequest
+	(*ResolveTokenRequest)(nil),                 // 77: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 78: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 79: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 80: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 81: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 82: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 83: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 84: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 85: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 86: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 87: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 88: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 89: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 90: herald.users.v1.ReactivateMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 91: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 92: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 93: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 94: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 95: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 96: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 97: herald.users.v1.ImportHumanUserResponse
+	(*ImportResponse)(nil),                      // 98: herald.users.v1.ImportResponse
+	(*CheckImportResponse)(nil),                 // 99: herald.users.v1.CheckImportResponse
+	(*CreateHumanUserResponse)(nil),             // 100: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 101: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 102: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 103: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 104: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 105: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 106: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 107: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 108: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 109: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 110: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 111: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 112: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 113: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 114: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 115: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 116: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 117: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 118: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 119: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 120: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 121: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 122: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 123: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 124: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 125: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 126: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 127: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 128: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 129: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 130: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 131: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 132: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 133: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 134: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 135: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 136: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 137: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 138: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 139: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 140: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 141: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 142: herald.users.v1.SearchAuthFactorsResponse
+	(*SearchUserIdpLinksResponse)(nil),          // 143: herald.users.v1.SearchUserIdpLinksResponse
+	(*RemoveUserIdpLinkResponse)(nil),           // 144: herald.users.v1.RemoveUserIdpLinkResponse
+	(*ResolveTokenResponse)(nil),                // 145: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 146: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 147: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 148: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 149: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 150: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 151: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 152: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 153: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -455,106 +468,114 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	70,  // 77: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
 	71,  // 78: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
 	72,  // 79: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
-	73,  // 80: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	74,  // 81: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	75,  // 82: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	76,  // 83: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	77,  // 84: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	78,  // 85: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	79,  // 86: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	80,  // 87: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	81,  // 88: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	82,  // 89: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	83,  // 90: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	84,  // 91: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	85,  // 92: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	86,  // 93: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	87,  // 94: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	88,  // 95: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	89,  // 96: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 97: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 98: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	90,  // 99: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	91,  // 100: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	91,  // 101: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	89,  // 102: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 103: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 104: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	90,  // 105: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	89,  // 106: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 107: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	89,  // 108: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	90,  // 109: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	91,  // 110: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	92,  // 111: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	92,  // 112: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	93,  // 113: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	94,  // 114: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
-	95,  // 115: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
-	96,  // 116: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	97,  // 117: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	97,  // 118: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	98,  // 119: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	99,  // 120: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	100, // 121: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	101, // 122: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	101, // 123: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	101, // 124: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	102, // 125: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	103, // 126: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	104, // 127: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	105, // 128: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	106, // 129: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	107, // 130: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	108, // 131: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	109, // 132: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	110, // 133: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	111, // 134: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	109, // 135: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	112, // 136: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	113, // 137: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	114, // 138: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	115, // 139: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	116, // 140: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	117, // 141: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	118, // 142: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	119, // 143: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	120, // 144: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	121, // 145: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	122, // 146: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	119, // 147: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	123, // 148: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	124, // 149: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	125, // 150: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	126, // 151: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	127, // 152: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	128, // 153: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	129, // 154: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	130, // 155: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	131, // 156: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	132, // 157: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	133, // 158: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	124, // 159: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	125, // 160: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	127, // 161: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	134, // 162: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	135, // 163: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	136, // 164: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	137, // 165: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	138, // 166: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	138, // 167: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	136, // 168: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	139, // 169: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	140, // 170: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	141, // 171: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	142, // 172: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	143, // 173: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	144, // 174: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	145, // 175: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	146, // 176: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	147, // 177: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	89,  // [89:178] is the sub-list for method output_type
-	0,   // [0:89] is the sub-list for method input_type
+	73,  // 80: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
+	74,  // 81: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
+	75,  // 82: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
+	76,  // 83: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
+	77,  // 84: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	78,  // 85: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	79,  // 86: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	80,  // 87: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	81,  // 88: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	82,  // 89: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	83,  // 90: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	84,  // 91: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	85,  // 92: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	86,  // 93: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	87,  // 94: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	88,  // 95: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	89,  // 96: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	90,  // 97: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	91,  // 98: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	92,  // 99: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	93,  // 100: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 101: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 102: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	94,  // 103: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	95,  // 104: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	95,  // 105: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	93,  // 106: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 107: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 108: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	94,  // 109: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	93,  // 110: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 111: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	93,  // 112: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	94,  // 113: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	95,  // 114: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	96,  // 115: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	96,  // 116: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	97,  // 117: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	98,  // 118: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
+	99,  // 119: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
+	100, // 120: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	101, // 121: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	101, // 122: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	102, // 123: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	103, // 124: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	104, // 125: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	105, // 126: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	105, // 127: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	105, // 128: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	106, // 129: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	107, // 130: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	108, // 131: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	109, // 132: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	110, // 133: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	111, // 134: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	112, // 135: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	113, // 136: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	114, // 137: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	115, // 138: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	113, // 139: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	116, // 140: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	117, // 141: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	118, // 142: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	119, // 143: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	120, // 144: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	121, // 145: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	122, // 146: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	123, // 147: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	124, // 148: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	125, // 149: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	126, // 150: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	123, // 151: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	127, // 152: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	128, // 153: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	129, // 154: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	130, // 155: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	131, // 156: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	132, // 157: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	133, // 158: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	134, // 159: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	135, // 160: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	136, // 161: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	137, // 162: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	128, // 163: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	129, // 164: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	131, // 165: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	138, // 166: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	139, // 167: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	140, // 168: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	141, // 169: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	142, // 170: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	142, // 171: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	140, // 172: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	143, // 173: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	144, // 174: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	143, // 175: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	144, // 176: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	145, // 177: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	146, // 178: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	147, // 179: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	148, // 180: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	149, // 181: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	150, // 182: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	151, // 183: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	152, // 184: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	153, // 185: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	93,  // [93:186] is the sub-list for method output_type
+	0,   // [0:93] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name
@@ -567,6 +588,7 @@ func file_herald_users_v1_users_proto_init() {
 	}
 	file_herald_users_v1_change_proto_init()
 	file_herald_users_v1_human_proto_init()
+	file_herald_users_v1_idp_link_proto_init()
 	file_herald_users_v1_import_proto_init()
 	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_machine_key_proto_init()

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+)
+
+// unhashed takes the place of a hash until a password is hashed.
+const unhashed = domain.Hidden("*")
+
+// importRounds is how often users may vanish who were in the way of others.
+const importRounds = 10
+
+// importAll writes the users that are new. Of rows with the same id or login name the first
+// comes first; the others are decided about once it is written.
+func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) error {
+	if err := u.hashPasswords(ctx, orgID, all); err != nil {
+		return err
+	}
+	for range importRounds {
+		all = slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+		if len(all) == 0 {
+			return nil
+		}
+		first, later := distinct(all)
+		humans, machines := parted(first)
+		conflicts, err := u.write(ctx, orgID, humans)
+		if err != nil {
+			return err
+		}
+		others, err := u.write(ctx, orgID, machines)
+		if err != nil {
+			return err
+		}
+		conflicts = append(conflicts, others...)
+		all = append(conflicts, later...)
+		if err := u.compare(ctx, orgID, all); err != nil {
+			return err
+		}
+	}
+	for _, a := range all {
+		if a.pending() {
+			a.err = domain.ErrUserNameTaken // as it was each time
+		}
+	}
+	return nil
+}
+
+// distinct parts rows into those whose id and login name no row before them has, and the others.
+func distinct(all []*arrival) (first, later []*arrival) {
+	ids, names := map[string]bool{}, map[string]bool{}
+	for _, a := range all {
+		if ids[a.id] || names[a.name] {
+			later = append(later, a)
+		} else {
+			first = append(first, a)
+		}
+		ids[a.id], names[a.name] = true, true
+	}
+	return first, later
+}
+
+func parted(all []*arrival) (humans, machines []*arrival) {
+	for _, a := range all {
+		if a.kind == humanRow {
+			humans = append(humans, a)
+		} else {
+			machines = append(machines, a)
+		}
+	}
+	return humans, machines
+}
+
+// write writes users of one kind and returns those whose id or login name is taken. Where the
+// statement is refused because of a row, it is tried without that row.
+func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflicts []*arrival, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	users := make([]store.Arrival, len(all))
+	for i, a := range all {
+		users[i] = store.Arrival{NewUser: a.user, Imported: a.event}
+	}
+	written, err := u.Store.ImportUsers(ctx, orgID, users)
+	if _, own := domain.Refusal(err); err != nil && own {
+		return u.writeWithout(ctx, orgID, all, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range all {
+		if !written[i] {
+			conflicts = append(conflicts, a)
+		}
+	}
+	return conflicts, nil
+}
+
+// writeWithout writes what is left of users who cannot be written together, which refused says,
+// without those who are in the way.
+func (u Users) writeWithout(
+	ctx context.Context, orgID string, all []*arrival, refused error,
+) (conflicts []*arrival, err error) {
+	if len(all) == 1 {
+		all[0].err = refused
+		return nil, nil
+	}
+	if err := u.compare(ctx, orgID, all); err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+	if len(left) < len(all) {
+		return u.write(ctx, orgID, left)
+	}
+	conflicts, err = u.write(ctx, orgID, all[:len(all)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := u.write(ctx, orgID, all[len(all)/2:])
+	return append(conflicts, rest...), err
+}
+
+// hashPasswords hashes the passwords of users that are new: hashing takes longer than all else.
+func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) error {
+	var typed []*arrival
+	for _, a := range all {
+		if a.pending() && a.user.PasswordHash == unhashed {
+			typed = append(typed, a)
+		}
+	}
+	if len(typed) == 0 {
+		return nil
+	}
+	if err := u.compare(ctx, orgID, typed); err != nil {
+		return err
+	}
+	for _, a := range typed {
+		if !a.pending() {
+			continue
+		}
+		hash, err := u.Passwords.Hash(ctx, a.password)
+		if err != nil {
+			return err
+		}
+		a.user.PasswordHash = domain.Hidden(hash.Encoded())
+	}
+	return nil
+}
+
+// compare decides about rows whose id or login name is taken, by a user who is there or by a
+// row before them.
+func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error {
+	var ids, names []string
+	var links []domain.IdpLink
+	for _, a := range all {
+		if a.pending() {
+			ids, names, links = append(ids, a.id), append(names, a.name), append(links, a.user.IdpLinks...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	taken, err := u.Store.Taken(ctx, ids, names, links)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !a.pending() {
+			continue
+		}
+		first, there := taken.IDs[a.id]
+		switch {
+		case there:
+			a.err = first.Repeat(orgID, a.user.Digest)
+			a.known = a.err == nil
+		case taken.Names[a.name]:
+			a.err = domain.ErrUserNameTaken
+		case slices.ContainsFunc(a.user.IdpLinks, taken.Linked):
+			a.err = domain.ErrIdpLinkTaken
+		default:
+			taken.Link(a.user.IdpLinks)
+			taken.IDs[a.id] = domain.Known{OrgID: orgID, Digest: a.user.Digest}
+			taken.Names[a.name] = true
+		}
+	}
+	return nil
+}
