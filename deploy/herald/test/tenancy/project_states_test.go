@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"herald/shared/contract"
 )
 
 // transition is a request for an object, with its outcome when the object is active, inactive and
@@ -124,6 +127,40 @@ func TestProjectStates(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Every method on an object that has a state is called in every state.
+func TestProjectStatesNameEveryMethod(t *testing.T) {
+	t.Parallel()
+	called := map[string]bool{}
+	for _, s := range projectStates {
+		for _, step := range s.transitions {
+			called[step.request] = true
+		}
+	}
+	methods, err := contract.AllMethods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range methods {
+		if len(m.Rules) == 0 {
+			continue
+		}
+		verb, path, _ := contract.Route(m.Rules[0])
+		fields := contract.PathFields(path)
+		if !strings.HasPrefix(path, "/management/v1/projects/{project_id}") ||
+			!slices.Contains([]string{"project_id", "app_id", "grant_id"}, fields[len(fields)-1]) {
+			continue
+		}
+		if found++; !called[verb+" "+path] {
+			t.Errorf("%s is called in no state: add %q to projectStates in project_states_test.go, with what it comes "+
+				"to on an active, an inactive and a removed object", m.Name(), verb+" "+path)
+		}
+	}
+	if found < 25 {
+		t.Errorf("only %d methods were seen", found)
 	}
 }
 
