@@ -30,14 +30,14 @@ func TestHostileProjects(t *testing.T) {
 			methods = append(methods, m)
 		}
 	}
-	victim, written := w.digest(), w.written()
+	victim, written := w.digest(), w.written("projects")
 	for _, m := range methods {
 		w.unreadable(m, owner)
 		w.oddPaths(m, owner)
 	}
 	w.forgedPages(methods, owner)
 	w.nothings(methods, owner)
-	if now := w.written(); now != written {
+	if now := w.written("projects"); now != written {
 		t.Errorf("%d changes were made", now-written)
 	}
 	w.literals(owner)
@@ -56,9 +56,9 @@ func TestHostileProjects(t *testing.T) {
 	}
 }
 
-// written returns the number of changes in projects.
-func (w *world) written() (n int) {
-	if err := w.db["projects"].QueryRow(w.t.Context(), `select count(*) from events`).Scan(&n); err != nil {
+// written returns the number of changes in a service.
+func (w *world) written(service string) (n int) {
+	if err := w.db[service].QueryRow(w.t.Context(), `select count(*) from events`).Scan(&n); err != nil {
 		w.t.Fatal(err)
 	}
 	return n
