@@ -100,8 +100,8 @@ func TestWrongVerb(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	for _, c := range []struct{ method, path, allow string }{
-		{"POST", "/management/v1/users/u1", "GET, OPTIONS"},
-		{"PATCH", "/management/v1/orgs/me", "GET, PUT, OPTIONS"},
+		{"POST", "/management/v1/users/u1", "GET, DELETE, OPTIONS"},
+		{"PATCH", "/management/v1/orgs/me", "GET, PUT, DELETE, OPTIONS"},
 		{"GET", "/management/v1/users/_search", "GET, POST, OPTIONS"},
 		{"HEAD", "/management/v1/users/u1/pats", "POST, OPTIONS"},
 		{"TRACE", "/auth/v1/users/me", "GET, OPTIONS"},
@@ -123,7 +123,7 @@ func TestWrongVerb(t *testing.T) {
 		}
 	}
 	got := w.do(t, "OPTIONS", "/management/v1/users/u1", "")
-	if got.StatusCode != 204 || got.Header.Get("Allow") != "GET, OPTIONS" {
+	if got.StatusCode != 204 || got.Header.Get("Allow") != "GET, DELETE, OPTIONS" {
 		t.Errorf("OPTIONS: %d %v", got.StatusCode, got.Header)
 	}
 	head := w.do(t, "HEAD", "/management/v1/users/u1", "", as(w.owner())...).ok(t)

@@ -6,9 +6,11 @@ import (
 	"context"
 
 	"herald/services/idp/internal/api"
+	"herald/services/idp/internal/intake"
 	"herald/services/idp/internal/store"
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/removal"
 	"herald/shared/search"
 )
 
@@ -25,8 +27,10 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
+	db := store.New(s.Journal)
+	s.Consume(removal.Start(s, intake.Sweep(db)))
 	return s.Serve(&idpv1.Idps_ServiceDesc, api.Idps{
-		Store: store.New(s.Journal), Keys: s.Keys, MaxLimit: c.MaxLimit,
+		Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit,
 		Callback: s.PublicURL.JoinPath("ui/login/externalidp/callback").String(),
 	})
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 
 	"herald/services/projects/internal/api"
+	"herald/services/projects/internal/intake"
 	"herald/services/projects/internal/store"
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
+	"herald/shared/removal"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -31,8 +33,10 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
+	db := store.New(s.Journal)
+	s.Consume(intake.Removed(db), removal.Start(s, intake.Sweep(db)))
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
-		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
+		Store: db, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
 		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
 	})
 }

@@ -11,9 +11,11 @@ import (
 
 	"herald/services/text/internal/api"
 	"herald/services/text/internal/domain"
+	"herald/services/text/internal/intake"
 	"herald/services/text/internal/store"
 	"herald/shared/boot"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/removal"
 )
 
 // Config is the settings for languages.
@@ -30,7 +32,9 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
 	}
+	db := store.New(s.Journal)
+	s.Consume(removal.Start(s, intake.Sweep(db)))
 	return s.Serve(&textv1.Text_ServiceDesc, api.Text{
-		Catalog: catalog, Store: store.New(s.Journal), PublicURL: s.PublicURL.String(),
+		Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(),
 	})
 }

@@ -9,13 +9,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/shared/caller"
-	"herald/shared/event"
 	"herald/shared/fault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/testkit"
 )
 
@@ -324,18 +321,14 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
 	mini, other := w.importLinked(linked("mini", "company/1", "school/1")), w.importLinked(linked("other", "school/2"))
-	idp := w.teller("idp")
-	save := event.Statement{EventID: id.New(), AggregateID: "school", OrganizationID: w.orgID}
-	if _, err := idp.Journal.Create(caller.With(t.Context(), caller.Caller{UserID: "remover"}), &idpv1.IdpRemoved{},
-		save); err != nil {
-		t.Fatal(err)
-	}
-	w.until("not exists (select from user_idp_links where idp_id = 'school')")
+	cause := kit.Herald(t, w.ground, "idp").Tell(w.orgID, "school", "remover", &idpv1.IdpRemoved{})
+	testkit.Until(t, w.service.DB, "user_idp_links",
+		"not exists (select from user_idp_links where idp_id = 'school')")
 	if got := w.links(w.admin, mini); !slices.Equal(got, []string{"company/1"}) || len(w.links(w.admin, other)) != 0 {
 		t.Errorf("linked to %v", got)
 	}
 	if n := w.rows(`events where aggregate = 'idp_link' and actor = 'remover' and data->>'cause' = $1
-		and aggregate_id = any ($2)`, save.EventID, []string{mini, other}); n != 2 {
+		and aggregate_id = any ($2)`, cause, []string{mini, other}); n != 2 {
 		t.Errorf("%d events", n)
 	}
 	_, err := w.gateway.ImportHumanUser(w.admin, linked("late", "school/3")) // idp answers with what it knew

@@ -1,20 +1,14 @@
 package users_test
 
 import (
-	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users"
-	"herald/shared/boot"
 	"herald/shared/caller"
-	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/testkit"
 )
 
@@ -22,63 +16,25 @@ import (
 type projects struct {
 	*world
 	usersv1.UsersClient
-	service *boot.Service
+	testkit.Herald
 }
 
 func (w *world) projects() projects {
 	w.Helper()
-	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")), w.teller("projects")}
-}
-
-// teller opens a service that only tells events.
-func (w *world) teller(name string) *boot.Service {
-	w.Helper()
-	s, err := w.ground.Open(w.Context(), name, kit.Database(w), users.Migrations)
-	if err != nil {
-		w.Fatal(err)
-	}
-	testkit.Run(w, s)
-	return s
+	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")),
+		kit.Herald(w, w.ground, "projects")}
 }
 
 // happen tells of a project's event, for which a user is to blame, and returns its id.
 func (p projects) happen(projectID, userID string, m proto.Message) string {
-	p.Helper()
-	save := event.Statement{EventID: id.New(), AggregateID: projectID, OrganizationID: p.orgID}
-	if _, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: userID}), m,
-		save); err != nil {
-		p.Fatal(err)
-	}
-	return save.EventID
+	p.world.Helper()
+	return p.Tell(p.orgID, projectID, userID, m)
 }
 
-// until waits for a condition on members or links to providers to hold.
+// until waits for a condition on the members to hold.
 func (w *world) until(condition string, args ...any) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
-	defer cancel()
-	c, err := w.service.DB.Acquire(ctx)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer c.Release()
-	if _, err := c.Exec(ctx,
-		`create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
-		create or replace trigger tell after insert or delete on members execute function tell();
-		create or replace trigger tell after insert or delete on user_idp_links execute function tell();
-		listen changed`); err != nil {
-		w.Fatal(err)
-	}
-	for met := false; !met; {
-		if err := c.QueryRow(ctx, "select "+condition, args...).Scan(&met); err != nil {
-			w.Fatal(err)
-		}
-		if !met {
-			if _, err := c.Conn().WaitForNotification(ctx); err != nil {
-				w.Fatalf("until %s: %v", condition, err)
-			}
-		}
-	}
+	testkit.Until(w, w.service.DB, "members", condition, args...)
 }
 
 // A project's creator owns it, by a call or by its event, once: not again after the role

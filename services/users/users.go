@@ -17,6 +17,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
+	"herald/shared/removal"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -64,7 +65,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
 		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}
-	s.Consume(intake.Handlers(methods)...)
+	s.Consume(append(intake.Handlers(methods), removal.Start(s, intake.Sweep(methods)))...)
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 

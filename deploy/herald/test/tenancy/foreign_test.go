@@ -301,13 +301,15 @@ func (w *world) everywhere(m contract.Method) bool {
 }
 
 // turns are methods after which others do not work; they are called last.
-var turns = []string{"DeactivateMyOrg", "ReactivateMyOrg"}
+var turns = []string{"DeactivateMyOrg", "ReactivateMyOrg", "RemoveMyOrg"}
 
 func (w *world) ends() {
-	for _, name := range turns {
-		path := map[string]string{"DeactivateMyOrg": "_deactivate", "ReactivateMyOrg": "_reactivate"}[name]
-		if status, answer := w.post(w.own.org, "POST /management/v1/orgs/me/"+path, `{}`); status != http.StatusOK {
-			w.t.Errorf("%s answered %d %v", name, status, answer)
+	for _, route := range []string{
+		"POST /management/v1/orgs/me/_deactivate", "POST /management/v1/orgs/me/_reactivate",
+		"DELETE /management/v1/orgs/me",
+	} {
+		if status, answer := w.post(w.own.org, route, `{}`); status != http.StatusOK {
+			w.t.Errorf("%s answered %d %v", route, status, answer)
 		}
 	}
 }

@@ -38,6 +38,8 @@ type Instance struct {
 	Logs *bytes.Buffer
 	// Token is the administrator's token.
 	Token string
+	// Org is the organization that calls act on, or empty for the administrator's own.
+	Org string
 	// Ready is the duration of the last start.
 	Ready time.Duration
 
@@ -172,6 +174,7 @@ func (i *Instance) Try(method, path, body string) (int, map[string]any, error) {
 	}
 	r.Header.Set("Authorization", "Bearer "+i.Token)
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Service-Orgid", i.Org)
 	w, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, nil, err

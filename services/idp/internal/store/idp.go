@@ -100,6 +100,12 @@ func (s Store) RemoveIdp(ctx context.Context, orgID, id string, removed proto.Me
 	}, func(*domain.Idp) (proto.Message, error) { return removed, nil })
 }
 
+// SomeIdps reads some providers of an organization.
+func (s Store) SomeIdps(ctx context.Context, orgID string, most int) ([]domain.Idp, error) {
+	return postgres.All[domain.Idp](ctx, s.journal.DB, `select `+idpColumns+` from idps
+		where org_id = @org_id order by created_at, id limit @most`, postgres.Args{"org_id": orgID, "most": most})
+}
+
 // Idps returns a query for the providers of an organization.
 func (s Store) Idps(orgID string) *search.Query {
 	return search.Select(idpColumns, "idps", "created_at, id").Where("org_id = ?", orgID)

@@ -108,7 +108,8 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	if rows("idps where org_id = 'org-a'") != 0 || rows("idps where name = 'of org-b'") != 1 {
 		t.Error("another one was changed or removed")
 	}
-	testkit.Listed[store.Store](t, names, map[string]string{"CreateIdp": "needs nothing that is there"})
+	testkit.Listed[store.Store](t, names, map[string]string{"CreateIdp": "needs nothing that is there",
+		"SomeIdps": "are of an organization that is gone"})
 }
 
 // Of several who deactivate, reactivate or remove a provider at once, one did; of several

@@ -1,5 +1,6 @@
 // Package intake turns events that ask for a mail into notifications. A notification has the id of
-// its event, so that an event that is delivered twice makes one mail.
+// its event, so that an event that is delivered twice makes one mail. The notifications
+// of a removed user are removed.
 package intake
 
 import (
@@ -8,12 +9,24 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailevent"
 	"herald/shared/mailkind"
 )
 
-// Handlers returns handlers of events that queue the mails with codes and call wake.
+// Handlers returns handlers of events that queue the mails with codes and call wake, and that remove the
+// notifications of removed users.
 func Handlers(db store.Store, wake func()) []event.Handler {
+	return append(queueing(db, wake), event.On(forgetting(db)))
+}
+
+func forgetting(db store.Store) func(context.Context, event.Delivery, *usersv1.UserRemoved) error {
+	return func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
+		return db.Forget(ctx, d.OrganizationID, d.AggregateID)
+	}
+}
+
+func queueing(db store.Store, wake func()) []event.Handler {
 	return mailevent.Handlers(func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error {
 		n := domain.Notification{
 			ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time,

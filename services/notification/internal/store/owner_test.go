@@ -47,7 +47,7 @@ var everything = []asked{
 
 // elsewhere are methods that are not about what an organization has, each with a reason.
 var elsewhere = map[string]string{
-	"Now":   "asks no database",
+	"Now": "asks no database", "Forget": "follows an event of users",
 	"Queue": "needs nothing that is there", "Begin": "needs nothing that is there",
 	"Claim": "is the queue's", "Next": "is the queue's",
 	"Renew": "is by the claim", "Mark": "is by the claim", "Settle": "is by the claim",

@@ -147,9 +147,11 @@ var everything = []asked{
 
 // elsewhere are methods that are not for an organization's objects, each with the reason.
 var elsewhere = map[string]string{
-	"Now":             "asks no database",
-	"CreateProject":   "needs nothing that is there",
-	"GrantTo":         "is asked by who has the grant: TestGrantIsOfWhoHasIt",
+	"Now":                "asks no database",
+	"CreateProject":      "needs nothing that is there",
+	"GrantTo":            "is asked by who has the grant: TestGrantIsOfWhoHasIt",
+	"RemoveGrantsOfUser": "follows an event of users",
+	"SomeProjects":       "are of an organization that is gone", "SomeGrantsTo": "are of an organization that is gone",
 	"GrantedProjects": "is asked by who has the grant: TestGrantIsOfWhoHasIt",
 }
 

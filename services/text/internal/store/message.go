@@ -96,6 +96,12 @@ func (s Store) ResetCustom(
 	}, change)
 }
 
+// SomeCustom reads which texts an organization wrote, most of them at most.
+func (s Store) SomeCustom(ctx context.Context, orgID string, most int) ([]Key, error) {
+	return postgres.All[Key](ctx, s.journal.DB, `select org_id as organization_id, kind, language from custom_texts
+		where org_id = @org_id order by kind, language limit @most`, postgres.Args{"org_id": orgID, "most": most})
+}
+
 func (k Key) args() postgres.Args {
 	return postgres.Args{"org_id": k.OrganizationID, "kind": k.Kind, "language": k.Language}
 }

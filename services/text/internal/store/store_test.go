@@ -79,7 +79,8 @@ var everything = []asked{
 
 // elsewhere are methods that are not about what an organization has, each with a reason.
 var elsewhere = map[string]string{
-	"Beginning": "is the instance's", "Languages": "are the instance's", "ChangeLanguages": "are the instance's",
+	"Beginning": "is the instance's", "SomeCustom": "are of an organization that is gone",
+	"Languages": "are the instance's", "ChangeLanguages": "are the instance's",
 }
 
 // What another organization wrote, or the same one of another message or in another language,

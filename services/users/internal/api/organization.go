@@ -109,6 +109,17 @@ func (u Users) ReactivateMyOrg(
 	return &usersv1.ReactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
+// RemoveMyOrg removes the organization acted on. What it has goes in the background.
+func (u Users) RemoveMyOrg(
+	ctx context.Context, _ *usersv1.RemoveMyOrgRequest,
+) (*usersv1.RemoveMyOrgResponse, error) {
+	o, err := u.Store.RemoveOrg(ctx, orgID(ctx), &usersv1.OrgRemoved{})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
+}
+
 // SearchOrgs lists the instance's organizations.
 func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*usersv1.SearchOrgsResponse, error) {
 	p, err := search.Bounds(r.Query, u.MaxLimit)

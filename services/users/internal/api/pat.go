@@ -143,7 +143,8 @@ func (u Users) ResolveToken(
 	switch instance := c.InInstance(); {
 	case h.AskedState == nil && instance:
 		return nil, domain.ErrOrgNotFound
-	case h.AskedID != h.HomeOrgID && len(c.Memberships) == 0, *h.AskedState != domain.OrgActive && !instance:
+	case h.AskedState == nil, h.AskedID != h.HomeOrgID && len(c.Memberships) == 0,
+		*h.AskedState != domain.OrgActive && !instance:
 		return nil, rpc.Denied("membership", r.OrgId)
 	}
 	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil

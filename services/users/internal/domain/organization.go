@@ -19,6 +19,8 @@ type OrgState int16
 const (
 	OrgActive OrgState = iota + 1
 	OrgInactive
+	// OrgRemoved is in no contract: its users are being removed, and nobody sees it.
+	OrgRemoved
 )
 
 // Faults of organizations.
@@ -26,8 +28,10 @@ var (
 	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
 	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name",
 		"is taken")
-	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
-	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
+	ErrOrgNotActive  = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
+	ErrOrgActive     = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
+	ErrOrgOfInstance = fault.New(fault.Precondition, "ORG_OF_INSTANCE",
+		"The organization that the first start made belongs to the instance and stays")
 	// ErrDomainTaken is not returned to callers: another domain is tried.
 	ErrDomainTaken = fault.New(fault.Exists, "ORG_DOMAIN_TAKEN", "The primary domain is taken")
 )
@@ -66,6 +70,12 @@ func (o *Org) Reactivate() error {
 	}
 	o.State = OrgActive
 	return nil
+}
+
+// Remove ends the tokens of the organization's users like Deactivate, in whatever state it is.
+func (o *Org) Remove() {
+	o.State = OrgRemoved
+	o.Generation++
 }
 
 // maxLabel is the longest label of a domain name (RFC 1035, 2.3.4).

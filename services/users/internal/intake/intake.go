@@ -16,7 +16,7 @@ import (
 
 // Handlers returns the handlers of these events.
 func Handlers(u api.Users) []event.Handler {
-	return []event.Handler{event.On(owner(u)), event.On(removal(u)), event.On(idpRemoval(u))}
+	return []event.Handler{event.On(owner(u)), event.On(membersOfProject(u)), event.On(idpRemoval(u))}
 }
 
 // owner makes the creator of a project its owner, in case projects could not request this at the
@@ -36,7 +36,7 @@ func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.Projec
 	}
 }
 
-func removal(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
+func membersOfProject(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
 	return func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
 		return u.Store.RemoveProjectMembers(ctx, d)
 	}

@@ -155,6 +155,8 @@ var everything = []asked{
 
 // elsewhere are methods that are not about what an organization has, each with a reason.
 var elsewhere = map[string]string{
+	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
+	"SomeUsers": "are of an organization that is gone", "SomeMembers": "are of an organization that is gone",
 	"Now":        "asks no database",
 	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
 	"CreateInstance": "needs nothing that is there", "Started": "is the instance's",

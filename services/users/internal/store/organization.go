@@ -14,7 +14,7 @@ import (
 
 const (
 	orgColumns = `id, name, primary_domain, state, generation, sequence, created_at, changed_at`
-	readOrg    = `select ` + orgColumns + ` from organizations where id = @id`
+	readOrg    = `select ` + orgColumns + ` from organizations where id = @id and state <> org_removed()`
 )
 
 // OrgName and OrgDomain are the columns that organizations are searched by.
@@ -63,26 +63,28 @@ func (s Store) ChangeOrg(
 ) (domain.Org, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
 		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
-		Write: func(o domain.Org) event.Statement {
-			return event.Statement{
-				AggregateID: o.ID, OrganizationID: o.ID,
-				SQL: `org as (
-					update organizations set name = @name, name_folded = @name_folded, state = @state,
-						generation = @generation, sequence = position, changed_at = time
-					from event where id = @id
-				)`,
-				Args: postgres.Args{
-					"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State,
-					"generation": o.Generation,
-				},
-			}
-		},
+		Write: saveOrg,
 	}, change)
+}
+
+func saveOrg(o domain.Org) event.Statement {
+	return event.Statement{
+		AggregateID: o.ID, OrganizationID: o.ID,
+		SQL: `org as (
+			update organizations set name = @name, name_folded = @name_folded, state = @state,
+				generation = @generation, sequence = position, changed_at = time
+			from event where id = @id
+		)`,
+		Args: postgres.Args{
+			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "state": o.State,
+			"generation": o.Generation,
+		},
+	}
 }
 
 // Orgs begins a search among all organizations.
 func (s Store) Orgs() *search.Query {
-	return search.Select(orgColumns, "organizations", "created_at, id")
+	return search.Select(orgColumns, "organizations", "created_at, id").Where("state <> org_removed()")
 }
 
 // SearchOrgs runs such a search.

@@ -184,11 +184,12 @@ func TestStatesByName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var user domain.UserState
-	var org domain.OrgState
-	if err := w.db.QueryRow(t.Context(), `select user_active(), org_active()`).Scan(&user, &org); err != nil {
+	var org, removed domain.OrgState
+	if err := w.db.QueryRow(t.Context(), `select user_active(), org_active(), org_removed()`).Scan(&user, &org,
+		&removed); err != nil {
 		t.Fatal(err)
 	}
-	if user != domain.UserActive || org != domain.OrgActive {
-		t.Errorf("active is %d for users, %d for organizations", user, org)
+	if user != domain.UserActive || org != domain.OrgActive || removed != domain.OrgRemoved {
+		t.Errorf("active is %d for users, %d for organizations, %d is removed", user, org, removed)
 	}
 }

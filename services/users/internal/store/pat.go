@@ -116,7 +116,7 @@ func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id
 		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) asked
-		left join organizations a on a.id = asked.id
+		left join organizations a on a.id = asked.id and a.state <> org_removed()
 		left join lateral (
 			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id)
 				and w.project_id = ''

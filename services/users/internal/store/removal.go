@@ -51,3 +51,39 @@ func (s Store) RemoveUser(ctx context.Context, orgID, id string, removed proto.M
 		},
 	}, func(*domain.User) (proto.Message, error) { return removed, nil })
 }
+
+// RemoveOrg hides an organization, other than the instance's own, until all that it has is gone.
+func (s Store) RemoveOrg(ctx context.Context, id string, removed proto.Message) (domain.Org, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
+		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
+		Write: func(o domain.Org) event.Statement {
+			save := saveOrg(o)
+			save.If, save.Unless = `not exists (select from instance where org_id = @id)`, domain.ErrOrgOfInstance
+			return save
+		},
+	}, func(o *domain.Org) (proto.Message, error) {
+		o.Remove()
+		return removed, nil
+	})
+}
+
+// SomeUsers reads the ids of some users of an organization.
+func (s Store) SomeUsers(ctx context.Context, orgID string, most int) (ids []string, err error) {
+	err = s.journal.DB.QueryRow(ctx, `select array(select id from users where org_id = @org_id
+		order by created_at, id limit @most)`, postgres.Args{"org_id": orgID, "most": most}).Scan(&ids)
+	return ids, postgres.Fault(err)
+}
+
+// SomeMembers reads some of those who have roles in an organization or on its projects.
+func (s Store) SomeMembers(ctx context.Context, orgID string, most int) ([]domain.Member, error) {
+	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
+		where org_id = @org_id order by project_id, created_at, user_id limit @most`,
+		postgres.Args{"org_id": orgID, "most": most})
+}
+
+// ForgetOrg deletes the row of a removed organization that has no users any more.
+func (s Store) ForgetOrg(ctx context.Context, id string) error {
+	_, err := s.journal.DB.Exec(ctx, `delete from organizations where id = @id and state = org_removed()
+		and not exists (select from users where org_id = @id)`, postgres.Args{"id": id})
+	return postgres.Fault(err)
+}

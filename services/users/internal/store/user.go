@@ -37,7 +37,8 @@ func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) 
 
 // AnyUser returns a user of any organization, for other services.
 func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
-	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id`,
+	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id
+		and exists (select from organizations o where o.id = users.org_id and o.state <> org_removed())`,
 		postgres.Args{"id": id})
 	return u, postgres.Missing(err, domain.ErrUserNotFound)
 }

@@ -177,7 +177,9 @@ func (*IdpReactivated) Descriptor() ([]byte, []int) {
 
 // Its client secret is gone; users' links to it go with it.
 type IdpRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The removed organization's.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +214,13 @@ func (*IdpRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
+func (x *IdpRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 var File_herald_idp_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_events_proto_rawDesc = "" +
@@ -227,9 +236,10 @@ const file_herald_idp_v1_events_proto_rawDesc = "" +
 	"\x0eIdpDeactivated:\x1d\x8a\x82)\x19\n" +
 	"\x03idp\x12\vdeactivated:\x03idp0\x01\"/\n" +
 	"\x0eIdpReactivated:\x1d\x8a\x82)\x19\n" +
-	"\x03idp\x12\vreactivated:\x03idp0\x01\"'\n" +
+	"\x03idp\x12\vreactivated:\x03idp0\x01\"=\n" +
 	"\n" +
-	"IdpRemoved:\x19\x8a\x82)\x15\n" +
+	"IdpRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:\x19\x8a\x82)\x15\n" +
 	"\x03idp\x12\aremoved:\x03idp0\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var (

@@ -196,7 +196,9 @@ func (*ProjectReactivated) Descriptor() ([]byte, []int) {
 // All in it went with it: applications, roles, grants, and the roles that users had. Each has
 // an event of its own.
 type ProjectRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The removed organization's.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -229,6 +231,13 @@ func (x *ProjectRemoved) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ProjectRemoved.ProtoReflect.Descriptor instead.
 func (*ProjectRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ProjectRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 // Of roles that are added together, the first one's event is the cause of the others'.
@@ -1274,8 +1283,9 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"generation:%\x8a\x82)!\n" +
 	"\aproject\x12\vdeactivated:\aproject0\x01\";\n" +
 	"\x12ProjectReactivated:%\x8a\x82)!\n" +
-	"\aproject\x12\vreactivated:\aproject0\x01\"3\n" +
-	"\x0eProjectRemoved:!\x8a\x82)\x1d\n" +
+	"\aproject\x12\vreactivated:\aproject0\x01\"I\n" +
+	"\x0eProjectRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:!\x8a\x82)\x1d\n" +
 	"\aproject\x12\aremoved:\aproject0\x01\"Y\n" +
 	"\tRoleAdded\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -87,9 +87,11 @@ func (x *MessageTextChanged) GetChanged() []string {
 
 // An organization's own text of a message was removed.
 type MessageTextReset struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Language string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	// The removed organization's.
+	Cause         string `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,6 +136,13 @@ func (x *MessageTextReset) GetKind() string {
 func (x *MessageTextReset) GetLanguage() string {
 	if x != nil {
 		return x.Language
+	}
+	return ""
+}
+
+func (x *MessageTextReset) GetCause() string {
+	if x != nil {
+		return x.Cause
 	}
 	return ""
 }
@@ -235,10 +244,11 @@ const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:R\x8a\x82)N\n" +
-	"\amessage\x12\achangedB8texts and languages are settings, not objects with an id0\x01\"\x94\x01\n" +
+	"\amessage\x12\achangedB8texts and languages are settings, not objects with an id0\x01\"\xaa\x01\n" +
 	"\x10MessageTextReset\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage:P\x8a\x82)L\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:P\x8a\x82)L\n" +
 	"\amessage\x12\x05resetB8texts and languages are settings, not objects with an id0\x01\"\x92\x01\n" +
 	"\x16DefaultLanguageChanged\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage:\\\x8a\x82)X\n" +

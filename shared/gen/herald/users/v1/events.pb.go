@@ -176,6 +176,43 @@ func (*OrgReactivated) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{3}
 }
 
+// All that it had goes along, in every service, each with an event of its own.
+type OrgRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrgRemoved) Reset() {
+	*x = OrgRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrgRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrgRemoved) ProtoMessage() {}
+
+func (x *OrgRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrgRemoved.ProtoReflect.Descriptor instead.
+func (*OrgRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{4}
+}
+
 type HumanCreated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
@@ -186,7 +223,7 @@ type HumanCreated struct {
 
 func (x *HumanCreated) Reset() {
 	*x = HumanCreated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[4]
+	mi := &file_herald_users_v1_events_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +235,7 @@ func (x *HumanCreated) String() string {
 func (*HumanCreated) ProtoMessage() {}
 
 func (x *HumanCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[4]
+	mi := &file_herald_users_v1_events_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +248,7 @@ func (x *HumanCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanCreated.ProtoReflect.Descriptor instead.
 func (*HumanCreated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HumanCreated) GetState() UserState {
@@ -242,7 +279,7 @@ type HumanImported struct {
 
 func (x *HumanImported) Reset() {
 	*x = HumanImported{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[5]
+	mi := &file_herald_users_v1_events_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +291,7 @@ func (x *HumanImported) String() string {
 func (*HumanImported) ProtoMessage() {}
 
 func (x *HumanImported) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[5]
+	mi := &file_herald_users_v1_events_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +304,7 @@ func (x *HumanImported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanImported.ProtoReflect.Descriptor instead.
 func (*HumanImported) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HumanImported) GetState() UserState {
@@ -310,7 +347,7 @@ type HumanInitializationRequested struct {
 
 func (x *HumanInitializationRequested) Reset() {
 	*x = HumanInitializationRequested{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[6]
+	mi := &file_herald_users_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +359,7 @@ func (x *HumanInitializationRequested) String() string {
 func (*HumanInitializationRequested) ProtoMessage() {}
 
 func (x *HumanInitializationRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[6]
+	mi := &file_herald_users_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +372,7 @@ func (x *HumanInitializationRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanInitializationRequested.ProtoReflect.Descriptor instead.
 func (*HumanInitializationRequested) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{6}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HumanInitializationRequested) GetInitMail() InitMail {
@@ -363,7 +400,7 @@ type HumanInitialized struct {
 
 func (x *HumanInitialized) Reset() {
 	*x = HumanInitialized{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[7]
+	mi := &file_herald_users_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +412,7 @@ func (x *HumanInitialized) String() string {
 func (*HumanInitialized) ProtoMessage() {}
 
 func (x *HumanInitialized) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[7]
+	mi := &file_herald_users_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +425,7 @@ func (x *HumanInitialized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanInitialized.ProtoReflect.Descriptor instead.
 func (*HumanInitialized) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{7}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HumanInitialized) GetState() UserState {
@@ -419,7 +456,7 @@ type HumanEmailChanged struct {
 
 func (x *HumanEmailChanged) Reset() {
 	*x = HumanEmailChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	mi := &file_herald_users_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -431,7 +468,7 @@ func (x *HumanEmailChanged) String() string {
 func (*HumanEmailChanged) ProtoMessage() {}
 
 func (x *HumanEmailChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[8]
+	mi := &file_herald_users_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -444,7 +481,7 @@ func (x *HumanEmailChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanEmailChanged.ProtoReflect.Descriptor instead.
 func (*HumanEmailChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *HumanEmailChanged) GetState() UserState {
@@ -479,7 +516,7 @@ type HumanEmailVerificationRequested struct {
 
 func (x *HumanEmailVerificationRequested) Reset() {
 	*x = HumanEmailVerificationRequested{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	mi := &file_herald_users_v1_events_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +528,7 @@ func (x *HumanEmailVerificationRequested) String() string {
 func (*HumanEmailVerificationRequested) ProtoMessage() {}
 
 func (x *HumanEmailVerificationRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[9]
+	mi := &file_herald_users_v1_events_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +541,7 @@ func (x *HumanEmailVerificationRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanEmailVerificationRequested.ProtoReflect.Descriptor instead.
 func (*HumanEmailVerificationRequested) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{9}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HumanEmailVerificationRequested) GetMail() string {
@@ -524,7 +561,7 @@ type HumanEmailVerified struct {
 
 func (x *HumanEmailVerified) Reset() {
 	*x = HumanEmailVerified{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	mi := &file_herald_users_v1_events_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +573,7 @@ func (x *HumanEmailVerified) String() string {
 func (*HumanEmailVerified) ProtoMessage() {}
 
 func (x *HumanEmailVerified) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[10]
+	mi := &file_herald_users_v1_events_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +586,7 @@ func (x *HumanEmailVerified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanEmailVerified.ProtoReflect.Descriptor instead.
 func (*HumanEmailVerified) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{10}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HumanEmailVerified) GetChanged() []string {
@@ -570,7 +607,7 @@ type HumanPasswordResetRequested struct {
 
 func (x *HumanPasswordResetRequested) Reset() {
 	*x = HumanPasswordResetRequested{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	mi := &file_herald_users_v1_events_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +619,7 @@ func (x *HumanPasswordResetRequested) String() string {
 func (*HumanPasswordResetRequested) ProtoMessage() {}
 
 func (x *HumanPasswordResetRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[11]
+	mi := &file_herald_users_v1_events_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +632,7 @@ func (x *HumanPasswordResetRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanPasswordResetRequested.ProtoReflect.Descriptor instead.
 func (*HumanPasswordResetRequested) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{11}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HumanPasswordResetRequested) GetMail() string {
@@ -616,7 +653,7 @@ type HumanPasswordChanged struct {
 
 func (x *HumanPasswordChanged) Reset() {
 	*x = HumanPasswordChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +665,7 @@ func (x *HumanPasswordChanged) String() string {
 func (*HumanPasswordChanged) ProtoMessage() {}
 
 func (x *HumanPasswordChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[12]
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +678,7 @@ func (x *HumanPasswordChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanPasswordChanged.ProtoReflect.Descriptor instead.
 func (*HumanPasswordChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{12}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HumanPasswordChanged) GetState() UserState {
@@ -667,7 +704,7 @@ type MachineCreated struct {
 
 func (x *MachineCreated) Reset() {
 	*x = MachineCreated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +716,7 @@ func (x *MachineCreated) String() string {
 func (*MachineCreated) ProtoMessage() {}
 
 func (x *MachineCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +729,7 @@ func (x *MachineCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineCreated.ProtoReflect.Descriptor instead.
 func (*MachineCreated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MachineCreated) GetState() UserState {
@@ -712,7 +749,7 @@ type MachineChanged struct {
 
 func (x *MachineChanged) Reset() {
 	*x = MachineChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +761,7 @@ func (x *MachineChanged) String() string {
 func (*MachineChanged) ProtoMessage() {}
 
 func (x *MachineChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +774,7 @@ func (x *MachineChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineChanged.ProtoReflect.Descriptor instead.
 func (*MachineChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MachineChanged) GetChanged() []string {
@@ -756,7 +793,7 @@ type MachineSecretSet struct {
 
 func (x *MachineSecretSet) Reset() {
 	*x = MachineSecretSet{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +805,7 @@ func (x *MachineSecretSet) String() string {
 func (*MachineSecretSet) ProtoMessage() {}
 
 func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +818,7 @@ func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretSet.ProtoReflect.Descriptor instead.
 func (*MachineSecretSet) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 type MachineSecretRemoved struct {
@@ -792,7 +829,7 @@ type MachineSecretRemoved struct {
 
 func (x *MachineSecretRemoved) Reset() {
 	*x = MachineSecretRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +841,7 @@ func (x *MachineSecretRemoved) String() string {
 func (*MachineSecretRemoved) ProtoMessage() {}
 
 func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +854,7 @@ func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretRemoved.ProtoReflect.Descriptor instead.
 func (*MachineSecretRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 type MachineKeyAdded struct {
@@ -829,7 +866,7 @@ type MachineKeyAdded struct {
 
 func (x *MachineKeyAdded) Reset() {
 	*x = MachineKeyAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +878,7 @@ func (x *MachineKeyAdded) String() string {
 func (*MachineKeyAdded) ProtoMessage() {}
 
 func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +891,7 @@ func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyAdded.ProtoReflect.Descriptor instead.
 func (*MachineKeyAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MachineKeyAdded) GetUserId() string {
@@ -875,7 +912,7 @@ type MachineKeyRemoved struct {
 
 func (x *MachineKeyRemoved) Reset() {
 	*x = MachineKeyRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +924,7 @@ func (x *MachineKeyRemoved) String() string {
 func (*MachineKeyRemoved) ProtoMessage() {}
 
 func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +937,7 @@ func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyRemoved.ProtoReflect.Descriptor instead.
 func (*MachineKeyRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MachineKeyRemoved) GetUserId() string {
@@ -933,7 +970,7 @@ type MemberAdded struct {
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +982,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +995,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -1008,7 +1045,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1057,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1070,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -1077,7 +1114,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1126,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1139,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -1142,7 +1179,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1191,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1204,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -1188,7 +1225,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1237,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1250,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -1241,7 +1278,7 @@ type OtpAdded struct {
 
 func (x *OtpAdded) Reset() {
 	*x = OtpAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1253,7 +1290,7 @@ func (x *OtpAdded) String() string {
 func (*OtpAdded) ProtoMessage() {}
 
 func (x *OtpAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1266,7 +1303,7 @@ func (x *OtpAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
 func (*OtpAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *OtpAdded) GetReplaced() bool {
@@ -1285,7 +1322,7 @@ type OtpVerified struct {
 
 func (x *OtpVerified) Reset() {
 	*x = OtpVerified{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1334,7 @@ func (x *OtpVerified) String() string {
 func (*OtpVerified) ProtoMessage() {}
 
 func (x *OtpVerified) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1347,7 @@ func (x *OtpVerified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
 func (*OtpVerified) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
 }
 
 // The next login asks for no code; the recovery codes are gone too.
@@ -1324,7 +1361,7 @@ type OtpRemoved struct {
 
 func (x *OtpRemoved) Reset() {
 	*x = OtpRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1373,7 @@ func (x *OtpRemoved) String() string {
 func (*OtpRemoved) ProtoMessage() {}
 
 func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1386,7 @@ func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
 func (*OtpRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *OtpRemoved) GetCause() string {
@@ -1368,7 +1405,7 @@ type OtpRecoveryCodesRegenerated struct {
 
 func (x *OtpRecoveryCodesRegenerated) Reset() {
 	*x = OtpRecoveryCodesRegenerated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1417,7 @@ func (x *OtpRecoveryCodesRegenerated) String() string {
 func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
 
 func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1430,7 @@ func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
 func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
 }
 
 // A code was wrong, or was used before.
@@ -1405,7 +1442,7 @@ type OtpCodeRefused struct {
 
 func (x *OtpCodeRefused) Reset() {
 	*x = OtpCodeRefused{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1454,7 @@ func (x *OtpCodeRefused) String() string {
 func (*OtpCodeRefused) ProtoMessage() {}
 
 func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1467,7 @@ func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
 func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
 }
 
 // One wrong code too many: no code counts for 15 minutes.
@@ -1442,7 +1479,7 @@ type OtpLocked struct {
 
 func (x *OtpLocked) Reset() {
 	*x = OtpLocked{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1491,7 @@ func (x *OtpLocked) String() string {
 func (*OtpLocked) ProtoMessage() {}
 
 func (x *OtpLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1504,7 @@ func (x *OtpLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
 func (*OtpLocked) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{30}
 }
 
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
@@ -1487,7 +1524,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"generation:\x1d\x8a\x82)\x19\n" +
 	"\x03org\x12\vdeactivated:\x03org(\x01\"/\n" +
 	"\x0eOrgReactivated:\x1d\x8a\x82)\x19\n" +
-	"\x03org\x12\vreactivated:\x03org(\x01\"\xa7\x01\n" +
+	"\x03org\x12\vreactivated:\x03org(\x01\"'\n" +
+	"\n" +
+	"OrgRemoved:\x19\x8a\x82)\x15\n" +
+	"\x03org\x12\aremoved:\x03org(\x01\"\xa7\x01\n" +
 	"\fHumanCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
 	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:-\x8a\x82))\n" +
@@ -1599,51 +1639,52 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
 	(*OrgDeactivated)(nil),                  // 2: herald.users.v1.OrgDeactivated
 	(*OrgReactivated)(nil),                  // 3: herald.users.v1.OrgReactivated
-	(*HumanCreated)(nil),                    // 4: herald.users.v1.HumanCreated
-	(*HumanImported)(nil),                   // 5: herald.users.v1.HumanImported
-	(*HumanInitializationRequested)(nil),    // 6: herald.users.v1.HumanInitializationRequested
-	(*HumanInitialized)(nil),                // 7: herald.users.v1.HumanInitialized
-	(*HumanEmailChanged)(nil),               // 8: herald.users.v1.HumanEmailChanged
-	(*HumanEmailVerificationRequested)(nil), // 9: herald.users.v1.HumanEmailVerificationRequested
-	(*HumanEmailVerified)(nil),              // 10: herald.users.v1.HumanEmailVerified
-	(*HumanPasswordResetRequested)(nil),     // 11: herald.users.v1.HumanPasswordResetRequested
-	(*HumanPasswordChanged)(nil),            // 12: herald.users.v1.HumanPasswordChanged
-	(*MachineCreated)(nil),                  // 13: herald.users.v1.MachineCreated
-	(*MachineChanged)(nil),                  // 14: herald.users.v1.MachineChanged
-	(*MachineSecretSet)(nil),                // 15: herald.users.v1.MachineSecretSet
-	(*MachineSecretRemoved)(nil),            // 16: herald.users.v1.MachineSecretRemoved
-	(*MachineKeyAdded)(nil),                 // 17: herald.users.v1.MachineKeyAdded
-	(*MachineKeyRemoved)(nil),               // 18: herald.users.v1.MachineKeyRemoved
-	(*MemberAdded)(nil),                     // 19: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                   // 20: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 21: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 22: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 23: herald.users.v1.PersonalAccessTokenRemoved
-	(*OtpAdded)(nil),                        // 24: herald.users.v1.OtpAdded
-	(*OtpVerified)(nil),                     // 25: herald.users.v1.OtpVerified
-	(*OtpRemoved)(nil),                      // 26: herald.users.v1.OtpRemoved
-	(*OtpRecoveryCodesRegenerated)(nil),     // 27: herald.users.v1.OtpRecoveryCodesRegenerated
-	(*OtpCodeRefused)(nil),                  // 28: herald.users.v1.OtpCodeRefused
-	(*OtpLocked)(nil),                       // 29: herald.users.v1.OtpLocked
-	(UserState)(0),                          // 30: herald.users.v1.UserState
-	(InitMail)(0),                           // 31: herald.users.v1.InitMail
+	(*OrgRemoved)(nil),                      // 4: herald.users.v1.OrgRemoved
+	(*HumanCreated)(nil),                    // 5: herald.users.v1.HumanCreated
+	(*HumanImported)(nil),                   // 6: herald.users.v1.HumanImported
+	(*HumanInitializationRequested)(nil),    // 7: herald.users.v1.HumanInitializationRequested
+	(*HumanInitialized)(nil),                // 8: herald.users.v1.HumanInitialized
+	(*HumanEmailChanged)(nil),               // 9: herald.users.v1.HumanEmailChanged
+	(*HumanEmailVerificationRequested)(nil), // 10: herald.users.v1.HumanEmailVerificationRequested
+	(*HumanEmailVerified)(nil),              // 11: herald.users.v1.HumanEmailVerified
+	(*HumanPasswordResetRequested)(nil),     // 12: herald.users.v1.HumanPasswordResetRequested
+	(*HumanPasswordChanged)(nil),            // 13: herald.users.v1.HumanPasswordChanged
+	(*MachineCreated)(nil),                  // 14: herald.users.v1.MachineCreated
+	(*MachineChanged)(nil),                  // 15: herald.users.v1.MachineChanged
+	(*MachineSecretSet)(nil),                // 16: herald.users.v1.MachineSecretSet
+	(*MachineSecretRemoved)(nil),            // 17: herald.users.v1.MachineSecretRemoved
+	(*MachineKeyAdded)(nil),                 // 18: herald.users.v1.MachineKeyAdded
+	(*MachineKeyRemoved)(nil),               // 19: herald.users.v1.MachineKeyRemoved
+	(*MemberAdded)(nil),                     // 20: herald.users.v1.MemberAdded
+	(*MemberChanged)(nil),                   // 21: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 22: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 23: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 24: herald.users.v1.PersonalAccessTokenRemoved
+	(*OtpAdded)(nil),                        // 25: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                     // 26: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                      // 27: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),     // 28: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpCodeRefused)(nil),                  // 29: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                       // 30: herald.users.v1.OtpLocked
+	(UserState)(0),                          // 31: herald.users.v1.UserState
+	(InitMail)(0),                           // 32: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	30, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	31, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	30, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	31, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	31, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	30, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	30, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	30, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	30, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	31, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	32, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	31, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	32, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	32, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	31, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	31, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	31, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	31, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
 	9,  // [9:9] is the sub-list for method output_type
 	9,  // [9:9] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -1663,7 +1704,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -662,6 +662,86 @@ func (x *ReactivateMyOrgResponse) GetDetails() *v1.ObjectDetails {
 	return nil
 }
 
+type RemoveMyOrgRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMyOrgRequest) Reset() {
+	*x = RemoveMyOrgRequest{}
+	mi := &file_herald_users_v1_org_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMyOrgRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMyOrgRequest) ProtoMessage() {}
+
+func (x *RemoveMyOrgRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_org_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMyOrgRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMyOrgRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{13}
+}
+
+type RemoveMyOrgResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMyOrgResponse) Reset() {
+	*x = RemoveMyOrgResponse{}
+	mi := &file_herald_users_v1_org_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMyOrgResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMyOrgResponse) ProtoMessage() {}
+
+func (x *RemoveMyOrgResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_org_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMyOrgResponse.ProtoReflect.Descriptor instead.
+func (*RemoveMyOrgResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RemoveMyOrgResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
 type SearchOrgsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
@@ -672,7 +752,7 @@ type SearchOrgsRequest struct {
 
 func (x *SearchOrgsRequest) Reset() {
 	*x = SearchOrgsRequest{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[13]
+	mi := &file_herald_users_v1_org_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +764,7 @@ func (x *SearchOrgsRequest) String() string {
 func (*SearchOrgsRequest) ProtoMessage() {}
 
 func (x *SearchOrgsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[13]
+	mi := &file_herald_users_v1_org_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +777,7 @@ func (x *SearchOrgsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchOrgsRequest.ProtoReflect.Descriptor instead.
 func (*SearchOrgsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{13}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SearchOrgsRequest) GetQuery() *v1.ListQuery {
@@ -726,7 +806,7 @@ type OrgFilter struct {
 
 func (x *OrgFilter) Reset() {
 	*x = OrgFilter{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[14]
+	mi := &file_herald_users_v1_org_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +818,7 @@ func (x *OrgFilter) String() string {
 func (*OrgFilter) ProtoMessage() {}
 
 func (x *OrgFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[14]
+	mi := &file_herald_users_v1_org_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +831,7 @@ func (x *OrgFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrgFilter.ProtoReflect.Descriptor instead.
 func (*OrgFilter) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OrgFilter) GetNameQuery() *OrgNameQuery {
@@ -785,7 +865,7 @@ type OrgNameQuery struct {
 
 func (x *OrgNameQuery) Reset() {
 	*x = OrgNameQuery{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[15]
+	mi := &file_herald_users_v1_org_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +877,7 @@ func (x *OrgNameQuery) String() string {
 func (*OrgNameQuery) ProtoMessage() {}
 
 func (x *OrgNameQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[15]
+	mi := &file_herald_users_v1_org_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +890,7 @@ func (x *OrgNameQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrgNameQuery.ProtoReflect.Descriptor instead.
 func (*OrgNameQuery) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OrgNameQuery) GetName() string {
@@ -837,7 +917,7 @@ type OrgDomainQuery struct {
 
 func (x *OrgDomainQuery) Reset() {
 	*x = OrgDomainQuery{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[16]
+	mi := &file_herald_users_v1_org_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +929,7 @@ func (x *OrgDomainQuery) String() string {
 func (*OrgDomainQuery) ProtoMessage() {}
 
 func (x *OrgDomainQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[16]
+	mi := &file_herald_users_v1_org_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +942,7 @@ func (x *OrgDomainQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrgDomainQuery.ProtoReflect.Descriptor instead.
 func (*OrgDomainQuery) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OrgDomainQuery) GetDomain() string {
@@ -888,7 +968,7 @@ type OrgStateQuery struct {
 
 func (x *OrgStateQuery) Reset() {
 	*x = OrgStateQuery{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[17]
+	mi := &file_herald_users_v1_org_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +980,7 @@ func (x *OrgStateQuery) String() string {
 func (*OrgStateQuery) ProtoMessage() {}
 
 func (x *OrgStateQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[17]
+	mi := &file_herald_users_v1_org_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +993,7 @@ func (x *OrgStateQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrgStateQuery.ProtoReflect.Descriptor instead.
 func (*OrgStateQuery) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OrgStateQuery) GetState() OrgState {
@@ -933,7 +1013,7 @@ type SearchOrgsResponse struct {
 
 func (x *SearchOrgsResponse) Reset() {
 	*x = SearchOrgsResponse{}
-	mi := &file_herald_users_v1_org_proto_msgTypes[18]
+	mi := &file_herald_users_v1_org_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1025,7 @@ func (x *SearchOrgsResponse) String() string {
 func (*SearchOrgsResponse) ProtoMessage() {}
 
 func (x *SearchOrgsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_org_proto_msgTypes[18]
+	mi := &file_herald_users_v1_org_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1038,7 @@ func (x *SearchOrgsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchOrgsResponse.ProtoReflect.Descriptor instead.
 func (*SearchOrgsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SearchOrgsResponse) GetDetails() *v1.ListDetails {
@@ -1007,6 +1087,9 @@ const file_herald_users_v1_org_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x18\n" +
 	"\x16ReactivateMyOrgRequest\"M\n" +
 	"\x17ReactivateMyOrgResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x14\n" +
+	"\x12RemoveMyOrgRequest\"I\n" +
+	"\x13RemoveMyOrgResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x7f\n" +
 	"\x11SearchOrgsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12>\n" +
@@ -1047,7 +1130,7 @@ func file_herald_users_v1_org_proto_rawDescGZIP() []byte {
 }
 
 var file_herald_users_v1_org_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_users_v1_org_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_herald_users_v1_org_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_herald_users_v1_org_proto_goTypes = []any{
 	(OrgState)(0),                   // 0: herald.users.v1.OrgState
 	(*Org)(nil),                     // 1: herald.users.v1.Org
@@ -1063,41 +1146,44 @@ var file_herald_users_v1_org_proto_goTypes = []any{
 	(*DeactivateMyOrgResponse)(nil), // 11: herald.users.v1.DeactivateMyOrgResponse
 	(*ReactivateMyOrgRequest)(nil),  // 12: herald.users.v1.ReactivateMyOrgRequest
 	(*ReactivateMyOrgResponse)(nil), // 13: herald.users.v1.ReactivateMyOrgResponse
-	(*SearchOrgsRequest)(nil),       // 14: herald.users.v1.SearchOrgsRequest
-	(*OrgFilter)(nil),               // 15: herald.users.v1.OrgFilter
-	(*OrgNameQuery)(nil),            // 16: herald.users.v1.OrgNameQuery
-	(*OrgDomainQuery)(nil),          // 17: herald.users.v1.OrgDomainQuery
-	(*OrgStateQuery)(nil),           // 18: herald.users.v1.OrgStateQuery
-	(*SearchOrgsResponse)(nil),      // 19: herald.users.v1.SearchOrgsResponse
-	(*v1.ObjectDetails)(nil),        // 20: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),            // 21: herald.v1.ListQuery
-	(v1.TextQueryMethod)(0),         // 22: herald.v1.TextQueryMethod
-	(*v1.ListDetails)(nil),          // 23: herald.v1.ListDetails
+	(*RemoveMyOrgRequest)(nil),      // 14: herald.users.v1.RemoveMyOrgRequest
+	(*RemoveMyOrgResponse)(nil),     // 15: herald.users.v1.RemoveMyOrgResponse
+	(*SearchOrgsRequest)(nil),       // 16: herald.users.v1.SearchOrgsRequest
+	(*OrgFilter)(nil),               // 17: herald.users.v1.OrgFilter
+	(*OrgNameQuery)(nil),            // 18: herald.users.v1.OrgNameQuery
+	(*OrgDomainQuery)(nil),          // 19: herald.users.v1.OrgDomainQuery
+	(*OrgStateQuery)(nil),           // 20: herald.users.v1.OrgStateQuery
+	(*SearchOrgsResponse)(nil),      // 21: herald.users.v1.SearchOrgsResponse
+	(*v1.ObjectDetails)(nil),        // 22: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),            // 23: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),         // 24: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),          // 25: herald.v1.ListDetails
 }
 var file_herald_users_v1_org_proto_depIdxs = []int32{
-	20, // 0: herald.users.v1.Org.details:type_name -> herald.v1.ObjectDetails
+	22, // 0: herald.users.v1.Org.details:type_name -> herald.v1.ObjectDetails
 	0,  // 1: herald.users.v1.Org.state:type_name -> herald.users.v1.OrgState
-	20, // 2: herald.users.v1.CreateOrgResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 2: herald.users.v1.CreateOrgResponse.details:type_name -> herald.v1.ObjectDetails
 	1,  // 3: herald.users.v1.GetMyOrgResponse.org:type_name -> herald.users.v1.Org
 	1,  // 4: herald.users.v1.GetOrgResponse.org:type_name -> herald.users.v1.Org
-	20, // 5: herald.users.v1.UpdateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
-	20, // 6: herald.users.v1.DeactivateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
-	20, // 7: herald.users.v1.ReactivateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
-	21, // 8: herald.users.v1.SearchOrgsRequest.query:type_name -> herald.v1.ListQuery
-	15, // 9: herald.users.v1.SearchOrgsRequest.queries:type_name -> herald.users.v1.OrgFilter
-	16, // 10: herald.users.v1.OrgFilter.name_query:type_name -> herald.users.v1.OrgNameQuery
-	17, // 11: herald.users.v1.OrgFilter.domain_query:type_name -> herald.users.v1.OrgDomainQuery
-	18, // 12: herald.users.v1.OrgFilter.state_query:type_name -> herald.users.v1.OrgStateQuery
-	22, // 13: herald.users.v1.OrgNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	22, // 14: herald.users.v1.OrgDomainQuery.method:type_name -> herald.v1.TextQueryMethod
-	0,  // 15: herald.users.v1.OrgStateQuery.state:type_name -> herald.users.v1.OrgState
-	23, // 16: herald.users.v1.SearchOrgsResponse.details:type_name -> herald.v1.ListDetails
-	1,  // 17: herald.users.v1.SearchOrgsResponse.result:type_name -> herald.users.v1.Org
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	22, // 5: herald.users.v1.UpdateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 6: herald.users.v1.DeactivateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 7: herald.users.v1.ReactivateMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 8: herald.users.v1.RemoveMyOrgResponse.details:type_name -> herald.v1.ObjectDetails
+	23, // 9: herald.users.v1.SearchOrgsRequest.query:type_name -> herald.v1.ListQuery
+	17, // 10: herald.users.v1.SearchOrgsRequest.queries:type_name -> herald.users.v1.OrgFilter
+	18, // 11: herald.users.v1.OrgFilter.name_query:type_name -> herald.users.v1.OrgNameQuery
+	19, // 12: herald.users.v1.OrgFilter.domain_query:type_name -> herald.users.v1.OrgDomainQuery
+	20, // 13: herald.users.v1.OrgFilter.state_query:type_name -> herald.users.v1.OrgStateQuery
+	24, // 14: herald.users.v1.OrgNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	24, // 15: herald.users.v1.OrgDomainQuery.method:type_name -> herald.v1.TextQueryMethod
+	0,  // 16: herald.users.v1.OrgStateQuery.state:type_name -> herald.users.v1.OrgState
+	25, // 17: herald.users.v1.SearchOrgsResponse.details:type_name -> herald.v1.ListDetails
+	1,  // 18: herald.users.v1.SearchOrgsResponse.result:type_name -> herald.users.v1.Org
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_org_proto_init() }
@@ -1111,7 +1197,7 @@ func file_herald_users_v1_org_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_org_proto_rawDesc), len(file_herald_users_v1_org_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -27,6 +27,7 @@ const (
 	Users_UpdateMyOrg_FullMethodName                  = "/herald.users.v1.Users/UpdateMyOrg"
 	Users_DeactivateMyOrg_FullMethodName              = "/herald.users.v1.Users/DeactivateMyOrg"
 	Users_ReactivateMyOrg_FullMethodName              = "/herald.users.v1.Users/ReactivateMyOrg"
+	Users_RemoveMyOrg_FullMethodName                  = "/herald.users.v1.Users/RemoveMyOrg"
 	Users_SearchOrgs_FullMethodName                   = "/herald.users.v1.Users/SearchOrgs"
 	Users_GetOrg_FullMethodName                       = "/herald.users.v1.Users/GetOrg"
 	Users_AddOrgMember_FullMethodName                 = "/herald.users.v1.Users/AddOrgMember"
@@ -133,6 +134,9 @@ type UsersClient interface {
 	DeactivateMyOrg(ctx context.Context, in *DeactivateMyOrgRequest, opts ...grpc.CallOption) (*DeactivateMyOrgResponse, error)
 	// Lets the organization's users in again.
 	ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRequest, opts ...grpc.CallOption) (*ReactivateMyOrgResponse, error)
+	// Removes the organization acted on with all that it has. Nobody can use it from the answer on; its users,
+	// projects, texts and identity providers go in the minutes that follow.
+	RemoveMyOrg(ctx context.Context, in *RemoveMyOrgRequest, opts ...grpc.CallOption) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(ctx context.Context, in *SearchOrgsRequest, opts ...grpc.CallOption) (*SearchOrgsResponse, error)
 	// Reads any organization.
@@ -375,6 +379,16 @@ func (c *usersClient) ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReactivateMyOrgResponse)
 	err := c.cc.Invoke(ctx, Users_ReactivateMyOrg_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMyOrg(ctx context.Context, in *RemoveMyOrgRequest, opts ...grpc.CallOption) (*RemoveMyOrgResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMyOrgResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMyOrg_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -1277,6 +1291,9 @@ type UsersServer interface {
 	DeactivateMyOrg(context.Context, *DeactivateMyOrgRequest) (*DeactivateMyOrgResponse, error)
 	// Lets the organization's users in again.
 	ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error)
+	// Removes the organization acted on with all that it has. Nobody can use it from the answer on; its users,
+	// projects, texts and identity providers go in the minutes that follow.
+	RemoveMyOrg(context.Context, *RemoveMyOrgRequest) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(context.Context, *SearchOrgsRequest) (*SearchOrgsResponse, error)
 	// Reads any organization.
@@ -1488,6 +1505,9 @@ func (UnimplementedUsersServer) DeactivateMyOrg(context.Context, *DeactivateMyOr
 }
 func (UnimplementedUsersServer) ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReactivateMyOrg not implemented")
+}
+func (UnimplementedUsersServer) RemoveMyOrg(context.Context, *RemoveMyOrgRequest) (*RemoveMyOrgResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMyOrg not implemented")
 }
 func (UnimplementedUsersServer) SearchOrgs(context.Context, *SearchOrgsRequest) (*SearchOrgsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchOrgs not implemented")
@@ -1859,6 +1879,24 @@ func _Users_ReactivateMyOrg_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(UsersServer).ReactivateMyOrg(ctx, req.(*ReactivateMyOrgRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMyOrg_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMyOrgRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMyOrg(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMyOrg_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMyOrg(ctx, req.(*RemoveMyOrgRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -3473,6 +3511,10 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReactivateMyOrg",
 			Handler:    _Users_ReactivateMyOrg_Handler,
+		},
+		{
+			MethodName: "RemoveMyOrg",
+			Handler:    _Users_RemoveMyOrg_Handler,
 		},
 		{
 			MethodName: "SearchOrgs",

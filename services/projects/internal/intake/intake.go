@@ -1,0 +1,52 @@
+// Package intake reacts to the events of users: the roles of removed users go, and all that removed
+// organizations had.
+package intake
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects/internal/domain"
+	"herald/services/projects/internal/store"
+	"herald/shared/event"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/removal"
+)
+
+// Removed takes the roles from a user who was removed, wherever they were given.
+func Removed(db store.Store) event.Handler {
+	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
+		return db.RemoveGrantsOfUser(ctx, d)
+	})
+}
+
+// Sweep removes the projects of an organization, and then the grants that others gave to it.
+func Sweep(db store.Store) removal.Sweep {
+	return func(ctx context.Context, removed event.Delivery) (bool, error) {
+		projects, err := db.SomeProjects(ctx, removed.OrganizationID, removal.Batch)
+		if err != nil {
+			return false, err
+		}
+		found, err := removal.Each(projects, func(p domain.Project) error {
+			_, err := db.RemoveProject(ctx, p.OrgID, p.ID, &projectsv1.ProjectRemoved{Cause: removed.ID})
+			return err
+		})
+		if found || err != nil {
+			return found, err
+		}
+		grants, err := db.SomeGrantsTo(ctx, removed.OrganizationID, removal.Batch)
+		if err != nil {
+			return false, err
+		}
+		return removal.Each(grants, func(g domain.ProjectGrant) error {
+			_, err := db.RemoveProjectGrant(ctx, g.OrgID, g.ProjectID, g.ID,
+				func(g *domain.ProjectGrant) (proto.Message, error) {
+					return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID,
+						Cause: removed.ID}, nil
+				})
+			return err
+		})
+	}
+}

@@ -1,0 +1,30 @@
+// Package intake reacts to the removal of organizations: their own texts go.
+package intake
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	"herald/shared/event"
+	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/removal"
+)
+
+// Sweep removes the texts that an organization wrote.
+func Sweep(db store.Store) removal.Sweep {
+	return func(ctx context.Context, removed event.Delivery) (bool, error) {
+		keys, err := db.SomeCustom(ctx, removed.OrganizationID, removal.Batch)
+		if err != nil {
+			return false, err
+		}
+		return removal.Each(keys, func(k store.Key) error {
+			_, err := db.ResetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) {
+				return &textv1.MessageTextReset{Kind: k.Kind, Language: k.Language, Cause: removed.ID}, nil
+			})
+			return err
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package text
+
+import (
+	"testing"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// An organization's own texts go with it, each with an event; others' stay.
+func TestRemovedOrganization(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for _, org := range []string{"o1", "o2"} {
+		for _, language := range []string{"de", "fr"} {
+			w.set(t, org, &textv1.SetMessageTextRequest{Kind: "init", Language: language, Title: "Mine"})
+		}
+	}
+	cause := kit.Herald(t, w.ground, "users").Tell("o1", "o1", "admin", &usersv1.OrgRemoved{})
+	testkit.Until(t, w.service.DB, "custom_texts", "not exists (select from custom_texts where org_id = 'o1')")
+	if testkit.Rows(t, w.service.DB, "custom_texts where org_id = 'o2'") != 2 {
+		t.Error("another organization's texts are gone too")
+	}
+	if testkit.Rows(t, w.service.DB, `events where name = 'reset' and actor = 'admin' and organization_id = 'o1'
+		and data->>'cause' = $1`, cause) != 2 {
+		t.Error("not every text has an event that names the cause")
+	}
+}

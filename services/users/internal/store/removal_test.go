@@ -1,0 +1,44 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/testkit"
+)
+
+// The instance's own organization stays; another one is gone for every reader, and its names are
+// free.
+func TestRemoveOrg(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(nil, w.CreateInstance(t.Context(), instance("first"), instanceHappened))
+	w.org("org-a")
+	if _, err := w.RemoveOrg(t.Context(), "first-org", happened); !errors.Is(err, domain.ErrOrgOfInstance) {
+		t.Errorf("the instance's own: %v", err)
+	}
+	w.user("org-a", "u1")
+	w.must(w.RemoveOrg(t.Context(), "org-a", happened))
+	_, read := w.Org(t.Context(), "org-a")
+	_, removed := w.RemoveOrg(t.Context(), "org-a", happened)
+	_, user := w.AnyUser(t.Context(), "u1")
+	if !errors.Is(read, domain.ErrOrgNotFound) || !errors.Is(removed, domain.ErrOrgNotFound) ||
+		!errors.Is(user, domain.ErrUserNotFound) {
+		t.Errorf("it is read %v, removed %v, its user %v", read, removed, user)
+	}
+	other := org("org-b")
+	other.Name, other.PrimaryDomain = "ORG-A", "org-a"
+	w.must(w.CreateOrg(t.Context(), other, "", happened))
+
+	w.must(nil, w.ForgetOrg(t.Context(), "org-a")) // it still has a user
+	w.must(nil, w.ForgetOrg(t.Context(), "org-b")) // it was not removed
+	if n := testkit.Rows(t, w.db, "organizations"); n != 3 {
+		t.Errorf("%d organizations", n)
+	}
+	w.must(w.RemoveUser(t.Context(), "org-a", "u1", happened))
+	w.must(nil, w.ForgetOrg(t.Context(), "org-a"))
+	if n := testkit.Rows(t, w.db, "organizations where id = 'org-a'"); n != 0 {
+		t.Error("it has no users any more, and is there")
+	}
+}
