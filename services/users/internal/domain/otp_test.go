@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -197,10 +198,29 @@ func TestRecoveryCodes(t *testing.T) {
 	later := noon.Add(24 * time.Hour)
 	a.takes(recovery[9], later, domain.ErrCodeInvalid)
 	a.takes(renewed[9], later, nil)
-	for _, code := range recovery {
-		if bits := float64(len(strings.ReplaceAll(code, "-", ""))) * 5; bits < 50 {
-			t.Errorf("%d characters of 32", len(code))
+}
+
+// A recovery code is twelve of 32 characters that all occur: 60 bits.
+func TestRecoveryCodesAreRandom(t *testing.T) {
+	t.Parallel()
+	seen, form := map[rune]bool{}, regexp.MustCompile(`^\w{4}-\w{4}-\w{4}$`)
+	a, _ := ready(t)
+	for range 100 {
+		codes, err := a.RenewRecoveryCodes(a.key)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, code := range codes {
+			if !form.MatchString(code) {
+				t.Errorf("code %q", code)
+			}
+			for _, r := range strings.ReplaceAll(code, "-", "") {
+				seen[r] = true
+			}
+		}
+	}
+	if len(seen) != 32 {
+		t.Errorf("%d characters occur", len(seen))
 	}
 }
 
