@@ -225,7 +225,7 @@ func (b *Body) lines() error {
 			return nil
 		}
 		if err == errTooLarge {
-			line, err = nil, b.refuse(ErrTooLarge)
+			line, err = nil, b.refuse(nil, ErrTooLarge)
 		}
 		if err != nil {
 			return err
@@ -241,19 +241,19 @@ func (b *Body) lines() error {
 
 func (b *Body) oneLine(line []byte) error {
 	if !json.Valid(line) {
-		return b.refuse(transcode.ErrJSON.Say("The line is not JSON"))
+		return b.refuse(line, transcode.ErrJSON.Say("The line is not JSON"))
 	}
 	err := b.org(newLine(line), line)
 	if f, ok := errors.AsType[*fault.Fault](err); ok && f.Code == fault.Invalid && b.stopped == nil {
-		return b.refuse(f)
+		return b.refuse(line, f)
 	}
 	return err
 }
 
-// refuse passes on a row of which nothing can be read.
-func (b *Body) refuse(err error) error {
+// refuse passes on a line that is no row.
+func (b *Body) refuse(line []byte, err error) error {
 	b.rows++
-	return b.pass(Row{Number: b.rows, Err: err})
+	return b.pass(Row{Number: b.rows, JSON: line, Err: err})
 }
 
 // line reads to the end of a line, which is there until the next one is read.

@@ -127,9 +127,10 @@ var shapes = map[string]struct {
 			`{"orgId":"q","org":{"name":"Q"}}` + "\n" + `{"orgId":2,"user":{}}` + "\n" + `{"orgId":"o","user":`,
 		rows: []string{
 			`1 o human {"orgId":"o","userId":"a","user":{}}`, `2 p human {"userId":"b","user":{},"orgId":"p"}`,
-			`3  human  MALFORMED_JSON`, `4  human {"user":{}} IMPORT_ORG_MISSING`, `5 o human {}`, `6 o human 1`,
+			`3  human nothing MALFORMED_JSON`, `4  human {"user":{}} IMPORT_ORG_MISSING`, `5 o human {}`, `6 o human 1`,
 			`0 o org  in {}`,
-			`0 q org  in {"name":"Q"}`, `7  human  INVALID_ARGUMENT`, `8  human  MALFORMED_JSON`,
+			`0 q org  in {"name":"Q"}`, `7  human {"orgId":2,"user":{}} INVALID_ARGUMENT`,
+			`8  human {"orgId":"o","user": MALFORMED_JSON`,
 		},
 	},
 	"a line too large": {

@@ -1,0 +1,145 @@
+package main_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// importer runs herald import in a folder of its own.
+type importer struct {
+	*whole.Instance
+	folder string
+}
+
+func (i importer) file(name, text string) string {
+	i.T.Helper()
+	if err := os.WriteFile(i.folder+"/"+name, []byte(text), 0o600); err != nil {
+		i.T.Fatal(err)
+	}
+	return i.folder + "/" + name
+}
+
+func (i importer) text(name string) string {
+	i.T.Helper()
+	text, err := os.ReadFile(i.folder + "/" + name)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	return string(text)
+}
+
+// runs holds the exit code of an import and what it prints.
+func (i importer) runs(code int, says string, args ...string) {
+	i.T.Helper()
+	ctx, cancel := context.WithTimeout(i.T.Context(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, whole.Binary(i.T), append([]string{"import"}, args...)...)
+	c.Env = i.Env
+	out, err := c.CombinedOutput()
+	if (err == nil) != (code == 0) || err != nil && c.ProcessState.ExitCode() != code {
+		i.T.Fatalf("import %q: %v\n%s", args, err, out)
+	}
+	for part := range strings.SplitSeq(says, "|") {
+		if !strings.Contains(string(out), part) {
+			i.T.Errorf("import %q does not say %q:\n%s", args, part, out)
+		}
+	}
+}
+
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	g := gzip.NewWriter(&b)
+	if _, err := io.WriteString(g, text); err != nil || g.Close() != nil {
+		t.Fatal("gzip fails")
+	}
+	return b.String()
+}
+
+// importRow is a user whose password hash is known, or a bad one.
+func importRow(id, hash string) string {
+	return fmt.Sprintf(`{"userId":%q,"user":{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},`+
+		`"email":{"email":"%s@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}}`, id, id, id, hash)
+}
+
+// A file is checked, imported, mended and imported again, in each of its forms.
+func TestImportFile(t *testing.T) {
+	t.Parallel()
+	i := importer{whole.Start(t), t.TempDir()}
+	_, mine := i.Call("GET", "/management/v1/orgs/me", "")
+	home := mine["org"].(map[string]any)["id"].(string)
+	body := fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s,%s,%s]}]}}`, home,
+		importRow("a", whole.Hash), importRow("b", "plain"), importRow("c", whole.Hash))
+	people := i.file("people.json", body)
+	i.runs(1, "user 2 b: hashedPassword.value: hash: |3 users: 2 new, 0 imported before, 1 refused|"+
+		"66.67 % of 3 password hashes|  pbkdf2-sha256: 2\n|  hash: 0, 1 refused|0 mails|1 users were refused",
+		people, "--check")
+	if status, _ := i.Call("GET", "/management/v1/users/a", ""); status != 404 {
+		t.Errorf("the check left a user: %d", status)
+	}
+	i.runs(1, "2 users imported in |1 refused|PASSWORD_HASH_INVALID: 1|people.failed.json", people)
+	failed := i.text("people.failed.json")
+	if want := fmt.Sprintf("{\"dataOrgs\":{\"orgs\":[{\"orgId\":%q,\"humanUsers\":[\n%s]}]}}\n", home,
+		importRow("b", "plain")); failed != want {
+		t.Errorf("the file of refused users is\n%s, want\n%s", failed, want)
+	}
+	i.file("people.failed.json", strings.Replace(failed, `"plain"`, `"`+whole.Hash+`"`, 1))
+	i.runs(0, "1 users imported in |0 refused", i.folder+"/people.failed.json")
+	i.runs(0, "3 users: 0 new, 3 imported before, 0 refused", i.file("again.json.gz", packed(t, strings.Replace(body,
+		`"plain"`, `"`+whole.Hash+`"`, 1))), "--check")
+	line := func(id, hash string) string {
+		return strings.Replace(importRow(id, hash), "{", fmt.Sprintf(`{"orgId":%q,`, home), 1) + "\n"
+	}
+	lines := line("d", whole.Hash) + "nothing\n" + line("e", "plain") + line("f", whole.Hash)
+	i.runs(1, "2 users imported in |2 refused|user 2: The line is not JSON|"+i.folder+"/bad.ndjson",
+		i.file("lines.gz", packed(t, lines)), "--failed", i.folder+"/bad.ndjson")
+	if got, want := i.text("bad.ndjson"), "nothing\n"+line("e", "plain"); got != want {
+		t.Errorf("the file of refused users is\n%s, want\n%s", got, want)
+	}
+	broken := i.file("broken.json", strings.ReplaceAll(body, `"a"`, `"g"`)[:len(body)-20])
+	i.runs(1, "1 users imported|did not come to its end: The body breaks off at line 1, column ", broken)
+	i.runs(1, "no such file", i.folder+"/nowhere.json")
+	i.runs(13, "MALFORMED_JSON|request id: ", i.file("none.json", "none"))
+	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))
+	i.runs(1, "connection refused|send the file again", people, "--url", "http://"+whole.FreeAddress(t),
+		"--token-file", i.Dir+"/data/admin.pat")
+}
+
+// One bad user among a hundred thousand is refused; the others are imported.
+func TestImportOfManyWithOneBad(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	i := importer{whole.Start(t, "HERALD_LOG_LEVEL=WARN"), t.TempDir()}
+	var b strings.Builder
+	b.WriteString(`{"dataOrgs":{"orgs":[{"orgId":"many","org":{"name":"Many"},"humanUsers":[`)
+	for k := range n {
+		if k > 0 {
+			b.WriteByte(',')
+		}
+		hash := whole.Hash
+		if k == 77_777 {
+			hash = "plain"
+		}
+		b.WriteString(importRow(fmt.Sprintf("u%d", k), hash))
+	}
+	b.WriteString(`]}]}}`)
+	i.runs(1, "99999 users imported in |1 refused|user 77778 u77777: ", i.file("many.json", b.String()))
+	failed := i.text("many.failed.json")
+	if !strings.Contains(failed, "u77777") || strings.Count(failed, "userId") != 1 {
+		t.Errorf("refused users: %s", failed)
+	}
+	status, org := i.Call("GET", "/admin/v1/orgs/many", "")
+	if status != 200 || org["org"].(map[string]any)["name"] != "Many" {
+		t.Errorf("%d %v", status, org)
+	}
+}

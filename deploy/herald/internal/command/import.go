@@ -1,0 +1,157 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"herald/shared/fault"
+)
+
+const importHelp = `Import users from a file into a running Herald. The file has the shape of the bulk import,
+or a user in each line (NDJSON); either may be compressed with gzip.
+
+  herald import people.json --check
+  herald import people.ndjson.gz
+
+With --check nothing is written: it tells how many users are new, what stands against others, which
+password hashes can be verified and how many mails would be sent.
+
+A user who is refused does not keep the others out. Those users are written to a file of the same
+shape, to be corrected and imported. An import can be sent again at any time: whoever is there
+already stays as they are and gets no second mail.
+
+Exit codes: 1 where a user was not imported, or the import did not come to its end; else as for
+"herald call".`
+
+// importFlags is what an import is told besides its file.
+type importFlags struct {
+	call   callFlags
+	check  bool
+	failed string
+}
+
+func importUsers() *cobra.Command {
+	var f importFlags
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Import users from a file",
+		Long:  importHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.check, "check", false, "tell what the import would do, and write nothing")
+	flags.StringVar(&f.failed, "failed", "", "file for the users that are refused; FILE with .failed in its name "+
+		"if empty")
+	flags.StringVar(&f.call.url, "url", "", "address of the instance; HERALD_PUBLIC_URL if empty, or this machine at "+
+		"the port of HERALD_LISTEN")
+	flags.StringVar(&f.call.tokenFile, "token-file", "", "file that holds the token")
+	return c
+}
+
+func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Writer) error {
+	file, err := openImport(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	began := time.Now()
+	answer, err := f.send(ctx, file, terminal)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	told, err := readAnswer(answer, terminal)
+	if err != nil {
+		return fmt.Errorf("the answer broke off: %w; send the file again", err)
+	}
+	told.print(out, f.check, time.Since(began))
+	if len(told.failed) > 0 && !f.check {
+		if f.failed == "" {
+			f.failed = file.failedName()
+		}
+		if err := file.keepFailed(f.failed, told.failed); err != nil {
+			return err
+		}
+		fmt.Fprintf(terminal, "the refused users are in %s\n", f.failed)
+	}
+	return told.err()
+}
+
+// send sends the file, as fast as it is imported, and returns the answer.
+func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Writer) (io.ReadCloser, error) {
+	url, token, err := f.call.instance(os.Environ())
+	switch {
+	case err != nil:
+		return nil, err
+	case token.Empty():
+		return nil, errors.New("there is no token: name its file with --token-file or HERALD_TOKEN_FILE")
+	}
+	url += "/admin/v1/import"
+	if f.check {
+		url += "/_check"
+	}
+	body, done := file.body(terminal)
+	defer done()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = file.size
+	r.Header.Set("Authorization", "Bearer "+token.Reveal())
+	r.Header.Set("Content-Type", "application/json")
+	if file.lines {
+		r.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if file.packed {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	client := &http.Client{ // the token goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	w, err := client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s; send the file again: users who are there already stay as they are",
+			line(err.Error()))
+	}
+	if w.StatusCode != http.StatusOK {
+		defer w.Body.Close()
+		return nil, refusedBody(w)
+	}
+	return w.Body, nil
+}
+
+// refusedBody reads the error body of an answer.
+func refusedBody(w *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(w.Body, 1<<20))
+	var s status.Status
+	if err != nil || protojson.Unmarshal(text, &s) != nil {
+		return fmt.Errorf("%s answered %s", w.Request.URL.Host, w.Status)
+	}
+	return &refusal{fault.FromStatus(&s), w.Header.Get("X-Request-Id")}
+}
+
+// failedName is the name of the file for refused users: people.failed.json of people.json.gz.
+func (f *importFile) failedName() string {
+	kind := ".json"
+	if f.lines {
+		kind = ".ndjson"
+	}
+	name := strings.TrimSuffix(f.name, ".gz")
+	for _, end := range []string{".json", ".ndjson", ".jsonl"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name + ".failed" + kind
+}

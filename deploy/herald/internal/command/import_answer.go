@@ -1,0 +1,195 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// mostTold is how many refusals are printed.
+const mostTold = 20
+
+// importAnswer is what is kept of an answer, which may be longer than the memory.
+type importAnswer struct {
+	imported int
+	// failed are the numbers of the users that were refused.
+	failed map[uint64]bool
+	// others counts errors that are no user's; ended is the one that ended the import.
+	others int
+	ended  string
+	// reasons counts the errors by what they are for.
+	reasons map[string]int
+	check   struct {
+		NewUsers, KnownUsers, Mails uint64
+		HashFormats                 []hashFormat
+	}
+}
+
+type hashFormat struct {
+	Format            string
+	Accepted, Refused uint64 `json:",string"`
+}
+
+type importError struct {
+	Type, ID, Message, Reason string
+	Row                       uint64 `json:",string"`
+}
+
+// readAnswer reads an answer piece by piece, and prints the first errors.
+func readAnswer(from io.Reader, terminal io.Writer) (*importAnswer, error) {
+	a := &importAnswer{failed: map[uint64]bool{}, reasons: map[string]int{}}
+	d := json.NewDecoder(from)
+	return a, members(d, func(name string) error {
+		switch name {
+		case "success":
+			return members(d, func(string) error { return elements(d, func() error { return a.org(d) }) })
+		case "errors":
+			return elements(d, func() error {
+				var e importError
+				if err := d.Decode(&e); err != nil {
+					return err
+				}
+				a.refused(e, terminal)
+				return nil
+			})
+		case "newUsers":
+			return number(d, &a.check.NewUsers)
+		case "knownUsers":
+			return number(d, &a.check.KnownUsers)
+		case "mails":
+			return number(d, &a.check.Mails)
+		case "hashFormats":
+			return d.Decode(&a.check.HashFormats)
+		}
+		var other json.RawMessage
+		return d.Decode(&other)
+	})
+}
+
+func number(d *json.Decoder, to *uint64) error {
+	var text json.Number
+	if err := d.Decode(&text); err != nil {
+		return err
+	}
+	_, err := fmt.Sscan(text.String(), to)
+	return err
+}
+
+func (a *importAnswer) org(d *json.Decoder) error {
+	return members(d, func(name string) error {
+		if name == "orgId" {
+			var id string
+			return d.Decode(&id)
+		}
+		return elements(d, func() error {
+			a.imported++
+			_, err := d.Token()
+			return err
+		})
+	})
+}
+
+func (a *importAnswer) refused(e importError, terminal io.Writer) {
+	a.reasons[e.Reason]++
+	about := e.Type
+	switch {
+	case e.Row > 0:
+		a.failed[e.Row] = true
+		about = fmt.Sprintf("user %d %s", e.Row, e.ID)
+	case e.Type == "import":
+		a.ended = e.Message
+		return
+	default:
+		a.others++
+		about += " " + e.ID
+	}
+	switch told := len(a.failed) + a.others; {
+	case told <= mostTold:
+		fmt.Fprintln(terminal, line(fmt.Sprintf("%s: %s", strings.TrimSpace(about), e.Message)))
+	case told == mostTold+1:
+		fmt.Fprintln(terminal, "…")
+	}
+}
+
+// print writes what became of the users.
+func (a *importAnswer) print(out io.Writer, check bool, took time.Duration) {
+	if !check {
+		fmt.Fprintf(out, "%d users imported in %s, %d refused\n", a.imported, took.Round(100*time.Millisecond),
+			len(a.failed))
+	} else {
+		fmt.Fprintf(out, "%d users: %d new, %d imported before, %d refused\n",
+			a.check.NewUsers+a.check.KnownUsers+uint64(len(a.failed)), a.check.NewUsers, a.check.KnownUsers,
+			len(a.failed))
+		fmt.Fprintf(out, "%d mails would be sent\n", a.check.Mails)
+		a.printFormats(out)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(a.reasons)) {
+		fmt.Fprintf(out, "  %s: %d\n", reason, a.reasons[reason])
+	}
+}
+
+func (a *importAnswer) printFormats(out io.Writer) {
+	var accepted, all uint64
+	for _, f := range a.check.HashFormats {
+		accepted, all = accepted+f.Accepted, all+f.Accepted+f.Refused
+	}
+	if all == 0 {
+		fmt.Fprintln(out, "no password hashes")
+		return
+	}
+	fmt.Fprintf(out, "%.4g %% of %d password hashes can be verified\n", 100*float64(accepted)/float64(all), all)
+	byName := func(f, g hashFormat) int { return strings.Compare(f.Format, g.Format) }
+	for _, f := range slices.SortedFunc(slices.Values(a.check.HashFormats), byName) {
+		fmt.Fprintf(out, "  %s: %d", f.Format, f.Accepted)
+		if f.Refused > 0 {
+			fmt.Fprintf(out, ", %d refused", f.Refused)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// err is nil if every user was imported.
+func (a *importAnswer) err() error {
+	switch {
+	case a.ended != "":
+		return fmt.Errorf("the import did not come to its end: %s", line(a.ended))
+	case len(a.failed) > 0:
+		return fmt.Errorf("%d users were refused", len(a.failed))
+	case a.others > 0:
+		return errors.New("an organization was refused")
+	}
+	return nil
+}
+
+// members calls do with the name of each member of an object, whose value do reads.
+func members(d *json.Decoder, do func(name string) error) error {
+	return inside(d, func() error {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		text, _ := name.(string)
+		return do(text)
+	})
+}
+
+func elements(d *json.Decoder, do func() error) error { return inside(d, do) }
+
+// inside calls do while there is more in an object or list.
+func inside(d *json.Decoder, do func() error) error {
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}

@@ -1,0 +1,190 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"herald/gateway/imports"
+)
+
+// importFile is a file with users.
+type importFile struct {
+	*os.File
+	name string
+	size int64
+	// packed and lines say that it is compressed, and that each line is a user.
+	packed, lines bool
+}
+
+func openImport(name string) (*importFile, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &importFile{File: file, name: name}
+	if err := f.inspect(); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+// inspect finds out what kind of file it is by how it begins.
+func (f *importFile) inspect() error {
+	about, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	f.size = about.Size()
+	magic := make([]byte, 2)
+	_, err = f.ReadAt(magic, 0)
+	f.packed = err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b})
+	text, err := f.text()
+	if err != nil {
+		return err
+	}
+	// Of a longer line, or of what cannot be read, this is no JSON.
+	first, _ := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
+	var one struct {
+		OrgID any `json:"orgId"`
+	}
+	f.lines = json.Unmarshal(first, &one) == nil && one.OrgID != nil
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}
+
+// text reads the file from its beginning, unpacked.
+func (f *importFile) text() (io.Reader, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil || !f.packed {
+		return f, err
+	}
+	return gzip.NewReader(f)
+}
+
+// body returns the file for a request, and shows on a terminal how far it is.
+func (f *importFile) body(terminal io.Writer) (body io.Reader, done func()) {
+	b := &bar{out: terminal, size: f.size, began: time.Now()}
+	if !b.shown() {
+		return io.NopCloser(f), func() {} // it is read again
+	}
+	counted, count := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.countRows(counted, &b.rows)
+		_, _ = io.Copy(io.Discard, counted) // what cannot be read is told by the answer
+	}()
+	stop := b.start()
+	return io.TeeReader(io.TeeReader(f, b), count), func() {
+		count.Close()
+		<-ended
+		stop()
+	}
+}
+
+func (f *importFile) countRows(from io.Reader, rows *atomic.Int64) {
+	if f.packed {
+		unpacked, err := gzip.NewReader(from)
+		if err != nil {
+			return
+		}
+		from = unpacked
+	}
+	b := imports.Body{Lines: f.lines, Timeout: func(time.Duration) {}, Row: func(imports.Row) error {
+		rows.Add(1)
+		return nil
+	}}
+	_ = b.Read(from)
+}
+
+// keepFailed writes the users with some numbers to a file of the same shape.
+func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
+	text, err := f.text()
+	if err != nil {
+		return err
+	}
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // it may hold password hashes
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	k := keeper{Writer: bufio.NewWriter(to), lines: f.lines}
+	k.begin()
+	b := imports.Body{Lines: f.lines, Timeout: func(time.Duration) {}, Row: func(r imports.Row) error {
+		if failed[r.Number] {
+			k.keep(r)
+		}
+		return nil
+	}}
+	_ = b.Read(text) // where it breaks off, the answer has said so
+	k.end()
+	if err := k.Flush(); err != nil {
+		return err
+	}
+	return to.Close()
+}
+
+// keeper writes users in the shape of the bulk import.
+type keeper struct {
+	*bufio.Writer
+	lines bool
+	orgs  int
+	// org and machine are what the list that is open is of.
+	org     string
+	machine bool
+}
+
+func (k *keeper) begin() {
+	if !k.lines {
+		k.WriteString(`{"dataOrgs":{"orgs":[`)
+	}
+}
+
+func (k *keeper) keep(r imports.Row) {
+	if r.JSON == nil {
+		return // too large to be kept
+	}
+	if k.lines {
+		k.Write(bytes.ReplaceAll(r.JSON, []byte("\n"), []byte(" ")))
+		k.WriteByte('\n')
+		return
+	}
+	if k.orgs > 0 && r.OrgID == k.org && r.Machine == k.machine {
+		k.WriteString(",\n")
+		k.Write(r.JSON)
+		return
+	}
+	if k.orgs > 0 {
+		k.WriteString("]},\n")
+	}
+	k.org, k.machine = r.OrgID, r.Machine
+	k.orgs++
+	id, _ := json.Marshal(r.OrgID) // a text
+	fmt.Fprintf(k, `{"orgId":%s,`, id)
+	if r.Org != nil {
+		fmt.Fprintf(k, `"org":%s,`, r.Org)
+	}
+	list := "humanUsers"
+	if r.Machine {
+		list = "machineUsers"
+	}
+	fmt.Fprintf(k, "%q:[\n", list)
+	k.Write(r.JSON)
+}
+
+func (k *keeper) end() {
+	switch {
+	case k.lines:
+	case k.orgs > 0:
+		k.WriteString("]}]}}\n")
+	default:
+		k.WriteString("]}}\n")
+	}
+}
