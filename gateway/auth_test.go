@@ -205,7 +205,7 @@ func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	token := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	add := func() answer { return w.do(t, "POST", "/management/v1/users/u1/pats", "", as(token)...) }
+	add := func() answer { return w.do(t, "POST", "/management/v1/users/u2/pats", "", as(token)...) }
 	add().refused(t, 403, "PERMISSION_DENIED")
 	if n := w.resolved.Load(); n != 1 {
 		t.Errorf("a caller who was just asked for was asked for %d times", n)

@@ -25,6 +25,7 @@ import (
 	"herald/shared/contract"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	_ "herald/shared/gen/herald/idp/v1"
 	_ "herald/shared/gen/herald/notification/v1"
 	_ "herald/shared/gen/herald/projects/v1" // links every contract
 	_ "herald/shared/gen/herald/text/v1"

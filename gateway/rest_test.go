@@ -14,7 +14,8 @@ func TestAnswerIsWholeJSON(t *testing.T) {
 	got := w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
 	same(t, got.body, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
 		"state":"USER_STATE_ACTIVE","userName":"","loginNames":[],"preferredLoginName":"",
-		"machine":{"name":"robot","description":"","hasSecret":false}}}`)
+		"machine":{"name":"robot","description":"","hasSecret":false,
+			"accessTokenType":"ACCESS_TOKEN_TYPE_UNSPECIFIED"}}}`)
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 	} {

@@ -108,6 +108,8 @@ func TestMachinesRefused(t *testing.T) {
 		"long description": {&usersv1.UpdateMachineUserRequest{
 			UserName: "x", Name: "x", Description: strings.Repeat("é", 501),
 		}, "INVALID_ARGUMENT", "description"},
+		"look-alike": {&usersv1.UpdateMachineUserRequest{UserName: "ad\u200bmin", Name: "x"},
+			"INVALID_ARGUMENT", "userName: must hold no invisible characters"},
 		"unknown type": {&usersv1.UpdateMachineUserRequest{UserName: "x", Name: "x", AccessTokenType: 3},
 			"INVALID_ARGUMENT", "accessTokenType"},
 	} {

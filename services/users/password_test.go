@@ -128,7 +128,10 @@ func TestOwnPassword(t *testing.T) {
 		_, err := w.gateway.SetPassword(ctx, &usersv1.SetPasswordRequest{UserId: w.adminID, Password: "correct horse"})
 		return err
 	}
-	c := w.caller(w.admin, w.adminID, "")
+	c, err := w.resolve(w.adminToken, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.unwritten(func() {
 		refused(t, set(w.as(c)), "FRESH_LOGIN_REQUIRED")
 		c.AuthenticatedAt = time.Now().Add(-11 * time.Minute)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
@@ -21,8 +22,9 @@ const MaxIDLength = 200
 // ErrNotFound is returned for an id that cannot exist.
 var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 
-// Validate trims the fields that have the option trim and checks the contract's field rules.
-// Its fault names every invalid field by its JSON path.
+// Validate trims the fields that have the option trim and checks the contract's field rules. In
+// trimmed fields it allows no invisible characters. Its fault names every invalid field by its
+// JSON path.
 func Validate(m proto.Message) error {
 	f := fault.ErrInvalid
 	var said []string
@@ -30,9 +32,7 @@ func Validate(m proto.Message) error {
 		f = f.On(path, reason)
 		said = append(said, path+": "+reason)
 	}
-	for _, path := range trim(m.ProtoReflect()) {
-		flaw(path, "names no filter")
-	}
+	trim(m.ProtoReflect(), "", flaw)
 	err := protovalidate.Validate(m)
 	if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
 		for _, v := range invalid.Violations {
@@ -59,33 +59,43 @@ func (m Method) Check(request proto.Message) error {
 	return Validate(request)
 }
 
-// trim removes the white space around every field that has the option, at any depth. It
-// returns the paths of filters in which nothing is set.
-func trim(m protoreflect.Message) (empty []string) {
+// trim removes the white space around every field that has the option, at any depth. It tells of
+// fields with invisible characters and of filters in which nothing is set. at is the path of m.
+func trim(m protoreflect.Message, at string, flaw func(path, reason string)) {
 	bare := true
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() { // in the order of the contract, so that the same fault has the same words
+		f := fields.Get(i)
+		if !m.Has(f) {
+			continue
+		}
 		bare = false
-		switch {
+		path := strings.TrimPrefix(at+"."+f.JSONName(), ".")
+		switch v := m.Get(f); {
 		case f.Kind() == protoreflect.StringKind && !f.IsList() && trimmed(f):
-			m.Set(f, protoreflect.ValueOfString(strings.TrimSpace(v.String())))
+			text := strings.TrimSpace(v.String())
+			m.Set(f, protoreflect.ValueOfString(text))
+			if strings.ContainsFunc(text, invisible) {
+				flaw(path, "must hold no invisible characters")
+			}
 		case f.Kind() != protoreflect.MessageKind || f.IsMap():
 		case f.IsList():
 			for i := range v.List().Len() {
-				for _, path := range trim(v.List().Get(i).Message()) {
-					empty = append(empty, strings.TrimSuffix(fmt.Sprintf("%s[%d].%s", f.JSONName(), i, path), "."))
-				}
+				trim(v.List().Get(i).Message(), fmt.Sprintf("%s[%d]", path, i), flaw)
 			}
 		default:
-			for _, path := range trim(v.Message()) {
-				empty = append(empty, strings.TrimSuffix(f.JSONName()+"."+path, "."))
-			}
+			trim(v.Message(), path, flaw)
 		}
-		return true
-	})
-	if bare && filters(m.Descriptor()) {
-		return []string{""}
 	}
-	return empty
+	if bare && filters(m.Descriptor()) {
+		flaw(at, "names no filter")
+	}
+}
+
+// invisible reports whether two texts that differ in r only look alike, or r turns the direction
+// of the text: two users could have what reads as one name.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 func filters(m protoreflect.MessageDescriptor) bool {

@@ -39,3 +39,24 @@ func TestValidatePaths(t *testing.T) {
 		t.Error("the declared fault was altered")
 	}
 }
+
+// Hostile case 35: names that look alike are one name, or none.
+func TestValidateInvisible(t *testing.T) {
+	t.Parallel()
+	for _, r := range "\u200b\u00ad\u202e\u2060\u200d\ufeff\ufe0f\u034f\u115f\u3164\uffa0\u180e\U000e0100\U000e0041" {
+		m := &usersv1.CreateHumanUserRequest{
+			UserName: "mi" + string(r) + "ni", Email: &usersv1.Email{Email: "mini@example.com"},
+			Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse" + string(r)},
+		}
+		f := fault.From(contract.Validate(m))
+		if f.ID != "INVALID_ARGUMENT" || f.Message != "userName: must hold no invisible characters; "+
+			"profile.lastName: must hold no invisible characters" {
+			t.Errorf("%U: %v", r, f)
+		}
+	}
+	for _, name := range []string{"Mini", "Müller", "日本", "🙂", "a b", "é", "e\u0301", "李"} {
+		if err := contract.Validate(&usersv1.CreateOrgRequest{Name: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -482,7 +482,8 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// White space around the value is removed before the field's rules are checked.
+	// White space around the value is removed before the field's rules are checked. A value with invisible
+	// characters (Unicode Cf, default-ignorable) is refused.
 	//
 	// optional bool trim = 84001;
 	E_Trim = &file_herald_v1_options_proto_extTypes[6]
