@@ -29,7 +29,7 @@ run: ## Run everything on this machine; ^C stops it
 .PHONY: test
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test
-	@go test -timeout 15m work
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -timeout 15m work
 
 .PHONY: check
 check: ## Check formatting, style, contracts, generated code and module files
