@@ -28,8 +28,10 @@ var (
 	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
 	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name",
 		"is taken")
-	ErrOrgNotActive  = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
-	ErrOrgActive     = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
+	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
+	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
+	ErrOrgIDTaken   = fault.New(fault.Exists, "ORG_ID_TAKEN",
+		"The id is another organization's, or was that of one that was removed")
 	ErrOrgOfInstance = fault.New(fault.Precondition, "ORG_OF_INSTANCE",
 		"The organization that the first start made belongs to the instance and stays")
 	// ErrDomainTaken is not returned to callers: another domain is tried.

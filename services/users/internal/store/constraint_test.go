@@ -51,6 +51,12 @@ var violations = map[string]violation{
 		_, err := w.CreateOrg(w.Context(), o, "", happened)
 		return err
 	}}},
+	"organizations_pkey": {domain.ErrOrgIDTaken, changes{"of another": func(w world) error {
+		o := org("org-b")
+		o.Name, o.PrimaryDomain = "Other", "other"
+		_, err := w.CreateOrg(w.Context(), o, "", happened)
+		return err
+	}}},
 	"users_id": {domain.ErrUserIDTaken, changes{
 		"in the organization": func(w world) error { return w.createUser("org-a", "u1", "u3") },
 		"in another":          func(w world) error { return w.createUser("org-b", "u1", "u3") },

@@ -81,9 +81,13 @@ func (s Store) SomeMembers(ctx context.Context, orgID string, most int) ([]domai
 		postgres.Args{"org_id": orgID, "most": most})
 }
 
-// ForgetOrg deletes the row of a removed organization that has no users any more.
+// ForgetOrg deletes the row of a removed organization that has no users any more. Its id is not
+// given again.
 func (s Store) ForgetOrg(ctx context.Context, id string) error {
-	_, err := s.journal.DB.Exec(ctx, `delete from organizations where id = @id and state = org_removed()
-		and not exists (select from users where org_id = @id)`, postgres.Args{"id": id})
+	_, err := s.journal.DB.Exec(ctx, `with gone as (
+			delete from organizations where id = @id and state = org_removed()
+				and not exists (select from users where org_id = @id) returning id
+		)
+		insert into removed_organizations (id) select id from gone`, postgres.Args{"id": id})
 	return postgres.Fault(err)
 }

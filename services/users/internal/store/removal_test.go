@@ -41,4 +41,9 @@ func TestRemoveOrg(t *testing.T) {
 	if n := testkit.Rows(t, w.db, "organizations where id = 'org-a'"); n != 0 {
 		t.Error("it has no users any more, and is there")
 	}
+	again := org("org-a")
+	again.Name, again.PrimaryDomain = "again", "again"
+	if _, err := w.CreateOrg(t.Context(), again, "", happened); !errors.Is(err, domain.ErrOrgIDTaken) {
+		t.Errorf("its id again: %v", err)
+	}
 }

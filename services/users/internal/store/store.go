@@ -33,6 +33,7 @@ func New(j event.Journal) Store {
 var constraints = map[string]*fault.Fault{
 	"organizations_name":           domain.ErrOrgNameTaken,
 	"organizations_primary_domain": domain.ErrDomainTaken,
+	"organizations_pkey":           domain.ErrOrgIDTaken,
 	"users_id":                     domain.ErrUserIDTaken,
 	"users_org":                    domain.ErrOrgNotFound,
 	"users_user_name":              domain.ErrUserNameTaken,
