@@ -48,9 +48,8 @@ type Gateway struct {
 // New logs in to the bus, reads the contracts that are linked into the program and opens
 // the port.
 func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
-	log, address := ground.Log.With("service", bus.Gateway), ground.Bus
-	address.User, address.Password = bus.Gateway, bus.Password(ground.Keys, bus.Gateway)
-	conn, err := bus.Connect(ctx, address, log)
+	log := ground.Log.With("service", bus.Gateway)
+	conn, err := bus.Connect(ctx, ground.Bus.As(bus.Gateway, ground.Keys), log)
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,14 @@ import (
 	"context"
 
 	"herald/services/idp/internal/api"
+	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/intake"
 	"herald/services/idp/internal/store"
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/removal"
 	"herald/shared/search"
+	"herald/shared/secret"
 )
 
 // Config is the service's settings.
@@ -21,6 +23,9 @@ type Config struct {
 
 // Migrations make the service's tables.
 var Migrations = store.Migrations
+
+// Sealed are the columns with sealed secrets.
+var Sealed = []secret.Column{domain.SealedClientSecret}
 
 // New registers the service.
 func New(_ context.Context, s *boot.Service, c Config) error {

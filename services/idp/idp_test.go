@@ -83,7 +83,7 @@ func (w *world) secretOf(id string) string {
 		Scan(&sealed); err != nil {
 		w.Fatal(err)
 	}
-	plain, err := w.ground.Keys.Open(sealed, "idps|client_secret|"+id)
+	plain, err := w.ground.Keys.Open(sealed, idp.Sealed[0], id)
 	if err != nil {
 		w.Fatal(err)
 	}

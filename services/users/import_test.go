@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"herald/services/users"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
@@ -258,7 +259,7 @@ func TestImportKeepsEverything(t *testing.T) {
 		"= 2").Scan(&sealed); err != nil {
 		t.Fatal(err)
 	}
-	otp, err := w.ground.Keys.Open(sealed, "otp_factors|secret|mini-1")
+	otp, err := w.ground.Keys.Open(sealed, users.Sealed[0], "mini-1")
 	if err != nil || string(otp) != "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" {
 		t.Errorf("OTP secret %q, %v", otp, err)
 	}

@@ -34,6 +34,9 @@ type Config struct {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
+// Sealed are the columns with sealed secrets.
+var Sealed = []secret.Column{domain.SealedOTP, domain.SealedLastingKey}
+
 // Administrator is whom the first start made, with a one-time password; empty at
 // every other start.
 type Administrator = start.Administrator
@@ -53,6 +56,10 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		return Administrator{}, err
 	}
 	db := store.New(s.Journal)
+	lasting, err := start.LastingKey(ctx, db, s.Keys)
+	if err != nil {
+		return Administrator{}, err
+	}
 	passwords := password.NewHasher(queue.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {
@@ -60,8 +67,8 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	}
 	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
 	methods := api.Users{
-		Store: db, Passwords: passwords, Codes: domain.NewCoder(s.Keys), Keys: s.Keys, Now: s.Now,
-		PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
+		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
+		Now: s.Now, PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
 		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
 		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}

@@ -64,7 +64,7 @@ func (g Ground) Open(ctx context.Context, name string, database secret.Text, mig
 }
 
 func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.FS) (err error) {
-	if s.DB, err = postgres.Open(ctx, database, s.Traces); err != nil {
+	if s.DB, err = postgres.OpenAs(ctx, database, s.Keys, s.Name, s.Traces); err != nil {
 		return err
 	}
 	if err = postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
@@ -73,9 +73,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	if err = postgres.Migrate(ctx, s.DB, "schema_version", migrations); err != nil {
 		return err
 	}
-	address := s.Bus
-	address.User, address.Password = s.Name, bus.Password(s.Keys, s.Name)
-	if s.Conn, err = bus.Connect(ctx, address, s.Log); err != nil {
+	if s.Conn, err = bus.Connect(ctx, s.Bus.As(s.Name, s.Keys), s.Log); err != nil {
 		return err
 	}
 	if s.JS, err = jetstream.New(s.Conn, jetstream.WithPublishAsyncMaxPending(1024)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +28,28 @@ type Address struct {
 	Server   nats.InProcessConnProvider
 	User     string
 	Password secret.Text
+	// Others are passwords to try when that one is refused: those of the other master keys.
+	Others []secret.Text
+}
+
+// As returns the address with the login of a user.
+func (a Address) As(user string, keys secret.Keys) Address {
+	a.User, a.Others = user, nil
+	for _, k := range keys.Each() {
+		a.Others = append(a.Others, Password(k, user))
+	}
+	a.Password, a.Others = a.Others[0], a.Others[1:]
+	return a
+}
+
+// login returns a function that takes the next password at each try, because the server may be
+// restarted with another master key while we are connected.
+func (a Address) login() nats.UserInfoCB {
+	passwords := append([]secret.Text{a.Password}, a.Others...)
+	var tries atomic.Uint32
+	return func() (string, string) {
+		return a.User, passwords[int(tries.Add(1)-1)%len(passwords)].Reveal()
+	}
 }
 
 // Connect logs in, and reconnects without limit when the connection breaks. Publishing without
@@ -34,7 +57,8 @@ type Address struct {
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),
-		nats.UserInfo(a.User, a.Password.Reveal()),
+		nats.UserInfoHandler(a.login()),
+		nats.IgnoreAuthErrorAbort(), // a password that is refused twice does not end the connection
 		nats.CustomInboxPrefix(inbox(a.User)),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),

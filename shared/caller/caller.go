@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,16 +76,21 @@ func From(ctx context.Context) Caller {
 	return c
 }
 
-// Signer signs and checks callers with the key that all services share.
+// Signer signs and checks callers with the key that all services share. While the master key changes
+// it also accepts what a process signed that has the keys in another order.
 type Signer struct {
-	key      []byte
+	keys     [][]byte // the first one signs
 	now      func() time.Time
 	verified *verified
 }
 
-// NewSigner derives the signing key.
+// NewSigner derives the signing keys.
 func NewSigner(keys secret.Keys, now func() time.Time) Signer {
-	return Signer{keys.Derive("caller"), now, &verified{callers: map[string]signed{}}}
+	var signing [][]byte
+	for _, k := range keys.Each() {
+		signing = append(signing, k.Derive("caller"))
+	}
+	return Signer{signing, now, &verified{callers: map[string]signed{}}}
 }
 
 // Sign returns the header that stands for the caller: base64url of the encoded
@@ -97,11 +103,11 @@ func (s Signer) Sign(c Caller) string {
 		panic(err) // ids and roles come from our own database and are valid UTF-8
 	}
 	text := base64.RawURLEncoding.EncodeToString(payload)
-	return text + "." + s.mac(text)
+	return text + "." + mac(s.keys[0], text)
 }
 
-func (s Signer) mac(text string) string {
-	return base64.RawURLEncoding.EncodeToString(secret.MAC(s.key, text))
+func mac(key []byte, text string) string {
+	return base64.RawURLEncoding.EncodeToString(secret.MAC(key, text))
 }
 
 // Verify is the inverse of Sign. It returns ErrForged for a header that Sign did not make. The
@@ -123,9 +129,10 @@ func (s Signer) Verify(header string) (Caller, error) {
 }
 
 func (s Signer) decode(header string) (signed, error) {
-	text, mac, _ := strings.Cut(header, ".")
+	text, signature, _ := strings.Cut(header, ".")
 	// Not decoded: base64 writes the same bytes in more than one way.
-	if !hmac.Equal([]byte(mac), []byte(s.mac(text))) {
+	signs := func(key []byte) bool { return hmac.Equal([]byte(signature), []byte(mac(key, text))) }
+	if !slices.ContainsFunc(s.keys, signs) {
 		return signed{}, ErrForged
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(text)

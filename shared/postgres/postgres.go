@@ -40,6 +40,12 @@ var session = map[string]string{
 
 // Open returns a pool of 8 connections. It does not connect yet.
 func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*pgxpool.Pool, error) {
+	return open(ctx, url, traces, func(*pgxpool.Config) {})
+}
+
+func open(
+	ctx context.Context, url secret.Text, traces trace.TracerProvider, more func(*pgxpool.Config),
+) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
@@ -51,6 +57,7 @@ func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*p
 	if _, off := traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
 		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
 	}
+	more(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,8 +17,8 @@ import (
 // ErrSeal is returned for a secret that was sealed with other keys or for another place.
 var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
-// Keys derives every key of the system from master keys of 32 bytes. Seal uses the first. Open
-// tries the others too, for secrets that were sealed before a rotation.
+// Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first.
+// Open takes the one that sealed: the others are those of before a rotation, or wait for theirs.
 type Keys struct{ masters []Text }
 
 // ParseKeys parses master keys of 64 hexadecimal digits, one a line, the newest first.
@@ -47,7 +48,51 @@ func NewKeyText() string {
 	return hex.EncodeToString(key) + "\n"
 }
 
-// Derive returns the 32-byte key for a purpose (RFC 5869), from the newest master key.
+// KeyID names a master key without telling it.
+type KeyID [keyIDSize]byte
+
+// String returns 8 hexadecimal digits, enough to tell a handful of keys apart.
+func (id KeyID) String() string { return hex.EncodeToString(id[:4]) }
+
+// IDs returns the ids of the keys in their order.
+func (k Keys) IDs() []KeyID {
+	ids := make([]KeyID, len(k.masters))
+	for i, master := range k.masters {
+		id, _ := box(master)
+		ids[i] = KeyID(id)
+	}
+	return ids
+}
+
+// Each returns every key as Keys of its own, in their order.
+func (k Keys) Each() []Keys {
+	each := make([]Keys, len(k.masters))
+	for i, master := range k.masters {
+		each[i] = Keys{[]Text{master}}
+	}
+	return each
+}
+
+// Front returns the keys with the one of that id before the others, false if there is none.
+func (k Keys) Front(id string) (Keys, bool) {
+	i := slices.IndexFunc(k.IDs(), func(known KeyID) bool { return known.String() == id })
+	if i < 0 {
+		return k, false
+	}
+	rest := slices.Delete(slices.Clone(k.masters), i, i+1)
+	return Keys{slices.Insert(rest, 0, k.masters[i])}, true
+}
+
+// Text returns the keys in the form that ParseKeys reads.
+func (k Keys) Text() Text {
+	var b strings.Builder
+	for _, master := range k.masters {
+		b.WriteString(hex.EncodeToString([]byte(master.Reveal())) + "\n")
+	}
+	return NewText(b.String())
+}
+
+// Derive returns the 32-byte key for a purpose (RFC 5869), from the first master key.
 func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
 
 func derive(master Text, purpose string) []byte {
@@ -72,24 +117,38 @@ func MAC(key []byte, parts ...string) []byte {
 
 const keyIDSize = 8
 
-// Seal encrypts a secret for the place where it is stored, written table|column|row. The result
-// is the key's id, a random nonce and the AES-256-GCM ciphertext.
-func (k Keys) Seal(plain []byte, place string) []byte {
+// Column is a column of a table that holds sealed secrets. Each service lists its own, so that they
+// are sealed anew when the master key changes.
+type Column struct {
+	Table, Name string
+	// Key is the column that identifies a row, a text.
+	Key string
+}
+
+// String returns table.column.
+func (c Column) String() string { return c.Table + "." + c.Name }
+
+// place is what a sealed secret is bound to.
+func (c Column) place(row string) []byte { return []byte(c.Table + "|" + c.Name + "|" + row) }
+
+// Seal encrypts a secret for the row of a column in which it is stored. The result is the key's id,
+// a random nonce and the AES-256-GCM ciphertext.
+func (k Keys) Seal(plain []byte, c Column, row string) []byte {
 	id, aead := box(k.masters[0])
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce)
-	return aead.Seal(append(id, nonce...), nonce, plain, []byte(place))
+	return aead.Seal(append(id, nonce...), nonce, plain, c.place(row))
 }
 
-// Open decrypts what Seal returned for the same place.
-func (k Keys) Open(sealed []byte, place string) ([]byte, error) {
+// Open decrypts what Seal returned for the same row.
+func (k Keys) Open(sealed []byte, c Column, row string) ([]byte, error) {
 	for _, master := range k.masters {
 		id, aead := box(master)
 		if len(sealed) < keyIDSize+aead.NonceSize() || !hmac.Equal(id, sealed[:keyIDSize]) {
 			continue
 		}
 		nonce, text := sealed[keyIDSize:][:aead.NonceSize()], sealed[keyIDSize+aead.NonceSize():]
-		plain, err := aead.Open(nil, nonce, text, []byte(place))
+		plain, err := aead.Open(nil, nonce, text, c.place(row))
 		if err != nil {
 			return nil, ErrSeal
 		}

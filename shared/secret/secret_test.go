@@ -172,50 +172,87 @@ func TestDerive(t *testing.T) {
 	}
 }
 
+var otp = secret.Column{Table: "users", Name: "otp", Key: "id"}
+
 func TestSealAndOpen(t *testing.T) {
 	t.Parallel()
 	old, fresh := secret.NewKeyText(), secret.NewKeyText()
 	k := newKeys(t, old)
 	for _, plain := range []string{"", "x", strings.Repeat("long", 1000)} {
-		sealed := k.Seal([]byte(plain), "users|otp|1")
+		sealed := k.Seal([]byte(plain), otp, "1")
 		if plain != "" && bytes.Contains(sealed, []byte(plain)) && len(plain) > 1 {
 			t.Error("not sealed")
 		}
-		if opened, err := k.Open(sealed, "users|otp|1"); err != nil || string(opened) != plain {
+		if opened, err := k.Open(sealed, otp, "1"); err != nil || string(opened) != plain {
 			t.Errorf("opened %q, %v", opened, err)
 		}
-		if again := k.Seal([]byte(plain), "users|otp|1"); bytes.Equal(again, sealed) {
+		if again := k.Seal([]byte(plain), otp, "1"); bytes.Equal(again, sealed) {
 			t.Error("sealed twice alike")
 		}
 	}
-	sealed := k.Seal([]byte(planted), "users|otp|1")
-	refused := func(name string, k secret.Keys, sealed []byte, place string) {
+	sealed := k.Seal([]byte(planted), otp, "1")
+	refused := func(name string, k secret.Keys, sealed []byte, c secret.Column, row string) {
 		t.Helper()
-		if opened, err := k.Open(sealed, place); !errors.Is(err, secret.ErrSeal) || opened != nil {
+		if opened, err := k.Open(sealed, c, row); !errors.Is(err, secret.ErrSeal) || opened != nil {
 			t.Errorf("%s: opened %q, %v", name, opened, err)
 		}
 	}
-	for _, place := range []string{"users|otp|2", "users|otp|", "users|otp", "", "users|otp|1 "} {
-		refused("place "+place, k, sealed, place)
+	for _, row := range []string{"2", "", "1 ", "|1"} {
+		refused("row "+row, k, sealed, otp, row)
+	}
+	for _, c := range []secret.Column{
+		{}, {Table: "users"}, {Table: "users", Name: "otp2"}, {Table: "user", Name: "otp"},
+	} {
+		refused("column "+c.String(), k, sealed, c, "1")
 	}
 	for i := range sealed {
 		for bit := range 8 {
 			tampered := slices.Clone(sealed)
 			tampered[i] ^= 1 << bit
-			refused(fmt.Sprintf("bit %d of byte %d", bit, i), k, tampered, "users|otp|1")
+			refused(fmt.Sprintf("bit %d of byte %d", bit, i), k, tampered, otp, "1")
 		}
-		refused(fmt.Sprintf("cut to %d", i), k, sealed[:i], "users|otp|1")
+		refused(fmt.Sprintf("cut to %d", i), k, sealed[:i], otp, "1")
 	}
-	refused("longer", k, append(slices.Clone(sealed), 0), "users|otp|1")
-	refused("another key", newKeys(t, fresh), sealed, "users|otp|1")
+	refused("longer", k, append(slices.Clone(sealed), 0), otp, "1")
+	refused("another key", newKeys(t, fresh), sealed, otp, "1")
 	rotated := newKeys(t, fresh, old)
-	if opened, err := rotated.Open(sealed, "users|otp|1"); err != nil || string(opened) != planted {
+	if opened, err := rotated.Open(sealed, otp, "1"); err != nil || string(opened) != planted {
 		t.Errorf("after a rotation: %q, %v", opened, err)
 	}
-	renewed := rotated.Seal([]byte(planted), "users|otp|1")
-	refused("sealed after the rotation", k, renewed, "users|otp|1")
-	if _, err := newKeys(t, fresh).Open(renewed, "users|otp|1"); err != nil {
+	renewed := rotated.Seal([]byte(planted), otp, "1")
+	refused("sealed after the rotation", k, renewed, otp, "1")
+	if _, err := newKeys(t, fresh).Open(renewed, otp, "1"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The keys of a file can be told apart, put in another order and written again.
+func TestKeysInOrder(t *testing.T) {
+	t.Parallel()
+	old, fresh := secret.NewKeyText(), secret.NewKeyText()
+	k := newKeys(t, old, fresh)
+	ids := k.IDs()
+	if k.Text().Reveal() != old+fresh || len(ids) != 2 || ids[0] != newKeys(t, old).IDs()[0] || ids[0] == ids[1] ||
+		len(ids[0].String()) != 8 || strings.Contains(old, ids[0].String()) {
+		t.Errorf("%v", ids)
+	}
+	if sealed := k.Seal([]byte(planted), otp, "1"); !bytes.HasPrefix(sealed, ids[0][:]) {
+		t.Error("a sealed secret does not begin with the id of its key")
+	}
+	for i, one := range k.Each() {
+		if !slices.Equal(one.IDs(), ids[i:i+1]) {
+			t.Errorf("key %d is %v", i, one.IDs())
+		}
+	}
+	if turned, known := k.Front(ids[1].String()); !known || turned.Text().Reveal() != fresh+old {
+		t.Error("not put before the other")
+	}
+	if same, known := k.Front(ids[0].String()); !known || same.Text().Reveal() != old+fresh {
+		t.Error("the first one is not the first any more")
+	}
+	if same, known := k.Front("00000000"); known || same.Text().Reveal() != old+fresh ||
+		k.Text().Reveal() != old+fresh {
+		t.Error("a key that is not there changes the order")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"herald/services/text"
 	"herald/services/users"
 	"herald/shared/boot"
+	"herald/shared/sealed"
 	"herald/shared/secret"
 )
 
@@ -34,6 +35,7 @@ type service struct {
 	migrations embed.FS
 	config     any // a pointer to the struct of its settings
 	start      func(context.Context, *boot.Service) error
+	sealed     []secret.Column
 }
 
 // NewServices returns all services with empty settings. Its list is the only one: processes, the
@@ -41,12 +43,12 @@ type service struct {
 func NewServices() *Services {
 	s := &Services{}
 	s.all = []service{
-		door("users", users.Migrations, &s.Users, s.startUsers),
+		door("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
 		door("text", text.Migrations, new(text.Config), text.New),
 		door("notification", notification.Migrations, &s.Notification, notification.New),
 		door("auth", auth.Migrations, new(auth.Config), auth.New),
 		door("projects", projects.Migrations, new(projects.Config), projects.New),
-		door("idp", idp.Migrations, new(idp.Config), idp.New),
+		door("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),
 	}
 	return s
 }
@@ -54,9 +56,13 @@ func NewServices() *Services {
 func door[C any](
 	name string, migrations embed.FS, config *C, start func(context.Context, *boot.Service, C) error,
 ) service {
-	return service{name, migrations, config, func(ctx context.Context, s *boot.Service) error {
-		return start(ctx, s, *config)
-	}}
+	return service{name: name, migrations: migrations, config: config,
+		start: func(ctx context.Context, s *boot.Service) error { return start(ctx, s, *config) }}
+}
+
+func (s service) seals(columns []secret.Column) service {
+	s.sealed = columns
+	return s
 }
 
 func (s *Services) startUsers(ctx context.Context, service *boot.Service, c users.Config) (err error) {
@@ -71,6 +77,17 @@ func Names() []string {
 		names = append(names, known.name)
 	}
 	return names
+}
+
+// Sealed returns the columns with sealed secrets of every service that has any.
+func Sealed() map[string][]secret.Column {
+	columns := map[string][]secret.Column{}
+	for _, known := range NewServices().all {
+		if known.sealed != nil {
+			columns[known.name] = known.sealed
+		}
+	}
+	return columns
 }
 
 // Configs returns pointers to the structs of all settings, for boot.Load.
@@ -109,7 +126,11 @@ func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx, opened); err != nil {
+	err = sealed.Check(ctx, opened.DB, g.Keys, s.sealed)
+	if err == nil {
+		err = s.start(ctx, opened)
+	}
+	if err != nil {
 		opened.Close()
 		return nil, fmt.Errorf("service %s: %w", s.name, err)
 	}

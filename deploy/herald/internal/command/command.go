@@ -65,7 +65,7 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(),
-		subscriberPassword(), call(), importUsers())
+		subscriberPassword(), call(), importUsers(), keys())
 	root.AddCommand(more...)
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))

@@ -196,5 +196,5 @@ func operator(c allinone.Config) (bus.Address, error) {
 	if err != nil {
 		return bus.Address{}, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
 	}
-	return bus.Address{URL: c.NATS, User: bus.Operator, Password: bus.Password(keys, bus.Operator)}, nil
+	return bus.Address{URL: c.NATS}.As(bus.Operator, keys), nil
 }

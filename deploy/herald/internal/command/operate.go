@@ -68,7 +68,7 @@ func replay() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pool, err := postgres.Open(c.Context(), database, g.Traces)
+			pool, err := postgres.OpenAs(c.Context(), database, keys, args[0], g.Traces)
 			if err != nil {
 				return err
 			}

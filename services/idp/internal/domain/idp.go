@@ -25,6 +25,9 @@ var (
 	ErrIdpNotInactive = fault.New(fault.Precondition, "IDP_NOT_INACTIVE", "The identity provider is not inactive")
 )
 
+// SealedClientSecret is the column of the sealed client secrets.
+var SealedClientSecret = secret.Column{Table: "idps", Name: "client_secret", Key: "id"}
+
 // Idp is an enterprise directory with whose accounts an organization's users log in.
 type Idp struct {
 	resource.Record
@@ -110,11 +113,11 @@ func (s Settings) differences(other Settings) (names []string) {
 // SetSecret seals and stores a client secret. It returns false if the secret is the same. A stored
 // secret that the keys cannot open counts as a different one.
 func (i *Idp) SetSecret(s secret.Text, keys secret.Keys) bool {
-	place := "idps|client_secret|" + i.ID
-	if plain, err := keys.Open(i.ClientSecret, place); err == nil && secret.Equal(plain, []byte(s.Reveal())) {
+	plain, err := keys.Open(i.ClientSecret, SealedClientSecret, i.ID)
+	if err == nil && secret.Equal(plain, []byte(s.Reveal())) {
 		return false
 	}
-	i.ClientSecret = keys.Seal([]byte(s.Reveal()), place)
+	i.ClientSecret = keys.Seal([]byte(s.Reveal()), SealedClientSecret, i.ID)
 	return true
 }
 

@@ -93,10 +93,11 @@ func TestSecret(t *testing.T) {
 	t.Parallel()
 	keys, others := newKeys(t), newKeys(t)
 	i := directory(keys)
-	if plain, err := keys.Open(i.ClientSecret, "idps|client_secret|company"); err != nil || string(plain) != "first" {
+	plain, err := keys.Open(i.ClientSecret, domain.SealedClientSecret, "company")
+	if err != nil || string(plain) != "first" {
 		t.Errorf("%q, %v", plain, err)
 	}
-	if _, err := keys.Open(i.ClientSecret, "idps|client_secret|other"); !errors.Is(err, secret.ErrSeal) {
+	if _, err := keys.Open(i.ClientSecret, domain.SealedClientSecret, "other"); !errors.Is(err, secret.ErrSeal) {
 		t.Errorf("opened for another provider: %v", err)
 	}
 	if text := fmt.Sprintf("%+v %+v", i, domain.Update{ClientSecret: secret.NewText("first")}); strings.Contains(text,

@@ -22,6 +22,7 @@ type Users struct {
 	Store     store.Store
 	Passwords *password.Hasher
 	Codes     domain.Coder
+	Lasting   domain.Lasting
 	Keys      secret.Keys
 	Pairs     *secret.Pairs
 	// Projects knows which projects there are.

@@ -38,7 +38,7 @@ func (u Users) ImportHumanUser(
 	if n.ID = r.UserId; n.ID == "" {
 		n.ID = id.New()
 	} else {
-		n.Digest = domain.NewDigest(u.Keys, n.ID, digestFields(data))
+		n.Digest = domain.NewDigest(u.Lasting, n.ID, digestFields(data))
 	}
 	if err := u.bringOTP(&n, data); err != nil {
 		return nil, err

@@ -261,7 +261,7 @@ func checkRow(row proto.Message, userID string) error {
 // identify gives a new user the id, and what the user is compared by.
 func (u Users) identify(a *arrival, fields map[string]string) {
 	a.name = store.FoldedName(a.user.UserName)
-	a.user.ID, a.user.Digest = a.id, domain.NewDigest(u.Keys, a.id, fields)
+	a.user.ID, a.user.Digest = a.id, domain.NewDigest(u.Lasting, a.id, fields)
 }
 
 // checkProviders refuses rows with links to providers that the organization has not. A user who

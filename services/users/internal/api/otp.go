@@ -17,9 +17,9 @@ import (
 )
 
 // sealOTP seals the secret of a user's app.
-func (u Users) sealOTP(userID, key string) []byte { return u.Keys.Seal([]byte(key), otpPlace(userID)) }
-
-func otpPlace(userID string) string { return "otp_factors|secret|" + userID }
+func (u Users) sealOTP(userID, key string) []byte {
+	return u.Keys.Seal([]byte(key), domain.SealedOTP, userID)
+}
 
 // AddMyOtp adds an authenticator app to the caller's login, or gives one that is not verified another secret.
 func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*usersv1.AddMyOtpResponse, error) {
@@ -72,7 +72,7 @@ func (u Users) changeOTP(
 ) (domain.OTP, error) {
 	var refusal error
 	f, err := u.Store.ChangeOTP(ctx, orgID, userID, func(f *domain.OTP) (proto.Message, error) {
-		key, err := u.Keys.Open(f.Secret, otpPlace(f.UserID))
+		key, err := u.Keys.Open(f.Secret, domain.SealedOTP, f.UserID)
 		if err != nil {
 			return nil, fmt.Errorf("one-time-password factor: %w", err)
 		}

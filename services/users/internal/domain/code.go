@@ -96,8 +96,8 @@ var (
 type Coder struct{ code, check []byte }
 
 // NewCoder derives the two keys.
-func NewCoder(keys secret.Keys) Coder {
-	return Coder{keys.Derive("code"), keys.Derive("code check")}
+func NewCoder(key Lasting) Coder {
+	return Coder{key.derive("code"), key.derive("code check")}
 }
 
 // Nonce returns a random value from which a code is derived.

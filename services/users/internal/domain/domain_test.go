@@ -69,8 +69,8 @@ func FuzzLanguage(f *testing.F) {
 	})
 }
 
-func keys(t *testing.T) secret.Keys {
-	k, err := secret.ParseKeys(secret.NewKeyText())
+func lasting(t *testing.T) domain.Lasting {
+	k, err := domain.NewLasting(secret.NewText(secret.NewKeyText()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func keys(t *testing.T) secret.Keys {
 
 func TestCoder(t *testing.T) {
 	t.Parallel()
-	c, nonce := domain.NewCoder(keys(t)), domain.Nonce()
+	c, nonce := domain.NewCoder(lasting(t)), domain.Nonce()
 	code := c.Code("init", "u1", nonce)
 	if len(code) != 8 || strings.ContainsAny(code, "IO01L") || strings.ToUpper(code) != code {
 		t.Errorf("code %q", code)
@@ -124,7 +124,7 @@ func TestOTPSecret(t *testing.T) {
 
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	k := keys(t)
+	k := lasting(t)
 	fields := map[string]string{"userName": "mini", "credential": "x", "phone.phone": ""}
 	d := domain.NewDigest(k, "u1", fields)
 	if len(d) != 2 || d["userName"] == domain.NewDigest(k, "u2", fields)["userName"] {

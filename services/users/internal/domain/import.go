@@ -34,8 +34,8 @@ var (
 type Digest map[string]string
 
 // NewDigest digests fields by their JSON paths; empty fields are left out.
-func NewDigest(keys secret.Keys, userID string, fields map[string]string) Digest {
-	key := keys.Derive("import digest")
+func NewDigest(lasting Lasting, userID string, fields map[string]string) Digest {
+	key := lasting.derive("import digest")
 	d := Digest{}
 	for path, value := range fields {
 		if value != "" {

@@ -1,0 +1,222 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"herald/shared/postgres"
+	"herald/shared/sealed"
+	"herald/shared/secret"
+)
+
+func keysStatus() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [SERVICE ...]",
+		Short: "List the keys, and what each of them is needed for",
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := newRing()
+			if err != nil {
+				return err
+			}
+			u, err := r.usage(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			return u.write(c.OutOrStdout(), r.keys)
+		},
+	}
+}
+
+func keysRotate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate [SERVICE ...]",
+		Short: "Seal every secret anew that another key than the first has sealed",
+		Long: "Seal every secret anew that another key than the first has sealed. It can be stopped and repeated " +
+			"at any time; what a service changes meanwhile is left to it.",
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := newRing()
+			if err != nil {
+				return err
+			}
+			u, err := r.usage(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			if err := u.restarted(r.keys); err != nil {
+				return err
+			}
+			var faults []error // one service's does not keep the others from theirs
+			err = r.each(c.Context(), args, func(service string, db *pgxpool.Pool, columns []secret.Column) error {
+				p := progress{c.ErrOrStderr(), service, 0, u.left(service, r.keys)}
+				for _, column := range columns {
+					faults = append(faults, sealed.Reseal(c.Context(), db, r.keys, column, p.add))
+				}
+				p.end(c.OutOrStdout())
+				return nil
+			})
+			return errors.Join(append(faults, err)...)
+		},
+	}
+}
+
+// progress says on a terminal how far a service is.
+type progress struct {
+	w           io.Writer
+	service     string
+	done, total int64
+}
+
+func (p *progress) add(n int64) {
+	p.done += n
+	if terminal(p.w) {
+		fmt.Fprintf(p.w, "\r%s: %d of %d", p.service, p.done, max(p.done, p.total))
+	}
+}
+
+func (p *progress) end(out io.Writer) {
+	if p.done > 0 && terminal(p.w) {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintf(out, "%s: %d secrets sealed anew\n", p.service, p.done)
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// use is how many secrets of a column a key has sealed.
+type use struct {
+	service string
+	column  secret.Column
+	key     secret.KeyID
+	secrets int64
+}
+
+// usage is what the keys are needed for.
+type usage struct {
+	uses []use
+	// holders are the keys of each running process, by the service.
+	holders map[string][][]string
+}
+
+func compareIDs(a, b secret.KeyID) int { return bytes.Compare(a[:], b[:]) }
+
+func (r *ring) usage(ctx context.Context, services []string) (usage, error) {
+	u := usage{holders: map[string][][]string{}}
+	err := r.each(ctx, services, func(service string, db *pgxpool.Pool, columns []secret.Column) (err error) {
+		for _, column := range columns {
+			counts, err := sealed.Count(ctx, db, column)
+			if err != nil {
+				return err
+			}
+			for _, id := range slices.SortedFunc(maps.Keys(counts), compareIDs) {
+				u.uses = append(u.uses, use{service, column, id, counts[id]})
+			}
+		}
+		u.holders[service], err = postgres.Holders(ctx, db)
+		return err
+	})
+	return u, err
+}
+
+// left returns how many secrets of a service another key than the first has sealed.
+func (u usage) left(service string, keys secret.Keys) (n int64) {
+	for _, use := range u.uses {
+		if use.service == service && use.key != keys.IDs()[0] {
+			n += use.secrets
+		}
+	}
+	return n
+}
+
+// restarted returns an error if a running process does not have the keys in this order: it could
+// not open what is sealed with the first one, or would seal with another.
+func (u usage) restarted(keys secret.Keys) error {
+	for service, all := range u.holders {
+		for _, held := range all {
+			if first := keys.IDs()[0].String(); held[0] != first {
+				return fmt.Errorf("a running process of %s uses the master key %s, not %s: restart all processes first",
+					service, held[0], first)
+			}
+		}
+	}
+	return nil
+}
+
+// needed returns an error if anything needs another key than the first.
+func (u usage) needed(keys secret.Keys) error {
+	if err := u.restarted(keys); err != nil {
+		return err
+	}
+	for _, use := range u.uses {
+		if use.key != keys.IDs()[0] {
+			return fmt.Errorf("the master key %s is still needed by %d secrets in %s of %s: herald keys rotate",
+				use.key, use.secrets, use.column, use.service)
+		}
+	}
+	return nil
+}
+
+// write lists the keys and their uses, then what to do next. A key that is missing is an error.
+func (u usage) write(w io.Writer, keys secret.Keys) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "KEY\tSTATE\tSECRETS\tSERVICE\tCOLUMN")
+	known := keys.IDs()
+	for i, id := range known {
+		state := "in use"
+		if i > 0 {
+			state = "kept"
+		}
+		u.writeKey(t, id, state)
+	}
+	var missing []secret.KeyID
+	for _, use := range u.uses {
+		if !slices.Contains(known, use.key) && !slices.Contains(missing, use.key) {
+			missing = append(missing, use.key)
+			u.writeKey(t, use.key, "missing")
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if missing != nil {
+		return fmt.Errorf("the master keys %s are missing: put them back below the others", ids(missing))
+	}
+	next := u.needed(keys)
+	if next == nil && len(known) > 1 {
+		next = errors.New("nothing needs any key but the first: herald keys remove")
+	}
+	if next != nil {
+		_, err := fmt.Fprintln(w, next)
+		return err
+	}
+	return nil
+}
+
+func (u usage) writeKey(w io.Writer, id secret.KeyID, state string) {
+	found := false
+	for _, use := range u.uses {
+		if use.key == id {
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", id, state, use.secrets, use.service, use.column)
+			found = true
+		}
+	}
+	if !found {
+		fmt.Fprintf(w, "%s\t%s\t0\n", id, state)
+	}
+}

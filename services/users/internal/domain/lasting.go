@@ -1,0 +1,21 @@
+package domain
+
+import "herald/shared/secret"
+
+// The columns with secrets that the master key has sealed.
+var (
+	SealedOTP        = secret.Column{Table: "otp_factors", Name: "secret", Key: "user_id"}
+	SealedLastingKey = secret.Column{Table: "lasting_keys", Name: "secret", Key: "name"}
+)
+
+// Lasting is the key of what outlives a master key: mailed codes, and the digests of imports. It is
+// random, stays the same, and is stored sealed.
+type Lasting struct{ keys secret.Keys }
+
+// NewLasting returns the key for a text of secret.NewKeyText.
+func NewLasting(text secret.Text) (Lasting, error) {
+	keys, err := secret.ParseKeys(text.Reveal())
+	return Lasting{keys}, err
+}
+
+func (l Lasting) derive(purpose string) []byte { return l.keys.Derive(purpose) }
