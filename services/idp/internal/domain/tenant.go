@@ -36,8 +36,9 @@ const maxTenantID = 253
 // could lead elsewhere.
 var labels = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$`)
 
-// NewTenant reads a tenant; a nil id names none. The id wins over the type, also where it
-// is the directory's own name of a type. Ids have no case, and small letters are kept.
+// NewTenant returns the tenant for a type and an id. A nil id names none. An id wins over the type,
+// also if it is the directory's own name of a type. An empty one is refused: a script whose variable
+// is not set would open the provider to all accounts. Ids have no case and are kept in small letters.
 func NewTenant(kind TenantType, id *string) (Tenant, error) {
 	if id == nil {
 		return Tenant{TenantType: kind}, nil
