@@ -115,9 +115,13 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 		return err
 	}
 	defer answer.Close()
+	text, err := answer.Reader()
+	if err != nil {
+		return err
+	}
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(http.StatusOK)
-	if _, err := answer.WriteTo(unhurried{x, control}); err != nil {
+	if _, err := io.Copy(unhurried{x, control}, text); err != nil {
 		e.log.InfoContext(ctx, "the answer of an import was not read", "err", err)
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}

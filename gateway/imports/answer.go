@@ -146,16 +146,8 @@ func (a *Answer) count(r *usersv1.CheckImportResponse) {
 	}
 }
 
-// WriteTo writes the whole answer.
-func (a *Answer) WriteTo(w io.Writer) (int64, error) {
-	parts, err := a.parts()
-	if err != nil {
-		return 0, err
-	}
-	return io.Copy(w, io.MultiReader(parts...))
-}
-
-func (a *Answer) parts() ([]io.Reader, error) {
+// Reader returns the whole answer, which is there until Close.
+func (a *Answer) Reader() (io.Reader, error) {
 	errors, err := a.errors.reader()
 	if err != nil {
 		return nil, err
@@ -167,7 +159,7 @@ func (a *Answer) parts() ([]io.Reader, error) {
 		}
 		// the list of errors, which is empty here, is the last member
 		head := text[:len(text)-len(`]}`)]
-		return []io.Reader{bytesOf(string(head)), errors, bytesOf(`]}`)}, nil
+		return io.MultiReader(bytesOf(string(head)), errors, bytesOf(`]}`)), nil
 	}
 	if err := a.end(); err != nil {
 		return nil, err
@@ -176,9 +168,8 @@ func (a *Answer) parts() ([]io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []io.Reader{
-		bytesOf(`{"success":{"orgs":[`), success, bytesOf(`]},"errors":[`), errors, bytesOf(`]}`),
-	}, nil
+	return io.MultiReader(bytesOf(`{"success":{"orgs":[`), success, bytesOf(`]},"errors":[`), errors,
+		bytesOf(`]}`)), nil
 }
 
 // Close removes what is kept on disk.

@@ -86,7 +86,7 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		return i.answer, nil
 	}
 	i.drop()
-	if !i.proven {
+	if !i.proven || errors.Is(err, ErrSpool) { // without room there is no answer about rows
 		i.answer.Close()
 		return nil, err
 	}

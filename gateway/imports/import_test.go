@@ -1,0 +1,176 @@
+package imports
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// full makes a Spool write to a disk that has no room.
+func full(t *testing.T, s *Spool) {
+	t.Helper()
+	file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file, s.writer = file, bufio.NewWriterSize(file, 1<<10)
+}
+
+// accept answers requests as if every row were imported.
+func accept(_ context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error) {
+	done := &usersv1.ImportedOrg{OrgId: orgID}
+	for _, o := range r.DataOrgs.GetOrgs() {
+		for _, h := range o.HumanUsers {
+			done.HumanUserIds = append(done.HumanUserIds, h.UserId)
+		}
+		for _, m := range o.MachineUsers {
+			done.MachineUserIds = append(done.MachineUserIds, m.UserId)
+		}
+	}
+	return &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{Orgs: []*usersv1.ImportedOrg{done}}}, nil
+}
+
+func run(i *Import, body string) (*Answer, error) {
+	b := Body{Folder: i.Folder}
+	return i.Run(context.Background(), func(row func(Row) error) error {
+		b.Row = row
+		return b.Read(strings.NewReader(body))
+	})
+}
+
+// A disk without room is told as such, wherever it is needed.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	row := `{"userId":"` + strings.Repeat("x", 1<<10) + `"}`
+	many := strings.Repeat(row+",", 2*inMemory/len(row)) + row
+	nowhere := t.TempDir() + "/none"
+	late := `{"dataOrgs":{"orgs":[{"humanUsers":[` + many + `],"orgId":"o"}]}}`
+	_, err := run(&Import{Call: accept, Folder: nowhere}, late)
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+	var early Spool
+	full(t, &early)
+	for range 10 {
+		if err = early.put("", false, []byte(row)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrSpool) || fault.From(err).HTTPStatus() != 503 || fault.From(err).RetryAfter == 0 {
+		t.Errorf("users that wait: %v", err)
+	}
+	i := &Import{}
+	i.Call = func(ctx context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error) {
+		if i.answer.success.file == nil {
+			full(t, &i.answer.success)
+		}
+		return accept(ctx, orgID, r)
+	}
+	_, err = run(i, `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[`+many+`]}]}}`)
+	if !errors.Is(err, ErrSpool) {
+		t.Errorf("a long answer: %v", err)
+	}
+	big := Spool{size: maxSpool}
+	if err := big.write("", make([]byte, inMemory+1)); !errors.Is(err, ErrSpool) {
+		t.Errorf("more than the bound: %v", err)
+	}
+}
+
+// An answer that is longer than the memory comes whole: each row once, people and machines apart.
+func TestLongAnswer(t *testing.T) {
+	t.Parallel()
+	const n = 40_000
+	var body strings.Builder
+	body.WriteString(`{"dataOrgs":{"orgs":[`)
+	for _, org := range []string{"o", "p"} {
+		if org == "p" {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `{"orgId":%q,"machineUsers":[`, org)
+		for k := range n {
+			fmt.Fprintf(&body, `{"userId":"m%d"},`, k)
+		}
+		body.WriteString(`[]],"humanUsers":[`)
+		for k := range n {
+			fmt.Fprintf(&body, `{"userId":"h%d"},`, k)
+		}
+		body.WriteString(`{"userId":1}]}`)
+	}
+	body.WriteString(`]}}`)
+	folder := t.TempDir()
+	answer, err := run(&Import{Call: accept, Folder: folder}, body.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("files with names: %v, %v", left, err)
+	}
+	r, err := answer.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Success struct {
+			Orgs []struct {
+				OrgID                        string
+				HumanUserIDs, MachineUserIDs []string
+			}
+		}
+		Errors []struct{ Type, Row string }
+	}
+	if err := json.Unmarshal(text, &got); err != nil || len(got.Success.Orgs) != 2 || len(got.Errors) != 4 {
+		t.Fatalf("%v: %.300s", err, text)
+	}
+	for _, o := range got.Success.Orgs {
+		if len(o.HumanUserIDs) != n || len(o.MachineUserIDs) != n {
+			t.Errorf("%s: %d people, %d machines", o.OrgID, len(o.HumanUserIDs), len(o.MachineUserIDs))
+		}
+		for k := range o.HumanUserIDs {
+			if o.HumanUserIDs[k] != fmt.Sprint("h", k) || o.MachineUserIDs[k] != fmt.Sprint("m", k) {
+				t.Fatalf("%s: %s and %s at %d", o.OrgID, o.HumanUserIDs[k], o.MachineUserIDs[k], k)
+			}
+		}
+	}
+	if e := got.Errors; e[0].Type != "machine_user" || e[0].Row != fmt.Sprint(n+1) || e[3].Row != fmt.Sprint(4*n+4) {
+		t.Errorf("%v", e)
+	}
+}
+
+// Rows of many organizations in turns make no request for each row.
+func TestOrganizationsInTurns(t *testing.T) {
+	t.Parallel()
+	var body strings.Builder
+	for k := range 1000 {
+		fmt.Fprintf(&body, `{"orgId":"o%d","userId":"u%d","user":{}}`+"\n", k%10, k)
+	}
+	requests := 0
+	i := &Import{Call: func(ctx context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error) {
+		requests++
+		return accept(ctx, orgID, r)
+	}}
+	b := Body{Lines: true}
+	answer, err := i.Run(context.Background(), func(row func(Row) error) error {
+		b.Row = row
+		return b.Read(strings.NewReader(body.String()))
+	})
+	if err != nil || requests != 10 {
+		t.Fatalf("%d requests, %v", requests, err)
+	}
+	answer.Close()
+}
