@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -193,13 +194,44 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 	}
 }
 
+// fresh is a user who has just logged in.
+func (w *world) fresh(userID, orgID string) context.Context {
+	w.Helper()
+	c := w.caller(w.admin, userID, orgID)
+	c.AuthenticatedAt = w.ground.Now()
+	return w.as(c)
+}
+
+// One's own address takes a login of the last ten minutes by either path, which no token is.
+func TestOwnEmail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.addMember(w.admin, id, "ORG_OWNER")
+	for _, fresh := range []bool{false, true} {
+		mini := w.login(w.admin, id, "")
+		if fresh {
+			mini = w.fresh(id, "")
+		}
+		_, mine := w.gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: "new@example.com"})
+		_, managed := w.gateway.UpdateEmail(mini, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com"})
+		for _, err := range []error{mine, managed} {
+			if fresh && err != nil {
+				t.Error(err)
+			} else if !fresh {
+				refused(t, err, "FRESH_LOGIN_REQUIRED")
+			}
+		}
+	}
+}
+
 func TestUpdateEmailRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, machine, inactive := w.person(w.admin, "mini"), w.person(w.admin, "machine"), w.person(w.admin, "inactive")
 	w.put(machine, "type = 2")
 	w.put(inactive, "state = 2")
-	mini, asMachine := w.login(w.admin, id, ""), w.login(w.admin, machine, "")
+	mini, asMachine := w.fresh(id, ""), w.fresh(machine, "")
 	w.unwritten(func() {
 		for _, address := range []string{"", "mini", "Mini <mini@example.com>", "a@b.ch,c@d.ch",
 			"a@b.ch\r\nBcc: c@d.ch", strings.Repeat("a", 250) + "@b.ch"} {
@@ -278,6 +310,7 @@ func TestMyEmail(t *testing.T) {
 	orgA, inA := w.org("A")
 	w.addMember(inA, id, "ORG_OWNER_VIEWER")
 	c := w.caller(w.admin, id, orgA) // whichever organization is acted on
+	c.AuthenticatedAt = w.ground.Now()
 	mini := w.as(c)
 	verify := func(code string) error {
 		_, err := w.gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: code})

@@ -330,7 +330,8 @@ var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 var allowed = map[string]string{
 	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
 	"AddMyPersonalAccessToken": "FRESH_LOGIN_REQUIRED", "UpdateMyPassword": "FRESH_LOGIN_REQUIRED",
-	"RemoveMyOtp": "FRESH_LOGIN_REQUIRED", "RegenerateMyRecoveryCodes": "FRESH_LOGIN_REQUIRED",
+	"UpdateMyEmail": "FRESH_LOGIN_REQUIRED",
+	"RemoveMyOtp":   "FRESH_LOGIN_REQUIRED", "RegenerateMyRecoveryCodes": "FRESH_LOGIN_REQUIRED",
 	// The outcome of these depends on the caller's earlier calls.
 	"ResendMyEmailVerification": "", "VerifyMyEmail": "", "AddMyOtp": "", "VerifyMyOtp": "",
 }

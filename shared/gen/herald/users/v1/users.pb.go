@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xb2\x81\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xb6\x81\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -159,18 +159,18 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x12\xdc\x01\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa2\x01\n" +
-	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"H\x8a\x82)\x15\n" +
+	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa4\x01\n" +
+	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"J\x8a\x82)\x17\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe9\x01\n" +
+	"user.write:\auser_idP\x01\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe9\x01\n" +
 	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"k\x8a\x82)#\n" +
 	"\n" +
 	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xb2\x01\n" +
 	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"X\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
 	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"k\x8a\x82).\n" +
-	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xbc\x01\n" +
-	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\\\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
+	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xbe\x01\n" +
+	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"^\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
 	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"q\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x98\x01\n" +
 	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
