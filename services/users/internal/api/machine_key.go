@@ -17,7 +17,8 @@ import (
 	"herald/shared/secret"
 )
 
-// AddMachineKey adds a key with which a machine user authenticates.
+// AddMachineKey adds a key with which a machine user authenticates. A private key that is made
+// here is in the answer only.
 func (u Users) AddMachineKey(
 	ctx context.Context, r *usersv1.AddMachineKeyRequest,
 ) (*usersv1.AddMachineKeyResponse, error) {
