@@ -38,7 +38,7 @@ type Config struct {
 	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0" help:"address for programs that subscribe to events; port 0 takes any that is free"`
 	Database    secret.Text `env:"HERALD_DATABASE_URL" help:"Postgres server to use instead of a local one; its role needs CREATEDB and CREATEROLE"`
 	NATS        string      `env:"HERALD_NATS_URL" help:"NATS server to use instead of one in the process"`
-	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; made at the first start"`
+	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived, made at the first start; further lines are keys that still open what they have sealed: herald keys changes them"`
 	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size in bytes at which the stream of events drops its oldest, such as 16777216; at least 1 MiB"`
 	Token       secret.Text `env:"HERALD_TOKEN" help:"the token with which herald call asks; by default the administrator's of the first start"`
 }
