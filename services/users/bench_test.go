@@ -22,3 +22,22 @@ func BenchmarkImport(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkImportUsers is the service's own share of a bulk import: a request of a thousand users.
+func BenchmarkImportUsers(b *testing.B) {
+	w := newWorld(b)
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		r := bulk(w.orgID)
+		for range 1000 {
+			n++
+			r.DataOrgs.Orgs[0].HumanUsers = append(r.DataOrgs.Orgs[0].HumanUsers, row(fmt.Sprint("user-", n)))
+		}
+		b.StartTimer()
+		if got, err := w.gateway.ImportUsers(w.admin, r); err != nil || len(got.Errors) > 0 {
+			b.Fatal(err, got.GetErrors())
+		}
+	}
+	b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "users/s")
+}

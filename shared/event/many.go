@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/postgres"
@@ -48,23 +49,40 @@ func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
 			return nil, err
 		}
 	}
-	rows, err := j.DB.Query(ctx, m.sql(), m.args(events))
-	if err != nil {
-		return nil, postgres.Named(err, j.Constraints)
-	}
-	var n int
 	var last *Event
-	_, err = pgx.ForEachRow(rows, []any{&n}, func() error {
-		written[n-1], last = true, &events[n-1]
+	err := j.DB.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		err := m.commit(ctx, c, events, func(n int) { written[n-1], last = true, &events[n-1] })
+		if err != nil {
+			return rollback(ctx, c, postgres.Named(err, j.Constraints))
+		}
 		return nil
 	})
 	if err != nil {
-		return nil, postgres.Named(err, j.Constraints)
+		return nil, postgres.Fault(err)
 	}
 	if last != nil {
 		j.Committed(*last) // one wakes the relay for all of them
 	}
 	return written, nil
+}
+
+// commit runs the statement in a transaction of its own and calls wrote with the number of each
+// object that was written. The planner takes every array for ten elements long, and would compare
+// each row with each in nested loops.
+func (m Many) commit(ctx context.Context, c *pgxpool.Conn, events []Event, wrote func(n int)) error {
+	var b pgx.Batch
+	b.Queue("begin")
+	b.Queue("set local enable_nestloop = off")
+	b.Queue(m.sql(), m.args(events)).Query(func(rows pgx.Rows) error {
+		var n int
+		_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
+			wrote(n)
+			return nil
+		})
+		return err
+	})
+	b.Queue("commit")
+	return c.SendBatch(ctx, &b).Close()
 }
 
 func (m Many) sql() string {
