@@ -19,19 +19,20 @@ const batch = 200
 
 // Count returns how many secrets of a column each key has sealed. It reads the whole table.
 func Count(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.KeyID]int64, error) {
-	rows, err := db.Query(ctx, sql(c, `select substring({column} for 8), count(*) from {table}
-		where {column} is not null group by 1`))
+	type group struct {
+		Key []byte
+		N   int64
+	}
+	groups, err := postgres.All[group](ctx, db, sql(c, `select substring({column} for 8) as key, count(*) as n
+		from {table} where {column} is not null group by 1`), postgres.Args{})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c, postgres.Fault(err))
+		return nil, fmt.Errorf("%s: %w", c, err)
 	}
 	counts := map[secret.KeyID]int64{}
-	var key []byte
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&key, &n}, func() error {
-		counts[keyID(key)] += n
-		return nil
-	})
-	return counts, postgres.Fault(err)
+	for _, g := range groups {
+		counts[keyID(g.Key)] += g.N
+	}
+	return counts, nil
 }
 
 // Check returns an error that names the missing keys when the keys cannot open every secret.

@@ -87,9 +87,7 @@ func Member(ctx context.Context, g boot.Ground, userID, orgID string, roles ...s
 // Connect connects as a NATS user, such as a service or the gateway, until the test ends.
 func Connect(t testing.TB, g boot.Ground, user string) *nats.Conn {
 	t.Helper()
-	address := g.Bus
-	address.User, address.Password = user, bus.Password(g.Keys, user)
-	nc, err := bus.Connect(t.Context(), address, g.Log)
+	nc, err := bus.Connect(t.Context(), g.Bus.As(user, g.Keys), g.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
