@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 // fails.
 func Main(more ...*cobra.Command) {
 	defer runtime.KeepAlive(make([]byte, spare))
+	boundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal quits
 	err := root(more).ExecuteContext(ctx)
@@ -53,6 +55,17 @@ func runOnFour() {
 // 40 MB before it is collected, even if little memory is in use; without it an eighth of the work
 // was collecting garbage. A larger GOGC would keep the large blocks of password hashes too.
 const spare = 32 << 20
+
+// most is how large a process gets before garbage is collected more often than otherwise: a bulk
+// import makes much of it. What is in use may be more, such as the memory of a password hash.
+const most = 220 << 20
+
+// boundMemory keeps garbage within most. GOMEMLIMIT decides otherwise.
+func boundMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(most)
+	}
+}
 
 func root(more []*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
