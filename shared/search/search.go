@@ -166,6 +166,9 @@ var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Fold returns a text for comparison without regard to case: full Unicode case folding between
 // two NFKC normalizations, because folding may undo the first.
 func Fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(s) // US-ASCII is its own NFKC
+	}
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
