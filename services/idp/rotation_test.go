@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/services/idp"
+	"herald/shared/bus"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -18,6 +19,12 @@ import (
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	w := &world{TB: t, ground: testkit.Ground(t)}
+	server, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: w.ground.Keys}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bus.Stop(server) })
+	w.ground.Bus = bus.Address{URL: server.ClientURL()} // it lets in with the old key's passwords only
 	old, fresh, database := w.ground.Keys.Text().Reveal(), secret.NewKeyText(), kit.Database(t)
 	// replica starts one, with callers that have the same keys.
 	replica := func(keys string) (callers *world, stop func()) {
