@@ -154,8 +154,8 @@ func (r *rotation) killed() {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := false; !waiting; <-tick.C {
-		if err := watcher.QueryRow(ctx, `select exists (select from pg_locks where not granted)`).
-			Scan(&waiting); err != nil {
+		if err := watcher.QueryRow(ctx, `select exists (select from pg_stat_activity
+			where wait_event_type = 'Lock' and query like 'update "lasting_keys"%')`).Scan(&waiting); err != nil {
 			r.T.Fatal(err)
 		}
 	}
