@@ -106,7 +106,7 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	if err != nil {
 		return err
 	}
-	i := imports.Import{Check: check, Call: e.streamCall(r, x, m)}
+	i := imports.Import{Check: check, Call: e.streamCall(r, m)}
 	answer, err := i.Run(ctx, func(row func(imports.Row) error) error {
 		body.Row = row
 		return body.Read(from)
@@ -131,7 +131,7 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 // streamCall sends a request of an import for its caller, who is authenticated anew each time
 // in the organization that it is about.
 func (e *edge) streamCall(
-	r *http.Request, x *exchange, m *method,
+	r *http.Request, m *method,
 ) func(context.Context, string, *usersv1.ImportRequest) (proto.Message, error) {
 	return func(ctx context.Context, organization string, request *usersv1.ImportRequest) (proto.Message, error) {
 		pass, err := e.callers.In(ctx, r.Header, organization)

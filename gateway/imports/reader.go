@@ -67,7 +67,7 @@ func (b *Body) Read(from io.Reader) error {
 	if b.Lines {
 		return b.lines()
 	}
-	if _, err := b.scanner.peek(); err == io.EOF {
+	if _, err := b.scanner.peek(); errors.Is(err, io.EOF) {
 		return nil // an empty body stands for {}
 	}
 	err := b.scanner.members("", func(name string) (bool, error) {
@@ -130,7 +130,7 @@ func (b *Body) org(s *scanner, line []byte) error {
 			return true, o.release()
 		case "org":
 			o.data, err = s.value(maxName)
-			if err == errTooLarge {
+			if errors.Is(err, errTooLarge) {
 				err = fault.ErrInvalid.On("org", "is too large").Say("org: is too large")
 			}
 			o.data = bytes.Clone(o.data)
@@ -170,7 +170,7 @@ func (o *org) users(s *scanner, list string) error {
 	}
 	return s.items(']', func() error {
 		text, err := s.value(maxValue)
-		if err == errTooLarge {
+		if errors.Is(err, errTooLarge) {
 			text, err = nil, nil
 		}
 		if err != nil {
@@ -221,10 +221,10 @@ func (o *org) end() error {
 func (b *Body) lines() error {
 	for {
 		line, err := b.scanner.line()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == errTooLarge {
+		if errors.Is(err, errTooLarge) {
 			line, err = nil, b.refuse(nil, ErrTooLarge)
 		}
 		if err != nil {
@@ -261,10 +261,10 @@ func (s *scanner) line() ([]byte, error) {
 	s.kept = s.kept[:0]
 	for size := 0; ; {
 		err := s.fill()
-		if err == io.EOF && size > 0 {
+		if errors.Is(err, io.EOF) && size > 0 {
 			return s.lineEnd(size)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil, err
 		}
 		if err != nil {

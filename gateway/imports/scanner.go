@@ -137,7 +137,7 @@ func (s *scanner) value(limit int) ([]byte, error) {
 	size := 0
 	for !e.done {
 		err := s.fill()
-		if err == io.EOF && e.bare {
+		if errors.Is(err, io.EOF) && e.bare {
 			break
 		}
 		if err != nil {
@@ -226,7 +226,7 @@ func (e *ending) find(piece []byte) int {
 func (s *scanner) skip() error {
 	v, err := s.value(maxValue)
 	switch {
-	case err == errTooLarge:
+	case errors.Is(err, errTooLarge):
 		return s.malformed("has a value of more than 1 MiB that is no user")
 	case err != nil:
 		return err
@@ -239,7 +239,7 @@ func (s *scanner) skip() error {
 // text reads a string; null is empty.
 func (s *scanner) text(path string) (string, error) {
 	v, err := s.value(maxName)
-	if err != nil && err != errTooLarge {
+	if err != nil && !errors.Is(err, errTooLarge) {
 		return "", err
 	}
 	var text string
@@ -280,7 +280,7 @@ func (s *scanner) members(path string, known func(name string) (bool, error)) er
 	return s.items('}', func() error {
 		raw, err := s.value(maxName)
 		var name string
-		if err == errTooLarge || err == nil && json.Unmarshal(raw, &name) != nil {
+		if errors.Is(err, errTooLarge) || err == nil && json.Unmarshal(raw, &name) != nil {
 			return s.malformed("is not JSON")
 		}
 		if err != nil {
@@ -337,7 +337,7 @@ func (s *scanner) items(end byte, item func() error) error {
 // finish accepts white space to the end and nothing else.
 func (s *scanner) finish() error {
 	switch _, err := s.peek(); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
 		return s.broken(err)

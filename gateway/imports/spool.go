@@ -110,7 +110,7 @@ func (s *Spool) each(do func(machine bool, text []byte) error) error {
 	r := bufio.NewReader(all)
 	for {
 		kind, err := r.ReadByte()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -83,7 +83,7 @@ func (f *importFile) body(terminal io.Writer) (body io.Reader, done func()) {
 	}()
 	stop := b.start()
 	return io.TeeReader(io.TeeReader(f, b), count), func() {
-		count.Close()
+		_ = count.Close()
 		<-ended
 		stop()
 	}
@@ -131,7 +131,7 @@ func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
 	return to.Close()
 }
 
-// keeper writes users in the shape of the bulk import.
+// keeper writes users in the shape of the bulk import. Flush returns the first error of a write.
 type keeper struct {
 	*bufio.Writer
 	lines bool
@@ -143,7 +143,7 @@ type keeper struct {
 
 func (k *keeper) begin() {
 	if !k.lines {
-		k.WriteString(`{"dataOrgs":{"orgs":[`)
+		fmt.Fprint(k, `{"dataOrgs":{"orgs":[`)
 	}
 }
 
@@ -152,17 +152,16 @@ func (k *keeper) keep(r imports.Row) {
 		return // too large to be kept
 	}
 	if k.lines {
-		k.Write(bytes.ReplaceAll(r.JSON, []byte("\n"), []byte(" ")))
-		k.WriteByte('\n')
+		fmt.Fprintf(k, "%s\n", bytes.ReplaceAll(r.JSON, []byte("\n"), []byte(" ")))
 		return
 	}
 	if k.orgs > 0 && r.OrgID == k.org && r.Machine == k.machine {
-		k.WriteString(",\n")
-		k.Write(r.JSON)
+		fmt.Fprint(k, ",\n")
+		fmt.Fprintf(k, "%s", r.JSON)
 		return
 	}
 	if k.orgs > 0 {
-		k.WriteString("]},\n")
+		fmt.Fprint(k, "]},\n")
 	}
 	k.org, k.machine = r.OrgID, r.Machine
 	k.orgs++
@@ -176,15 +175,15 @@ func (k *keeper) keep(r imports.Row) {
 		list = "machineUsers"
 	}
 	fmt.Fprintf(k, "%q:[\n", list)
-	k.Write(r.JSON)
+	fmt.Fprintf(k, "%s", r.JSON)
 }
 
 func (k *keeper) end() {
 	switch {
 	case k.lines:
 	case k.orgs > 0:
-		k.WriteString("]}]}}\n")
+		fmt.Fprint(k, "]}]}}\n")
 	default:
-		k.WriteString("]}}\n")
+		fmt.Fprint(k, "]}}\n")
 	}
 }

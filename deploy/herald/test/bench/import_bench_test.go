@@ -130,7 +130,7 @@ func BenchmarkImportUsers(b *testing.B) {
 	if done := bytes.Count(answer, []byte("user-")); w.StatusCode != http.StatusOK || done != n {
 		b.Fatalf("%d of %d users: %d %.500s", done, n, w.StatusCode, answer)
 	}
-	published := begin
+	var published time.Time
 	admin := whole.Database(b, server, "users")
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
 		var waiting bool

@@ -8,6 +8,7 @@
 package password
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -100,7 +101,10 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // Format returns the name of an encoded hash's format, and whether Parse refuses the hash.
 func Format(encoded string) (name string, refused bool) {
 	if _, err := Parse(encoded); err != nil {
-		return err.(*FormatError).Format, true
+		if bad, ok := errors.AsType[*FormatError](err); ok {
+			name = bad.Format
+		}
+		return name, true
 	}
 	for _, f := range formats {
 		if strings.HasPrefix(encoded, f.prefix) {
