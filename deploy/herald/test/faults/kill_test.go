@@ -16,7 +16,11 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-const kills = 50
+const (
+	kills = 50
+	// atOnce is how many mails the notifier sends at once: as many may be at their final dot when it dies.
+	atOnce = 8
+)
 
 // The system is killed many times during imports. It keeps every answered import, sends one mail for
 // each, and leaves no incomplete rows.
@@ -72,7 +76,7 @@ func TestKilledUnderImports(t *testing.T) {
 	defer cancel()
 	repeats, uncertain := allMailed(ctx, i, server, ids)
 	t.Logf("%d repeated deliveries, %d mails at whose final dot the process died twice", repeats, uncertain)
-	if repeats > kills || uncertain > kills {
+	if repeats > kills*atOnce || uncertain > kills {
 		t.Errorf("%d mails were delivered again, %d given up, in %d kills", repeats, uncertain, kills)
 	}
 }

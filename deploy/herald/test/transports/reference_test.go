@@ -196,8 +196,8 @@ func TestEventsFitTheirDescription(t *testing.T) {
 	i.Call("PUT", "/management/v1/text/message/init/de", `{"title":"Hallo"}`)
 	i.Import("u1")
 	i.Call("POST", "/management/v1/orgs/me/members", `{"userId":"u1","roles":["ORG_OWNER_VIEWER"]}`)
-	i.Call("POST", "/management/v1/users/u1/pats", "{}")
 	i.ChoosePassword("u1@example.com")
+	i.Call("POST", "/management/v1/users/u1/pats", "{}")
 	waiting := map[string]bool{"users.human.imported": true, "users.member.added": true, "users.pat.added": true,
 		"users.human.initialized": true, "text.message.changed": true}
 	for len(waiting) > 0 {
