@@ -136,7 +136,8 @@ func (r *rotation) restart() {
 // killed runs `herald keys rotate` until it waits for a row of its last batch, and kills it there.
 func (r *rotation) killed() {
 	r.T.Helper()
-	ctx := r.T.Context()
+	ctx, cancel := context.WithTimeout(r.T.Context(), time.Minute)
+	defer cancel()
 	holder, watcher := r.database("users"), r.database("users")
 	tx, err := holder.Begin(ctx)
 	if err != nil {
@@ -156,7 +157,8 @@ func (r *rotation) killed() {
 	for waiting := false; !waiting; <-tick.C {
 		if err := watcher.QueryRow(ctx, `select exists (select from pg_stat_activity
 			where wait_event_type = 'Lock' and query like 'update "lasting_keys"%')`).Scan(&waiting); err != nil {
-			r.T.Fatal(err)
+			_ = c.Process.Kill()
+			r.T.Fatalf("the rotation does not wait for the row that is held: %v", err)
 		}
 	}
 	if err := c.Process.Kill(); err != nil || c.Wait() == nil {
