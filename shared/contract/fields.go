@@ -26,23 +26,23 @@ var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 // trimmed fields it allows no invisible characters. Its fault names every invalid field by its
 // JSON path.
 func Validate(m proto.Message) error {
-	f := fault.ErrInvalid
-	var said []string
-	flaw := func(path, reason string) {
-		f = f.On(path, reason)
-		said = append(said, path+": "+reason)
-	}
-	trim(m.ProtoReflect(), "", flaw)
+	flaws := trim(m.ProtoReflect())
 	err := protovalidate.Validate(m)
 	if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
 		for _, v := range invalid.Violations {
-			flaw(jsonPath(v.Proto.GetField()), v.Proto.GetMessage())
+			flaws = append(flaws, flaw{jsonPath(v.Proto.GetField()), v.Proto.GetMessage()})
 		}
 	} else if err != nil {
 		return err
 	}
-	if said == nil {
+	if flaws == nil {
 		return nil
+	}
+	f := fault.ErrInvalid
+	var said []string
+	for _, w := range flaws {
+		f = f.On(w.path, w.reason)
+		said = append(said, w.path+": "+w.reason)
 	}
 	return f.Say("%s", strings.Join(said, "; "))
 }
@@ -59,9 +59,21 @@ func (m Method) Check(request proto.Message) error {
 	return Validate(request)
 }
 
-// trim removes the white space around every field that has the option, at any depth. It tells of
-// fields with invisible characters and of filters in which nothing is set. at is the path of m.
-func trim(m protoreflect.Message, at string, flaw func(path, reason string)) {
+// flaw is what is wrong at a path of JSON names.
+type flaw struct{ path, reason string }
+
+// under returns flaws of a message as those of the message whose field it is.
+func under(field string, flaws []flaw) []flaw {
+	for i, w := range flaws {
+		flaws[i].path = strings.TrimSuffix(field+"."+w.path, ".")
+	}
+	return flaws
+}
+
+// trim removes the white space around every field that has the option, at any depth. It returns the
+// fields with invisible characters and the filters in which nothing is set. Their paths are put
+// together on the way back, because most messages have no flaw.
+func trim(m protoreflect.Message) (flaws []flaw) {
 	bare := true
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() { // in the order of the contract, so that the same fault has the same words
@@ -70,26 +82,28 @@ func trim(m protoreflect.Message, at string, flaw func(path, reason string)) {
 			continue
 		}
 		bare = false
-		path := strings.TrimPrefix(at+"."+f.JSONName(), ".")
 		switch v := m.Get(f); {
 		case f.Kind() == protoreflect.StringKind && !f.IsList() && trimmed(f):
 			text := strings.TrimSpace(v.String())
 			m.Set(f, protoreflect.ValueOfString(text))
 			if strings.ContainsFunc(text, invisible) {
-				flaw(path, "must hold no invisible characters")
+				flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible characters"})
 			}
 		case f.Kind() != protoreflect.MessageKind || f.IsMap():
 		case f.IsList():
 			for i := range v.List().Len() {
-				trim(v.List().Get(i).Message(), fmt.Sprintf("%s[%d]", path, i), flaw)
+				if found := trim(v.List().Get(i).Message()); found != nil {
+					flaws = append(flaws, under(fmt.Sprintf("%s[%d]", f.JSONName(), i), found)...)
+				}
 			}
 		default:
-			trim(v.Message(), path, flaw)
+			flaws = append(flaws, under(f.JSONName(), trim(v.Message()))...)
 		}
 	}
 	if bare && filters(m.Descriptor()) {
-		flaw(at, "names no filter")
+		flaws = append(flaws, flaw{"", "names no filter"})
 	}
+	return flaws
 }
 
 // invisible reports whether two texts that differ in r only look alike, or r turns the direction
