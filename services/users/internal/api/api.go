@@ -13,7 +13,9 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -45,6 +47,16 @@ var (
 
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
+
+// pageOf reads which page of what a user has is asked for; the user is there.
+func (u Users) pageOf(ctx context.Context, orgID, userID string, q *heraldv1.ListQuery) (search.Page, error) {
+	p, err := search.Bounds(q, u.MaxLimit)
+	if err != nil {
+		return search.Page{}, err
+	}
+	_, err = u.Store.User(ctx, orgID, userID)
+	return p, err
+}
 
 // MayActOn implements rpc.Guard: it compares with the roles that a user of the
 // organization acted on has in it, on its projects and in the instance. Roles elsewhere do

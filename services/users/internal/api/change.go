@@ -14,11 +14,8 @@ import (
 func (u Users) SearchUserChanges(
 	ctx context.Context, r *usersv1.SearchUserChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {
-	p, err := search.Bounds(r.Query, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID(ctx), r.UserId, r.Query)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
 		return nil, err
 	}
 	return u.Store.Changes(ctx, "user", orgID(ctx), r.UserId, p)

@@ -34,11 +34,8 @@ func (u Users) SearchMyIdpLinks(
 func (u Users) searchIdpLinks(
 	ctx context.Context, orgID, userID string, q *heraldv1.ListQuery,
 ) (*usersv1.SearchUserIdpLinksResponse, error) {
-	p, err := search.Bounds(q, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID, userID, q)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID, userID); err != nil {
 		return nil, err
 	}
 	list, err := u.Store.SearchIdpLinks(ctx, orgID, userID, p)

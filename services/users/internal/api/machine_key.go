@@ -92,11 +92,8 @@ func (u Users) GetMachineKey(
 func (u Users) SearchMachineKeys(
 	ctx context.Context, r *usersv1.SearchMachineKeysRequest,
 ) (*usersv1.SearchMachineKeysResponse, error) {
-	p, err := search.Bounds(r.Query, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID(ctx), r.UserId, r.Query)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
 		return nil, err
 	}
 	list, err := u.Store.SearchMachineKeys(ctx, orgID(ctx), r.UserId, p)

@@ -223,12 +223,9 @@ func roles(all []domain.Role) *usersv1.SearchRolesResponse {
 func (u Users) SearchMemberships(
 	ctx context.Context, r *usersv1.SearchMembershipsRequest,
 ) (*usersv1.SearchMembershipsResponse, error) {
-	p, err := search.Bounds(r.Query, u.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
 	c := caller.From(ctx)
-	if _, err := u.Store.User(ctx, c.OrganizationID, r.UserId); err != nil {
+	p, err := u.pageOf(ctx, c.OrganizationID, r.UserId, r.Query)
+	if err != nil {
 		return nil, err
 	}
 	scope := c.OrganizationID

@@ -59,11 +59,8 @@ func (u Users) RemoveUserMetadata(
 func (u Users) SearchUserMetadata(
 	ctx context.Context, r *usersv1.SearchUserMetadataRequest,
 ) (*usersv1.SearchUserMetadataResponse, error) {
-	p, err := search.Bounds(r.Query, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID(ctx), r.UserId, r.Query)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID(ctx), r.UserId); err != nil {
 		return nil, err
 	}
 	list, err := u.Store.SearchMetadata(ctx, orgID(ctx), r.UserId, p)

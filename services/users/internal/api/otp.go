@@ -148,11 +148,8 @@ func (u Users) SearchAuthFactors(
 func (u Users) searchFactors(
 	ctx context.Context, orgID, userID string, q *heraldv1.ListQuery,
 ) (*usersv1.SearchAuthFactorsResponse, error) {
-	p, err := search.Bounds(q, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID, userID, q)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID, userID); err != nil {
 		return nil, err
 	}
 	list, err := u.Store.SearchOTP(ctx, orgID, userID, p)

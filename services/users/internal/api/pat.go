@@ -79,11 +79,8 @@ func (u Users) SearchMyPersonalAccessTokens(
 func (u Users) searchTokens(
 	ctx context.Context, orgID, userID string, q *heraldv1.ListQuery,
 ) (*usersv1.SearchPersonalAccessTokensResponse, error) {
-	p, err := search.Bounds(q, u.MaxLimit)
+	p, err := u.pageOf(ctx, orgID, userID, q)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := u.Store.User(ctx, orgID, userID); err != nil {
 		return nil, err
 	}
 	list, err := u.Store.SearchPATs(ctx, orgID, userID, p)
