@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -166,12 +167,7 @@ func (i *Import) batch(r Row) *batch {
 
 // flush sends a request that is full.
 func (i *Import) flush(ctx context.Context, b *batch) error {
-	for n, other := range i.batches {
-		if other == b {
-			i.batches = append(i.batches[:n:n], i.batches[n+1:]...)
-			break
-		}
-	}
+	i.batches = slices.DeleteFunc(i.batches, func(other *batch) bool { return other == b })
 	return i.send(ctx, b)
 }
 

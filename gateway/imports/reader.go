@@ -144,7 +144,7 @@ func (b *Body) org(s *scanner, line []byte) error {
 		return false, nil
 	})
 	if err == nil && user {
-		err = o.row(false, line, nil)
+		err = o.row(false, line)
 	}
 	if err != nil {
 		return err
@@ -176,16 +176,16 @@ func (o *org) users(s *scanner, list string) error {
 		if err != nil {
 			return err
 		}
-		return o.row(list == "machineUsers", text, nil)
+		return o.row(list == "machineUsers", text)
 	})
 }
 
 // row passes a user on; nil for one that was too large.
-func (o *org) row(machine bool, text []byte, err error) error {
+func (o *org) row(machine bool, text []byte) error {
 	if o.id == "" {
 		return o.early.put(o.body.Folder, machine, text)
 	}
-	return o.pass(machine, text, err)
+	return o.pass(machine, text, nil)
 }
 
 func (o *org) pass(machine bool, text []byte, err error) error {

@@ -69,11 +69,11 @@ func (f *importFile) text() (io.Reader, error) {
 }
 
 // body returns the file for a request, and shows on a terminal how far it is.
-func (f *importFile) body(terminal io.Writer) (body io.Reader, done func()) {
-	b := &bar{out: terminal, size: f.size, began: time.Now()}
-	if !b.shown() {
+func (f *importFile) body(out io.Writer) (body io.Reader, done func()) {
+	if !terminal(out) {
 		return io.NopCloser(f), func() {} // it is read again
 	}
+	b := &bar{out: out, size: f.size, began: time.Now()}
 	counted, count := io.Pipe()
 	ended := make(chan struct{})
 	go func() {

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,16 +15,6 @@ type bar struct {
 	size       int64
 	began      time.Time
 	sent, rows atomic.Int64
-}
-
-// shown reports whether there is a terminal.
-func (b *bar) shown() bool {
-	file, ok := b.out.(*os.File)
-	if !ok {
-		return false
-	}
-	about, err := file.Stat()
-	return err == nil && about.Mode()&os.ModeCharDevice != 0
 }
 
 // Write implements io.Writer: it counts.

@@ -141,16 +141,18 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 		missing := u.findOrg(ctx, org, errs, maker)
 		var all []*arrival
 		for _, row := range org.HumanUsers {
-			all = append(all, &arrival{kind: humanRow, id: row.UserId, err: missing})
-			if a := all[len(all)-1]; missing == nil {
+			a := &arrival{kind: humanRow, id: row.UserId, err: missing}
+			if missing == nil {
 				a.err = u.checkHuman(org.OrgId, row, a)
 			}
+			all = append(all, a)
 		}
 		for _, row := range org.MachineUsers {
-			all = append(all, &arrival{kind: machineRow, id: row.UserId, err: missing})
-			if a := all[len(all)-1]; missing == nil {
+			a := &arrival{kind: machineRow, id: row.UserId, err: missing}
+			if missing == nil {
 				a.err = u.checkMachine(org.OrgId, row, a)
 			}
+			all = append(all, a)
 		}
 		if missing == nil {
 			if err := u.checkProviders(ctx, org.OrgId, all); err != nil {

@@ -35,11 +35,10 @@ type Digest map[string]string
 
 // NewDigest digests fields by their JSON paths; empty fields are left out.
 func NewDigest(lasting Lasting, userID string, fields map[string]string) Digest {
-	key := lasting.derive("import digest")
 	d := Digest{}
 	for path, value := range fields {
 		if value != "" {
-			d[path] = hex.EncodeToString(secret.MAC(key, userID, path, value)[:16])
+			d[path] = hex.EncodeToString(secret.MAC(lasting.digest, userID, path, value)[:16])
 		}
 	}
 	return d

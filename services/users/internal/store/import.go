@@ -211,16 +211,19 @@ type Taken struct {
 	// Names are the login names, folded.
 	Names map[string]bool
 
-	accounts map[[2]string]bool
+	accounts map[account]bool
 }
 
+// account is a person's account at an identity provider.
+type account struct{ IdpID, ExternalUserID string }
+
 // Linked reports whether a user is linked to the account.
-func (t Taken) Linked(l domain.IdpLink) bool { return t.accounts[[2]string{l.IdpID, l.ExternalUserID}] }
+func (t Taken) Linked(l domain.IdpLink) bool { return t.accounts[account{l.IdpID, l.ExternalUserID}] }
 
 // Link notes that a user is linked to accounts.
 func (t Taken) Link(links []domain.IdpLink) {
 	for _, l := range links {
-		t.accounts[[2]string{l.IdpID, l.ExternalUserID}] = true
+		t.accounts[account{l.IdpID, l.ExternalUserID}] = true
 	}
 }
 
@@ -237,7 +240,7 @@ func (s Store) Taken(ctx context.Context, ids, names []string, links []domain.Id
 		from users u where u.id = any (@ids) or u.user_name_folded = any (@names)
 		union all select r.id, '', '', null from removed_users r where r.id = any (@ids)`,
 		postgres.Args{"ids": ids, "names": names})
-	t := Taken{IDs: map[string]domain.Known{}, Names: map[string]bool{}, accounts: map[[2]string]bool{}}
+	t := Taken{IDs: map[string]domain.Known{}, Names: map[string]bool{}, accounts: map[account]bool{}}
 	for _, r := range rows {
 		t.IDs[r.ID] = domain.Known{OrgID: r.OrgID, Digest: r.ImportDigest}
 		if r.OrgID != "" {
@@ -254,12 +257,10 @@ func (s Store) Taken(ctx context.Context, ids, names []string, links []domain.Id
 		join unnest(@idp_ids::text[], @external_user_ids::text[]) a (idp_id, external_user_id)
 			using (idp_id, external_user_id)`, accounts)
 	for _, a := range found {
-		t.accounts[[2]string{a.IdpID, a.ExternalUserID}] = true
+		t.accounts[a] = true
 	}
 	return t, err
 }
-
-type account struct{ IdpID, ExternalUserID string }
 
 // FoldedName is a login name in the form in which login names are compared.
 func FoldedName(name string) string { return search.Fold(name) }
