@@ -42,23 +42,8 @@ func (w *world) visitors() []visitor {
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var refused, allowed []attempt
 	visitors, methods := w.visitors(), w.methods()
-	for _, m := range methods {
-		objects := w.objects(m)
-		w.message(m, objects[0])
-		for _, o := range objects {
-			for _, v := range visitors {
-				for _, header := range []string{"", w.own.org, w.foreign.org, unknownOrg} {
-					if a := (attempt{m, v, header, o}); w.judge(a) == http.StatusOK {
-						allowed = append(allowed, a)
-					} else {
-						refused = append(refused, a)
-					}
-				}
-			}
-		}
-	}
+	refused, allowed := w.attempts(methods, visitors)
 	w.settled()
 	before := w.digest()
 	w.each(refused, w.refuses)
@@ -75,6 +60,26 @@ func TestForeignObjects(t *testing.T) {
 	if len(methods) < 70 || len(refused) < 5000 {
 		t.Errorf("only %d calls of %d methods", len(refused), len(methods))
 	}
+}
+
+// attempts returns the calls of methods by visitors, by whether they must be refused.
+func (w *world) attempts(methods []contract.Method, visitors []visitor) (refused, allowed []attempt) {
+	for _, m := range methods {
+		objects := w.objects(m)
+		w.message(m, objects[0])
+		for _, o := range objects {
+			for _, v := range visitors {
+				for _, header := range []string{"", w.own.org, w.foreign.org, unknownOrg} {
+					if a := (attempt{m, v, header, o}); w.judge(a) == http.StatusOK {
+						allowed = append(allowed, a)
+					} else {
+						refused = append(refused, a)
+					}
+				}
+			}
+		}
+	}
+	return refused, allowed
 }
 
 func (w *world) each(all []attempt, do func(int, attempt)) {
