@@ -19,10 +19,11 @@ import (
 
 // method is the part of a method's contract that its requests need.
 type method struct {
-	procedure string
-	in, out   protoreflect.MessageType
-	public    bool
-	need      authn.Need
+	procedure  string
+	in, out    protoreflect.MessageType
+	public     bool
+	permission string
+	need       authn.Need
 }
 
 // mount adds the routes of all methods.
@@ -75,7 +76,10 @@ func newMethod(d contract.Method) (*method, error) {
 		return nil, err
 	}
 	need := authn.Need{Scopes: d.Scopes, Home: d.Home()}
-	return &method{procedure: d.Procedure(), in: in, out: out, public: d.Access.Public, need: need}, nil
+	return &method{
+		procedure: d.Procedure(), in: in, out: out, need: need, public: d.Access.Public,
+		permission: d.Access.Permission,
+	}, nil
 }
 
 func (e *edge) mountREST(d contract.Method, m *method, rule *annotations.HttpRule) error {

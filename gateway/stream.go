@@ -7,14 +7,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/gateway/authn"
 	"herald/gateway/imports"
 	"herald/shared/contract"
-	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -23,44 +22,7 @@ const (
 	streamTime = time.Hour
 	// streamPause is how long its sender may send or read nothing.
 	streamPause = 30 * time.Second
-	// mostStreams is how many there may be at once, and callerStreams how many of one caller: each
-	// takes a few megabytes.
-	mostStreams   = 16
-	callerStreams = 2
 )
-
-// ErrStreams is the fault of too many streamed requests at once.
-var ErrStreams = fault.New(fault.Exhausted, "IMPORTS_BUSY", "Too many imports at once; wait until one has ended").
-	After(10 * time.Second)
-
-// streams counts the streamed requests under way.
-type streams struct {
-	mu      sync.Mutex
-	callers map[string]int
-	all     int
-}
-
-// begin takes a place for a caller; the returned function gives it back.
-func (s *streams) begin(caller string) (end func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == mostStreams || s.callers[caller] == callerStreams {
-		return nil, ErrStreams
-	}
-	if s.callers == nil {
-		s.callers = map[string]int{}
-	}
-	s.all++
-	s.callers[caller]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.callers[caller]--; s.callers[caller] == 0 {
-			delete(s.callers, caller)
-		}
-	}, nil
-}
 
 // mountStream serves a REST path whose body has any size. Imports are all that has one.
 func (e *edge) mountStream(d contract.Method, m *method) (handler, error) {
@@ -88,11 +50,12 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	if err := e.authenticate(x, r, m); err != nil {
 		return err
 	}
-	end, err := e.streams.begin(x.pass.Holder())
+	call := e.streamCall(r, m)
+	p, err := e.place(x.pass, m, call)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer p.leave()
 	control := http.NewResponseController(x)
 	// The time limit of other requests ends with their context.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
@@ -106,10 +69,15 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	if err != nil {
 		return err
 	}
-	i := imports.Import{Check: check, Call: e.streamCall(r, m)}
+	i := imports.Import{Check: check, Call: call}
 	answer, err := i.Run(ctx, func(row func(imports.Row) error) error {
-		body.Row = row
-		return body.Read(from)
+		body.Row = func(r imports.Row) error {
+			if err := p.take(ctx, r.OrgID); err != nil {
+				return err
+			}
+			return row(r)
+		}
+		return body.Read(&entrance{place: p, ctx: r.Context(), from: from})
 	})
 	if err != nil {
 		return err
@@ -128,11 +96,34 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	return nil
 }
 
+// importCall sends a request of an import about one organization.
+type importCall func(ctx context.Context, organization string, r *usersv1.ImportRequest) (proto.Message, error)
+
+// place returns the place of an import. It is taken if the caller has the permission at home;
+// otherwise the first organization that the body names decides.
+func (e *edge) place(pass authn.Pass, m *method, call importCall) (*place, error) {
+	p := &place{
+		begin: func() (func(), error) { return e.streams.begin(pass) },
+		ask: func(ctx context.Context, organization string) error {
+			r := &usersv1.ImportRequest{}
+			if organization != "" {
+				r.DataOrgs = &usersv1.ImportData{Orgs: []*usersv1.ImportOrg{{OrgId: organization}}}
+			}
+			_, err := call(ctx, organization, r)
+			return err
+		},
+	}
+	if !pass.Holds(m.permission) {
+		return p, nil
+	}
+	var err error
+	p.end, err = p.begin()
+	return p, err
+}
+
 // streamCall sends a request of an import for its caller, who is authenticated anew each time
 // in the organization that it is about.
-func (e *edge) streamCall(
-	r *http.Request, m *method,
-) func(context.Context, string, *usersv1.ImportRequest) (proto.Message, error) {
+func (e *edge) streamCall(r *http.Request, m *method) importCall {
 	return func(ctx context.Context, organization string, request *usersv1.ImportRequest) (proto.Message, error) {
 		pass, err := e.callers.In(ctx, r.Header, organization)
 		if err != nil {

@@ -116,8 +116,14 @@ func (a *Authenticator) In(ctx context.Context, h http.Header, organization stri
 	return p, err
 }
 
-// Holder is the id of the caller.
-func (p Pass) Holder() string { return p.caller.UserID }
+// Holder returns the ids of the caller and of the organization that the caller belongs to.
+func (p Pass) Holder() (userID, organizationID string) {
+	return p.caller.UserID, p.caller.HomeOrganizationID
+}
+
+// Holds reports whether the caller holds a permission in the organization acted on. The service
+// decides, because the answer may be up to two seconds old.
+func (p Pass) Holds(permission string) bool { return p.caller.Can(permission, "") }
 
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {
 	if !secret.WellFormedToken(token) {

@@ -286,6 +286,10 @@ func (w *world) allows(_ int, a attempt) {
 	} else if !reads(a.Method) {
 		return // it would change objects of other calls
 	}
+	if a.Streamed { // a caller has two imports at once at most
+		w.importing.Lock()
+		defer w.importing.Unlock()
+	}
 	got := w.rest(a, o)
 	id, other := allowed[string(a.Name())]
 	switch {

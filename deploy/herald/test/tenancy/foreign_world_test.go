@@ -290,6 +290,7 @@ type world struct {
 	this         visitor
 	db           map[string]*pgx.Conn
 	querying     sync.Mutex // a connection runs one query at a time
+	importing    sync.Mutex
 	conn         *grpc.ClientConn
 	client       *http.Client
 	publicKey    string

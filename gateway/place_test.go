@@ -1,0 +1,145 @@
+package gateway_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"herald/shared/contract"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/secret"
+)
+
+// upload begins an import whose body never ends. It returns the first answer, which is 100 when the
+// gateway has begun to read, and the connection.
+func (w *world) upload(t *testing.T, token string) (status int, conn *bufio.ReadWriter) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	conn = bufio.NewReadWriter(bufio.NewReader(c), bufio.NewWriter(c))
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: 100000000\r\n"+
+		"Expect: 100-continue\r\n\r\n", importPath, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next(t, conn), conn
+}
+
+func next(t *testing.T, conn *bufio.ReadWriter) (status int) {
+	t.Helper()
+	answer, err := http.ReadResponse(conn.Reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode
+}
+
+// Callers without the permission take no place, however many they are.
+func TestImportPlacesNeedPermission(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	var token string
+	for n := range 20 {
+		token = w.token(fmt.Sprintf("m%d", n), []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+		if status, _ := w.upload(t, token); status != http.StatusContinue {
+			t.Errorf("upload %d answered %d", n, status)
+		}
+	}
+	for range 3 {
+		if status, _ := w.upload(t, token); status != http.StatusContinue {
+			t.Errorf("one more upload answered %d", status)
+		}
+	}
+	w.do(t, "POST", importPath, crowd("u", 1), as(token)...).refused(t, 403, "PERMISSION_DENIED")
+	w.do(t, "POST", importPath, crowd("u", 1), as(w.owner())...).imported(t)
+	if _, ids := w.importer.seen(); len(ids) != 1 {
+		t.Errorf("%d users", len(ids))
+	}
+}
+
+// The gateway refuses a caller without the permission who sends more than other requests have before
+// any organization is named. It does not wait for the end of the body.
+func TestImportEndsWithoutPermission(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.token("m", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	early := strings.Replace(crowd("v", 40_000), `"orgId":"o1",`, "", 1)
+	status, conn := w.upload(t, token)
+	if status != http.StatusContinue {
+		t.Fatalf("answered %d", status)
+	}
+	if _, err := conn.WriteString(early[:1<<20+1<<10]); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if status := next(t, conn); status != http.StatusForbidden {
+		t.Errorf("answered %d", status)
+	}
+}
+
+// A caller who may import into another organization only takes a place when the body names it.
+func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.token("u3", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	w.join(token, "o2")
+	there := func(prefix string, n int) string { return strings.ReplaceAll(crowd(prefix, n), "o1", "o2") }
+	got := w.do(t, "POST", importPath, there("u", 2500), as(token)...).imported(t)
+	if o := got.Success.Orgs; len(o) != 1 || o[0].OrgID != "o2" || len(o[0].HumanUserIDs) != 2500 {
+		t.Errorf("%.300v", got)
+	}
+	began, proceed := make(chan struct{}, 2), make(chan struct{})
+	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+		if len(r.DataOrgs.Orgs[0].HumanUsers) > 0 {
+			began <- struct{}{}
+			<-proceed
+		}
+		return nil
+	})
+	var waiting sync.WaitGroup
+	for _, prefix := range []string{"v", "w"} {
+		waiting.Go(func() { w.do(t, "POST", importPath, there(prefix, 10), as(token)...).imported(t) })
+	}
+	<-began
+	<-began
+	w.do(t, "POST", importPath, there("x", 1), as(token)...).refused(t, 429, "IMPORTS_BUSY")
+	close(proceed)
+	waiting.Wait()
+	w.do(t, "POST", importPath, there("x", 1), as(token)...).imported(t)
+}
+
+// The callers of one organization leave places for others.
+func TestImportPlacesOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	owner := func(n int) string {
+		return w.token(fmt.Sprintf("owner%d", n), []string{"ORG_OWNER"}, "openid", contract.Audience)
+	}
+	for n := range 4 {
+		if status, _ := w.upload(t, owner(n)); status != http.StatusContinue {
+			t.Errorf("upload %d answered %d", n, status)
+		}
+	}
+	w.do(t, "POST", importPath, crowd("u", 1), as(owner(4))...).refused(t, 429, "IMPORTS_BUSY")
+	other := w.owner()
+	w.mu.Lock()
+	c := w.tokens[string(secret.Hash(other))]
+	c.OrganizationId, c.HomeOrganizationId = "o2", "o2"
+	c.Memberships = []*heraldv1.CallerMembership{{OrganizationId: "o2", Roles: []string{"ORG_OWNER"}}}
+	w.mu.Unlock()
+	w.do(t, "POST", importPath, crowdIn("o2"), as(other)...).imported(t)
+}
