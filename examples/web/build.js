@@ -1,5 +1,5 @@
-// Bundles main.js and what it imports into dist/main.js, which begins with the hashes
-// of all that it was made of and ends with the licences of its libraries.
+// Bundles main.js and what it imports into dist/main.js, which begins with the hashes of its
+// sources and ends with the licences of its libraries.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -16,7 +16,7 @@ const { metafile, outputFiles } = await build({
 });
 const inputs = Object.keys(metafile.inputs);
 
-// Generated files are not committed: their contracts stand for them.
+// Generated files are not committed, so the hashes are those of their contracts.
 const contracts = inputs
   .filter((name) => name.startsWith("gen/"))
   .map((name) => name.replace("gen/", "../../shared/proto/").replace("_pb.js", ".proto"));

@@ -10,7 +10,7 @@ import { TextQueryMethod, TextQueryMethodSchema } from "./gen/herald/v1/list_pb.
 
 const at = (id) => document.getElementById(id);
 
-// The token lives in its field and in the header of a call: it is stored nowhere.
+// The token is only in its field and in the header of a call. It is not stored.
 function search(signal) {
   const client = createClient(Projects, createGrpcWebTransport({ baseUrl: at("address").value }));
   const name = at("name").value;
@@ -36,7 +36,7 @@ function show({ details, result }) {
   at("projects").hidden = result.length === 0;
 }
 
-// A fault's id is in the details of the error; an error that the network made has none.
+// The details of an error have its id. An error of the network has no details.
 function showFault(error) {
   const { id, permission } = error.findDetails(ErrorDetailSchema)[0] ?? { id: Code[error.code] };
   at("fault").textContent = `${id}: ${error.rawMessage}${permission ? ` (${permission})` : ""}`;

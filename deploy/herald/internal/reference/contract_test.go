@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -269,5 +270,36 @@ func TestListOfFaults(t *testing.T) {
 	}
 	if len(faults) < 40 {
 		t.Errorf("only %d ids were seen", len(faults))
+	}
+}
+
+// Comments in the contracts name only faults that exist.
+func TestCommentsNameFaults(t *testing.T) {
+	t.Parallel()
+	const root = "../../../.."
+	list, err := os.ReadFile(root + "/docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contracts, err := filepath.Glob(root + "/shared/proto/herald/*/v1/*.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`[A-Z]+(_[A-Z]+)+`")
+	seen := 0
+	for _, name := range contracts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range named.FindAllString(string(text), -1) {
+			seen++
+			if !strings.Contains(string(list), id) {
+				t.Errorf("%s names the fault %s, which does not exist", filepath.Base(name), id)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d ids were seen", seen)
 	}
 }

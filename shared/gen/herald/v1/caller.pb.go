@@ -21,8 +21,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who asks, in which organization, with which roles. The gateway makes it from a
-// token and signs it; every service on the way checks the signature.
+// The user or service that makes a call, the organization acted on, and the roles. The gateway
+// makes it from a token and signs it. Every service that is called checks the signature.
 type Caller struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -33,11 +33,11 @@ type Caller struct {
 	Scopes             []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Roles in the organization acted on, its projects and the instance.
 	Memberships []*CallerMembership `protobuf:"bytes,5,rep,name=memberships,proto3" json:"memberships,omitempty"`
-	// Unix seconds of the login behind the token; 0 where there was none.
+	// The time of the login that made the token, in Unix seconds. 0 if there was no login.
 	AuthenticatedAt int64 `protobuf:"varint,6,opt,name=authenticated_at,json=authenticatedAt,proto3" json:"authenticated_at,omitempty"`
-	// Set instead of all the above when a service calls on its own behalf.
+	// The name of a service that calls on its own behalf. All fields above are then empty.
 	Service string `protobuf:"bytes,7,opt,name=service,proto3" json:"service,omitempty"`
-	// Unix milliseconds after which the signature counts no more.
+	// The time at which the signature expires, in Unix milliseconds.
 	ExpiresAt     int64 `protobuf:"varint,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

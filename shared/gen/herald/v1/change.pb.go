@@ -23,18 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What happened to an object, as it stands in its service's events.
+// A change of an object, made from an event of its service.
 type Change struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Sequence   uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	ChangeDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=change_date,json=changeDate,proto3" json:"change_date,omitempty"`
 	// The event's name, such as project.created.
 	EventType string `protobuf:"bytes,3,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
-	// Who did it: a user, or a service that did it by itself.
+	// The id of the user who made the change, or the name of the service that made it on its own
+	// behalf.
 	EditorId string `protobuf:"bytes,4,opt,name=editor_id,json=editorId,proto3" json:"editor_id,omitempty"`
 	// The event's fields.
 	Data *structpb.Struct `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
-	// The id of what it happened to: the object itself, or what belongs to it, such as an
+	// The id of the changed object: the object of the history, or one that belongs to it, such as an
 	// application of a project.
 	ObjectId      string `protobuf:"bytes,6,opt,name=object_id,json=objectId,proto3" json:"object_id,omitempty"`
 	unknownFields protoimpl.UnknownFields

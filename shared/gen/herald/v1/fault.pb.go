@@ -21,15 +21,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The part of an error answer that programs read.
+// The part of an error body that programs read.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A stable name, listed in the documentation.
+	// A stable name, such as USER_NOT_FOUND. The documentation lists them all.
 	Id      string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The permission that a denied caller lacked.
+	// The permission that the caller lacks, if that is why the call was denied.
 	Permission *string `protobuf:"bytes,3,opt,name=permission,proto3,oneof" json:"permission,omitempty"`
-	// The organization in which it was lacking.
+	// The organization in which the caller lacks it.
 	Organization  *string `protobuf:"bytes,4,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/v1/http.proto
 
-// A browser's request on its way from the gateway to the service that owns the page.
+// A browser's request, which the gateway forwards to the service that owns the page.
 
 package heraldv1
 

@@ -86,14 +86,15 @@ func (TextQueryMethod) EnumDescriptor() ([]byte, []int) {
 	return file_herald_v1_list_proto_rawDescGZIP(), []int{0}
 }
 
-// Which part of a list is asked for (specification 4.6).
+// The requested part of a list (specification 4.6).
 type ListQuery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Results to skip.
+	// The number of results to skip.
 	Offset uint64 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Results to answer with at most; 0 stands for the default.
+	// The maximum number of results. If 0, 1000 or the configured maximum if that is lower. A larger
+	// limit than the configured maximum fails with `LIMIT_EXCEEDED`.
 	Limit int64 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Oldest first; the default is newest first.
+	// If true, the oldest first; else the newest first.
 	Asc           bool `protobuf:"varint,3,opt,name=asc,proto3" json:"asc,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -152,9 +153,9 @@ func (x *ListQuery) GetAsc() bool {
 
 type ListDetails struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All matches, also those beyond the page.
+	// The number of all matches, including those that are not in the answer.
 	TotalResult uint64 `protobuf:"varint,1,opt,name=total_result,json=totalResult,proto3" json:"total_result,omitempty"`
-	// The service's last event at the time of the read.
+	// The sequence of the service's last event at the time of the read. 0 if there is none.
 	ProcessedSequence uint64                 `protobuf:"varint,2,opt,name=processed_sequence,json=processedSequence,proto3" json:"processed_sequence,omitempty"`
 	ViewTimestamp     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=view_timestamp,json=viewTimestamp,proto3" json:"view_timestamp,omitempty"`
 	unknownFields     protoimpl.UnknownFields

@@ -22,14 +22,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Where an object stands in its service's history (specification 2.1).
+// The position of an object in its service's history (specification 2.1).
 type ObjectDetails struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// On read the sequence of the object's last change, on a change that change's own.
+	// The sequence of the object's last change. In the answer to a change, the sequence of that
+	// change.
 	Sequence     uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	CreationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=creation_date,json=creationDate,proto3" json:"creation_date,omitempty"`
 	ChangeDate   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=change_date,json=changeDate,proto3" json:"change_date,omitempty"`
-	// The organization that the object belongs to.
+	// The id of the organization to which the object belongs.
 	ResourceOwner string `protobuf:"bytes,4,opt,name=resource_owner,json=resourceOwner,proto3" json:"resource_owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,9 +28,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Login pages and, behind them, everything that a browser talks to.
+// The login pages.
 type AuthClient interface {
-	// Answers browsers.
+	// Answers a browser's request to a page.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 }
 
@@ -56,9 +56,9 @@ func (c *authClient) ServePage(ctx context.Context, in *ServePageRequest, opts .
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
 //
-// Login pages and, behind them, everything that a browser talks to.
+// The login pages.
 type AuthServer interface {
-	// Answers browsers.
+	// Answers a browser's request to a page.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 }
 

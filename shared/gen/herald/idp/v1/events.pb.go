@@ -175,10 +175,11 @@ func (*IdpReactivated) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_events_proto_rawDescGZIP(), []int{3}
 }
 
-// Its client secret is gone; users' links to it go with it.
+// Its client secret was removed. The service users removes the links to it, each with its own
+// event.
 type IdpRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The removed organization's.
+	// The id of the event of the organization's removal. Empty if the provider was removed alone.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

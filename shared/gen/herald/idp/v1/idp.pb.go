@@ -27,7 +27,7 @@ type IdpState int32
 
 const (
 	IdpState_IDP_STATE_UNSPECIFIED IdpState = 0
-	// Offered at the login of its organization.
+	// Offered on the login page of its organization.
 	IdpState_IDP_STATE_ACTIVE   IdpState = 1
 	IdpState_IDP_STATE_INACTIVE IdpState = 2
 )
@@ -119,15 +119,15 @@ func (IdpType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{1}
 }
 
-// Which accounts of the directory may log in where no single tenant is named.
+// Which accounts of the directory may log in if no single tenant is named.
 type DirectoryTenantType int32
 
 const (
-	// All of them.
+	// All accounts.
 	DirectoryTenantType_DIRECTORY_TENANT_TYPE_COMMON DirectoryTenantType = 0
-	// Those of organizations.
+	// Accounts of organizations.
 	DirectoryTenantType_DIRECTORY_TENANT_TYPE_ORGANISATIONS DirectoryTenantType = 1
-	// Personal ones.
+	// Personal accounts.
 	DirectoryTenantType_DIRECTORY_TENANT_TYPE_CONSUMERS DirectoryTenantType = 2
 )
 
@@ -172,13 +172,14 @@ func (DirectoryTenantType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{2}
 }
 
-// Which accounts of the directory may log in: those of one tenant, or of a type. Without any
-// member it is the common type. Answers have the one member that counts.
+// Which accounts of the directory may log in: those of one tenant, or those of a type. If both
+// fields are missing, the type is COMMON. Answers have only the field that applies.
 type DirectoryTenant struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	TenantType *DirectoryTenantType   `protobuf:"varint,1,opt,name=tenant_type,json=tenantType,proto3,enum=herald.idp.v1.DirectoryTenantType,oneof" json:"tenant_type,omitempty"`
-	// A GUID or a domain name in any case, kept in small letters; wins over the type. The names
-	// common, organizations and consumers stand for the types.
+	// A GUID or a domain name in any case, stored in lower case. If it is set, the type is ignored.
+	// The names common, organizations and consumers stand for the types. An empty or wrong one fails
+	// with `IDP_TENANT_INVALID`.
 	TenantId      *string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3,oneof" json:"tenant_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,16 +229,16 @@ func (x *DirectoryTenant) GetTenantId() string {
 	return ""
 }
 
-// What users may do with an external account, and what happens by itself.
+// What users may do with an external account, and what happens automatically.
 type IdpProviderOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Users may link an existing user with an external account.
 	IsLinkingAllowed bool `protobuf:"varint,1,opt,name=is_linking_allowed,json=isLinkingAllowed,proto3" json:"is_linking_allowed,omitempty"`
 	// Users may create a new user from an external account.
 	IsCreationAllowed bool `protobuf:"varint,2,opt,name=is_creation_allowed,json=isCreationAllowed,proto3" json:"is_creation_allowed,omitempty"`
-	// A login with an external account that nobody has makes a new user.
+	// A login with an external account that is linked to nobody creates a user.
 	IsAutoCreation bool `protobuf:"varint,3,opt,name=is_auto_creation,json=isAutoCreation,proto3" json:"is_auto_creation,omitempty"`
-	// Each login brings the user's fields up to date.
+	// Each login updates the user's fields from the external account.
 	IsAutoUpdate  bool `protobuf:"varint,4,opt,name=is_auto_update,json=isAutoUpdate,proto3" json:"is_auto_update,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -306,7 +307,7 @@ type DirectoryConfig struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	ClientId string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	Tenant   *DirectoryTenant       `protobuf:"bytes,2,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	// E-mail addresses from the directory count as verified.
+	// E-mail addresses from the directory count as verified, and no mail asks to verify them.
 	EmailVerified bool     `protobuf:"varint,3,opt,name=email_verified,json=emailVerified,proto3" json:"email_verified,omitempty"`
 	Scopes        []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -379,7 +380,7 @@ type Idp struct {
 	State   IdpState               `protobuf:"varint,3,opt,name=state,proto3,enum=herald.idp.v1.IdpState" json:"state,omitempty"`
 	Name    string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	Type    IdpType                `protobuf:"varint,5,opt,name=type,proto3,enum=herald.idp.v1.IdpType" json:"type,omitempty"`
-	// What the directory must know as a redirect URI of the client.
+	// The redirect URI to register for the client at the directory.
 	RedirectUri     string              `protobuf:"bytes,6,opt,name=redirect_uri,json=redirectUri,proto3" json:"redirect_uri,omitempty"`
 	Directory       *DirectoryConfig    `protobuf:"bytes,7,opt,name=directory,proto3" json:"directory,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,8,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
@@ -477,12 +478,12 @@ type CreateDirectoryIdpRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	ClientId string                 `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// Kept sealed and never shown again.
+	// Stored encrypted. No answer shows it.
 	ClientSecret string `protobuf:"bytes,3,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
-	// Absent: the common tenant.
+	// If missing, the type COMMON.
 	Tenant        *DirectoryTenant `protobuf:"bytes,4,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	EmailVerified bool             `protobuf:"varint,5,opt,name=email_verified,json=emailVerified,proto3" json:"email_verified,omitempty"`
-	// Empty: openid, profile and email.
+	// If empty, openid, profile and email.
 	Scopes          []string            `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,7,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -623,16 +624,16 @@ func (x *CreateDirectoryIdpResponse) GetDetails() *v1.ObjectDetails {
 type UpdateDirectoryIdpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
-	// Absent: stays.
+	// If missing, it stays as it is.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Absent: stays.
+	// If missing, it stays as it is.
 	ClientId *string `protobuf:"bytes,3,opt,name=client_id,json=clientId,proto3,oneof" json:"client_id,omitempty"`
-	// Empty: stays.
+	// If empty, it stays as it is.
 	ClientSecret string `protobuf:"bytes,4,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
-	// Absent: the common tenant.
+	// If missing, the type COMMON.
 	Tenant        *DirectoryTenant `protobuf:"bytes,5,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	EmailVerified bool             `protobuf:"varint,6,opt,name=email_verified,json=emailVerified,proto3" json:"email_verified,omitempty"`
-	// Empty: openid, profile and email.
+	// If empty, openid, profile and email.
 	Scopes          []string            `protobuf:"bytes,7,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,8,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -909,7 +910,7 @@ func (x *SearchIdpsRequest) GetQueries() []*IdpFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A provider must match every field that is set.
 type IdpFilter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NameQuery     *IdpNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`

@@ -4,8 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/idp/v1/idps.proto
 
-// Identity providers: directories of companies whose people log in with the accounts that
-// they have there.
+// Identity providers: directories of companies, with whose accounts people log in.
 
 package idpv1
 

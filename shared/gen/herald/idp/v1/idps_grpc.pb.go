@@ -4,8 +4,7 @@
 // - protoc             (unknown)
 // source: herald/idp/v1/idps.proto
 
-// Identity providers: directories of companies whose people log in with the accounts that
-// they have there.
+// Identity providers: directories of companies, with whose accounts people log in.
 
 package idpv1
 
@@ -40,25 +39,27 @@ const (
 //
 // The identity providers of organizations.
 type IdpsClient interface {
-	// Creates an enterprise-directory provider, which is active.
+	// Creates an enterprise-directory provider, which is active at once.
 	CreateDirectoryIdp(ctx context.Context, in *CreateDirectoryIdpRequest, opts ...grpc.CallOption) (*CreateDirectoryIdpResponse, error)
 	// Replaces the settings of an enterprise-directory provider (specification 4.4). Name, client id
-	// and client secret stay where the request has none; all else that it leaves out takes the
-	// default of a creation.
+	// and client secret stay as they are if the request has none. All other missing fields get the
+	// defaults of a creation. If nothing differs, nothing changes.
 	UpdateDirectoryIdp(ctx context.Context, in *UpdateDirectoryIdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
 	// Reads a provider, without its client secret.
 	GetIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*GetIdpResponse, error)
 	// Lists the providers of the organization acted on.
 	SearchIdps(ctx context.Context, in *SearchIdpsRequest, opts ...grpc.CallOption) (*SearchIdpsResponse, error)
-	// Offers a provider at the login no more, until it is reactivated.
+	// Deactivates a provider, which is not offered on the login page until it is reactivated. It
+	// fails with `IDP_NOT_ACTIVE` if it is inactive.
 	DeactivateIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
-	// Offers a provider at the login again.
+	// Reactivates a provider, which is offered on the login page again. It fails with
+	// `IDP_NOT_INACTIVE` if it is active.
 	ReactivateIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
-	// Removes a provider with its client secret, and users' links to it.
+	// Removes a provider with its client secret, and the links of users to it.
 	RemoveIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
-	// Lists what happened to a provider.
+	// Lists the changes of a provider.
 	SearchIdpChanges(ctx context.Context, in *SearchIdpChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
-	// Returns those of the asked providers that an organization has.
+	// Returns those of the given providers that belong to an organization.
 	ResolveIdps(ctx context.Context, in *ResolveIdpsRequest, opts ...grpc.CallOption) (*ResolveIdpsResponse, error)
 }
 
@@ -166,25 +167,27 @@ func (c *idpsClient) ResolveIdps(ctx context.Context, in *ResolveIdpsRequest, op
 //
 // The identity providers of organizations.
 type IdpsServer interface {
-	// Creates an enterprise-directory provider, which is active.
+	// Creates an enterprise-directory provider, which is active at once.
 	CreateDirectoryIdp(context.Context, *CreateDirectoryIdpRequest) (*CreateDirectoryIdpResponse, error)
 	// Replaces the settings of an enterprise-directory provider (specification 4.4). Name, client id
-	// and client secret stay where the request has none; all else that it leaves out takes the
-	// default of a creation.
+	// and client secret stay as they are if the request has none. All other missing fields get the
+	// defaults of a creation. If nothing differs, nothing changes.
 	UpdateDirectoryIdp(context.Context, *UpdateDirectoryIdpRequest) (*IdpResponse, error)
 	// Reads a provider, without its client secret.
 	GetIdp(context.Context, *IdpRequest) (*GetIdpResponse, error)
 	// Lists the providers of the organization acted on.
 	SearchIdps(context.Context, *SearchIdpsRequest) (*SearchIdpsResponse, error)
-	// Offers a provider at the login no more, until it is reactivated.
+	// Deactivates a provider, which is not offered on the login page until it is reactivated. It
+	// fails with `IDP_NOT_ACTIVE` if it is inactive.
 	DeactivateIdp(context.Context, *IdpRequest) (*IdpResponse, error)
-	// Offers a provider at the login again.
+	// Reactivates a provider, which is offered on the login page again. It fails with
+	// `IDP_NOT_INACTIVE` if it is active.
 	ReactivateIdp(context.Context, *IdpRequest) (*IdpResponse, error)
-	// Removes a provider with its client secret, and users' links to it.
+	// Removes a provider with its client secret, and the links of users to it.
 	RemoveIdp(context.Context, *IdpRequest) (*IdpResponse, error)
-	// Lists what happened to a provider.
+	// Lists the changes of a provider.
 	SearchIdpChanges(context.Context, *SearchIdpChangesRequest) (*v1.SearchChangesResponse, error)
-	// Returns those of the asked providers that an organization has.
+	// Returns those of the given providers that belong to an organization.
 	ResolveIdps(context.Context, *ResolveIdpsRequest) (*ResolveIdpsResponse, error)
 }
 

@@ -22,7 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A mail was given up: refused, not accepted for 72 hours, or left without an answer twice.
+// A mail failed for good: the mail server refused it, did not accept it for 72 hours, or twice gave
+// no answer.
 type MailFailed struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -30,7 +31,7 @@ type MailFailed struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// NOTIFICATION_STATE_FAILED or NOTIFICATION_STATE_UNCERTAIN.
 	State NotificationState `protobuf:"varint,3,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
-	// The relay's last reply code (RFC 5321, section 4.2), 0 without one.
+	// The mail server's last reply code (RFC 5321, section 4.2). 0 if there was no reply.
 	ReplyCode     int32 `protobuf:"varint,4,opt,name=reply_code,json=replyCode,proto3" json:"reply_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/notification/v1/notification.proto
 
-// Mails, from the event that asks for one to the answer of the mail server.
+// Mails, from the event that requests one to the mail server's reply.
 
 package notificationv1
 
@@ -33,10 +33,10 @@ const (
 	NotificationState_NOTIFICATION_STATE_QUEUED      NotificationState = 1
 	NotificationState_NOTIFICATION_STATE_SENDING     NotificationState = 2
 	NotificationState_NOTIFICATION_STATE_SENT        NotificationState = 3
-	// A passing fault; it is tried again.
+	// The last attempt failed. It is tried again.
 	NotificationState_NOTIFICATION_STATE_RETRYING NotificationState = 4
 	NotificationState_NOTIFICATION_STATE_FAILED   NotificationState = 5
-	// The connection ended before the mail server said whether it took the mail.
+	// The connection ended before the mail server said whether it accepted the mail.
 	NotificationState_NOTIFICATION_STATE_UNCERTAIN NotificationState = 6
 )
 
@@ -282,7 +282,7 @@ type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	State NotificationState      `protobuf:"varint,2,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
-	// The mail server's reply, or the error before there was one.
+	// The mail server's reply, or the error if there was no reply.
 	Reply         string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -393,7 +393,7 @@ func (x *ResendNotificationRequest) GetNotificationId() string {
 
 type ResendNotificationResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The mail that is sent: the same where it had not ended, else a new one.
+	// The id of the mail that is sent: the same one, or that of a new mail.
 	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -438,7 +438,7 @@ func (x *ResendNotificationResponse) GetNotificationId() string {
 
 type SendTestMailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the mail goes; empty for the caller's own address.
+	// The address to send the mail to. If empty, the caller's own.
 	Recipient     string `protobuf:"bytes,1,opt,name=recipient,proto3" json:"recipient,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,7 +483,7 @@ func (x *SendTestMailRequest) GetRecipient() string {
 
 type SendTestMailResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With its one attempt, or none where the relay has not answered yet.
+	// The mail with its one attempt. Without an attempt if the mail server has not answered yet.
 	Notification  *Notification `protobuf:"bytes,1,opt,name=notification,proto3" json:"notification,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

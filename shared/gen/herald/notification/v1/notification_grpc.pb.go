@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: herald/notification/v1/notification.proto
 
-// Mails, from the event that asks for one to the answer of the mail server.
+// Mails, from the event that requests one to the mail server's reply.
 
 package notificationv1
 
@@ -32,12 +32,13 @@ const (
 //
 // Mails and their delivery.
 type NotificationsClient interface {
-	// Lists the mails to a user and every attempt to deliver them.
+	// Lists the mails to a user, with every attempt to deliver them.
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
-	// Sends a mail again: at once where it waits for its next try, else anew, with a new
-	// code, as long as its user still needs it.
+	// Sends a mail again. If it waits for its next attempt, it is sent at once. If it was sent or
+	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_VERIFIED`, if
+	// the user no longer needs it.
 	ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error)
-	// Sends one test mail in the same way as all others and returns the mail server's reply.
+	// Sends a test mail in the same way as all others, and returns the mail server's reply.
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 }
 
@@ -85,12 +86,13 @@ func (c *notificationsClient) SendTestMail(ctx context.Context, in *SendTestMail
 //
 // Mails and their delivery.
 type NotificationsServer interface {
-	// Lists the mails to a user and every attempt to deliver them.
+	// Lists the mails to a user, with every attempt to deliver them.
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
-	// Sends a mail again: at once where it waits for its next try, else anew, with a new
-	// code, as long as its user still needs it.
+	// Sends a mail again. If it waits for its next attempt, it is sent at once. If it was sent or
+	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_VERIFIED`, if
+	// the user no longer needs it.
 	ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error)
-	// Sends one test mail in the same way as all others and returns the mail server's reply.
+	// Sends a test mail in the same way as all others, and returns the mail server's reply.
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
 }
 

@@ -30,7 +30,7 @@ type AppState int32
 const (
 	AppState_APP_STATE_UNSPECIFIED AppState = 0
 	AppState_APP_STATE_ACTIVE      AppState = 1
-	// It gets no tokens, and those that it had are dead.
+	// It gets no tokens, and those that it had have ended for good.
 	AppState_APP_STATE_INACTIVE AppState = 2
 )
 
@@ -284,9 +284,9 @@ type OidcTokenType int32
 
 const (
 	OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED OidcTokenType = 0
-	// Opaque.
+	// Opaque: only Herald knows what it stands for.
 	OidcTokenType_OIDC_TOKEN_TYPE_BEARER OidcTokenType = 1
-	// RFC 9068.
+	// A signed JSON Web Token (RFC 9068).
 	OidcTokenType_OIDC_TOKEN_TYPE_JWT OidcTokenType = 2
 )
 
@@ -497,31 +497,33 @@ func (*App_ApiConfig) isApp_Config() {}
 
 type OidcConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the login may lead back to; compared sign by sign.
+	// The URIs to which a login may return. They are compared character by character; a NATIVE
+	// application may use any port on a loopback host.
 	RedirectUris []string `protobuf:"bytes,1,rep,name=redirect_uris,json=redirectUris,proto3" json:"redirect_uris,omitempty"`
-	// Empty for CODE.
+	// If empty, CODE.
 	ResponseTypes []OidcResponseType `protobuf:"varint,2,rep,packed,name=response_types,json=responseTypes,proto3,enum=herald.projects.v1.OidcResponseType" json:"response_types,omitempty"`
-	// Empty for AUTHORIZATION_CODE.
+	// If empty, AUTHORIZATION_CODE.
 	GrantTypes []OidcGrantType `protobuf:"varint,3,rep,packed,name=grant_types,json=grantTypes,proto3,enum=herald.projects.v1.OidcGrantType" json:"grant_types,omitempty"`
-	// WEB where it is omitted.
+	// If missing, WEB.
 	AppType OidcAppType `protobuf:"varint,4,opt,name=app_type,json=appType,proto3,enum=herald.projects.v1.OidcAppType" json:"app_type,omitempty"`
-	// BASIC where it is omitted.
+	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,5,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,6,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
 	BackChannelLogoutUri   string             `protobuf:"bytes,7,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
-	// Allows http beyond loopback hosts.
+	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,8,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
-	// BEARER where it is omitted.
+	// If missing, BEARER.
 	AccessTokenType          OidcTokenType `protobuf:"varint,9,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	AccessTokenRoleAssertion bool          `protobuf:"varint,10,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
 	IdTokenRoleAssertion     bool          `protobuf:"varint,11,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
 	IdTokenUserinfoAssertion bool          `protobuf:"varint,12,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
-	// 0 to 5 seconds.
+	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,13,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
-	// Origins of browsers that may use the application's tokens, beside those of its redirect URIs.
+	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,14,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
 	ClientId          string   `protobuf:"bytes,15,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// What keeps the application from being used as OAuth 2.0 wants it, said for its owner.
+	// Sentences for the application's owner about settings with which it cannot work as OAuth 2.0
+	// requires.
 	ComplianceProblems []string `protobuf:"bytes,16,rep,name=compliance_problems,json=complianceProblems,proto3" json:"compliance_problems,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -725,28 +727,29 @@ type CreateOidcAppRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the login may lead back to; compared sign by sign.
+	// The URIs to which a login may return. They are compared character by character; a NATIVE
+	// application may use any port on a loopback host.
 	RedirectUris []string `protobuf:"bytes,3,rep,name=redirect_uris,json=redirectUris,proto3" json:"redirect_uris,omitempty"`
-	// Empty for CODE.
+	// If empty, CODE.
 	ResponseTypes []OidcResponseType `protobuf:"varint,4,rep,packed,name=response_types,json=responseTypes,proto3,enum=herald.projects.v1.OidcResponseType" json:"response_types,omitempty"`
-	// Empty for AUTHORIZATION_CODE.
+	// If empty, AUTHORIZATION_CODE.
 	GrantTypes []OidcGrantType `protobuf:"varint,5,rep,packed,name=grant_types,json=grantTypes,proto3,enum=herald.projects.v1.OidcGrantType" json:"grant_types,omitempty"`
-	// WEB where it is omitted.
+	// If missing, WEB.
 	AppType OidcAppType `protobuf:"varint,6,opt,name=app_type,json=appType,proto3,enum=herald.projects.v1.OidcAppType" json:"app_type,omitempty"`
-	// BASIC where it is omitted.
+	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
 	BackChannelLogoutUri   string             `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
-	// Allows http beyond loopback hosts.
+	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
-	// BEARER where it is omitted.
+	// If missing, BEARER.
 	AccessTokenType          OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	AccessTokenRoleAssertion bool          `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
 	IdTokenRoleAssertion     bool          `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
 	IdTokenUserinfoAssertion bool          `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
-	// 0 to 5 seconds.
+	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
-	// Origins of browsers that may use the application's tokens, beside those of its redirect URIs.
+	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,16,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -899,7 +902,7 @@ type CreateOidcAppResponse struct {
 	AppId    string                 `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
 	Details  *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	ClientId string                 `protobuf:"bytes,3,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// Shown only now; empty for applications that use none.
+	// Shown in this answer only. Empty for an application that uses none.
 	ClientSecret  string `protobuf:"bytes,4,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -967,7 +970,7 @@ type CreateApiAppRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// BASIC where it is omitted.
+	// If missing, BASIC.
 	AuthMethodType ApiAuthMethodType `protobuf:"varint,3,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.ApiAuthMethodType" json:"auth_method_type,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1029,7 +1032,7 @@ type CreateApiAppResponse struct {
 	AppId    string                 `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
 	Details  *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	ClientId string                 `protobuf:"bytes,3,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// Shown only now; empty for applications that use none.
+	// Shown in this answer only. Empty for an application that uses none.
 	ClientSecret  string `protobuf:"bytes,4,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1249,7 +1252,7 @@ func (x *SearchAppsRequest) GetQueries() []*AppFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// An application must match every field that is set.
 type AppFilter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NameQuery     *AppNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
@@ -1514,28 +1517,29 @@ type UpdateOidcConfigRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	AppId     string                 `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// Where the login may lead back to; compared sign by sign.
+	// The URIs to which a login may return. They are compared character by character; a NATIVE
+	// application may use any port on a loopback host.
 	RedirectUris []string `protobuf:"bytes,3,rep,name=redirect_uris,json=redirectUris,proto3" json:"redirect_uris,omitempty"`
-	// Empty for CODE.
+	// If empty, CODE.
 	ResponseTypes []OidcResponseType `protobuf:"varint,4,rep,packed,name=response_types,json=responseTypes,proto3,enum=herald.projects.v1.OidcResponseType" json:"response_types,omitempty"`
-	// Empty for AUTHORIZATION_CODE.
+	// If empty, AUTHORIZATION_CODE.
 	GrantTypes []OidcGrantType `protobuf:"varint,5,rep,packed,name=grant_types,json=grantTypes,proto3,enum=herald.projects.v1.OidcGrantType" json:"grant_types,omitempty"`
-	// WEB where it is omitted.
+	// If missing, WEB.
 	AppType OidcAppType `protobuf:"varint,6,opt,name=app_type,json=appType,proto3,enum=herald.projects.v1.OidcAppType" json:"app_type,omitempty"`
-	// BASIC where it is omitted.
+	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
 	BackChannelLogoutUri   string             `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
-	// Allows http beyond loopback hosts.
+	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
-	// BEARER where it is omitted.
+	// If missing, BEARER.
 	AccessTokenType          OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	AccessTokenRoleAssertion bool          `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
 	IdTokenRoleAssertion     bool          `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
 	IdTokenUserinfoAssertion bool          `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
-	// 0 to 5 seconds.
+	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
-	// Origins of browsers that may use the application's tokens, beside those of its redirect URIs.
+	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,16,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1687,7 +1691,7 @@ type UpdateApiConfigRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	AppId     string                 `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// BASIC where it is omitted.
+	// If missing, BASIC.
 	AuthMethodType ApiAuthMethodType `protobuf:"varint,3,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.ApiAuthMethodType" json:"auth_method_type,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1844,7 +1848,8 @@ type GenerateClientSecretRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	AppId     string                 `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// How long the old secret works beside the new one, at most 30 days; not at all where it is omitted.
+	// How long the old secret works together with the new one, at most 30 days. If missing, it stops
+	// working at once.
 	Overlap       *durationpb.Duration `protobuf:"bytes,3,opt,name=overlap,proto3" json:"overlap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1901,10 +1906,10 @@ func (x *GenerateClientSecretRequest) GetOverlap() *durationpb.Duration {
 	return nil
 }
 
-// Specification 2.8.
+// A new client secret (specification 2.8).
 type GenerateClientSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Shown only now.
+	// 64 letters and digits, shown in this answer only.
 	ClientSecret  string            `protobuf:"bytes,1,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	Details       *v1.ObjectDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1959,11 +1964,11 @@ type AddAppKeyRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	AppId     string                 `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// JSON where it is omitted.
+	// If missing, KEY_TYPE_JSON.
 	Type v1.KeyType `protobuf:"varint,3,opt,name=type,proto3,enum=herald.v1.KeyType" json:"type,omitempty"`
-	// Without end where it is omitted.
+	// In the future. If missing, the key does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
-	// A PEM public key of the caller's own; empty for a pair that is made here.
+	// An RSA public key of the caller's, 2048 to 4096 bits in PEM. If empty, Herald makes a key pair.
 	PublicKey     []byte `protobuf:"bytes,5,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2037,7 +2042,9 @@ func (x *AddAppKeyRequest) GetPublicKey() []byte {
 type AddAppKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	KeyId string                 `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// The key file, shown only now; its `key` is missing where the public key was given.
+	// The key file, shown in this answer only: JSON with `type` ("application"), `keyId`, `key` (an
+	// RSA private key of 2048 bits in PEM, missing if the request had a public key), `appId` and
+	// `clientId`. Over REST the file is in base64.
 	KeyDetails    []byte            `protobuf:"bytes,2,opt,name=key_details,json=keyDetails,proto3" json:"key_details,omitempty"`
 	Details       *v1.ObjectDetails `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -25,7 +25,8 @@ const (
 
 type ProjectCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The user who becomes PROJECT_OWNER: the creator, where no wider role covers it.
+	// The id of the user who becomes PROJECT_OWNER: the creator. Empty if another role of the creator
+	// gives the same permissions.
 	OwnerId       string `protobuf:"bytes,1,opt,name=owner_id,json=ownerId,proto3" json:"owner_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -112,7 +113,7 @@ func (x *ProjectChanged) GetChanged() []string {
 	return nil
 }
 
-// Its applications' tokens have ended for good.
+// The tokens of its applications have ended for good.
 type ProjectDeactivated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -193,11 +194,11 @@ func (*ProjectReactivated) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{3}
 }
 
-// All in it went with it: applications, roles, grants, and the roles that users had. Each has
-// an event of its own.
+// Its applications, roles, grants and user grants were removed too. Each has its own event, whose
+// cause is this one.
 type ProjectRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The removed organization's.
+	// The id of the event of the organization's removal. Empty if the project was removed alone.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -240,7 +241,7 @@ func (x *ProjectRemoved) GetCause() string {
 	return ""
 }
 
-// Of roles that are added together, the first one's event is the cause of the others'.
+// If roles are added together, the cause of all but the first is the event of the first.
 type RoleAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -345,7 +346,7 @@ func (x *RoleChanged) GetChanged() []string {
 	return nil
 }
 
-// Grants and users no longer hold it either, as their own events say.
+// Grants and users lost the role too. Each has its own event, whose cause is this one.
 type RoleRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -450,7 +451,8 @@ func (x *ProjectGrantAdded) GetGrantedOrgId() string {
 	return ""
 }
 
-// Users who have roles by the grant keep those that it still holds, as their own events say.
+// Users lost the roles that they had by the grant and that it no longer has. Each has its own
+// event, whose cause is this one.
 type ProjectGrantChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -623,7 +625,7 @@ func (x *ProjectGrantReactivated) GetGrantedOrgId() string {
 	return ""
 }
 
-// The roles that users had by it went with it, as their own events say.
+// The roles that users had by it were removed too. Each has its own event, whose cause is this one.
 type ProjectGrantRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -960,7 +962,7 @@ func (x *ApplicationChanged) GetChanged() []string {
 	return nil
 }
 
-// The secrets before it work until their overlap ends, if at all.
+// The older secret stopped working, or works until its overlap ends.
 type ApplicationSecretGenerated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -1005,7 +1007,7 @@ func (x *ApplicationSecretGenerated) GetProjectId() string {
 	return ""
 }
 
-// Its tokens have ended for good.
+// The tokens of the application have ended for good.
 type ApplicationDeactivated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`

@@ -28,7 +28,7 @@ type ProjectGrantState int32
 const (
 	ProjectGrantState_PROJECT_GRANT_STATE_UNSPECIFIED ProjectGrantState = 0
 	ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE      ProjectGrantState = 1
-	// What it grants does not count.
+	// Roles that users have by the grant do not count.
 	ProjectGrantState_PROJECT_GRANT_STATE_INACTIVE ProjectGrantState = 2
 )
 
@@ -591,7 +591,7 @@ func (x *SearchProjectGrantsRequest) GetQueries() []*ProjectGrantFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A grant must match every field that is set.
 type ProjectGrantFilter struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	RoleKeyQuery    *GrantRoleKeyQuery     `protobuf:"bytes,1,opt,name=role_key_query,json=roleKeyQuery,proto3" json:"role_key_query,omitempty"`
@@ -644,7 +644,7 @@ func (x *ProjectGrantFilter) GetGrantedOrgQuery() *GrantedOrgQuery {
 	return nil
 }
 
-// The grant holds the role.
+// Matches grants that have the role.
 type GrantRoleKeyQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RoleKey       string                 `protobuf:"bytes,1,opt,name=role_key,json=roleKey,proto3" json:"role_key,omitempty"`
@@ -789,7 +789,7 @@ func (x *SearchProjectGrantsResponse) GetResult() []*ProjectGrant {
 type GrantedProject struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	GrantId string                 `protobuf:"bytes,1,opt,name=grant_id,json=grantId,proto3" json:"grant_id,omitempty"`
-	// The resource owner is the organization that owns the project.
+	// Its resource owner is the organization that owns the project.
 	Details       *v1.ObjectDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	ProjectId     string            `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	ProjectName   string            `protobuf:"bytes,4,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
@@ -931,7 +931,7 @@ func (x *SearchGrantedProjectsRequest) GetQueries() []*GrantedProjectFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A grant must match every field that is set.
 type GrantedProjectFilter struct {
 	state                     protoimpl.MessageState     `protogen:"open.v1"`
 	NameQuery                 *ProjectNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`

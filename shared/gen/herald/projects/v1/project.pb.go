@@ -130,11 +130,11 @@ type Project struct {
 	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	Name    string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	State   ProjectState           `protobuf:"varint,4,opt,name=state,proto3,enum=herald.projects.v1.ProjectState" json:"state,omitempty"`
-	// The user's roles are added to tokens.
+	// If true, the user's roles on the project are added to tokens.
 	ProjectRoleAssertion bool `protobuf:"varint,5,opt,name=project_role_assertion,json=projectRoleAssertion,proto3" json:"project_role_assertion,omitempty"`
-	// Only users with a role on the project get tokens.
+	// If true, only users with a role on the project get tokens.
 	ProjectRoleCheck bool `protobuf:"varint,6,opt,name=project_role_check,json=projectRoleCheck,proto3" json:"project_role_check,omitempty"`
-	// Only users of organizations that own the project or are granted it get tokens.
+	// If true, only users of organizations that own the project or have a grant of it get tokens.
 	HasProjectCheck        bool                   `protobuf:"varint,7,opt,name=has_project_check,json=hasProjectCheck,proto3" json:"has_project_check,omitempty"`
 	PrivateLabelingSetting PrivateLabelingSetting `protobuf:"varint,8,opt,name=private_labeling_setting,json=privateLabelingSetting,proto3,enum=herald.projects.v1.PrivateLabelingSetting" json:"private_labeling_setting,omitempty"`
 	unknownFields          protoimpl.UnknownFields
@@ -887,7 +887,7 @@ func (x *SearchProjectsRequest) GetQueries() []*ProjectFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A project must match every field that is set.
 type ProjectFilter struct {
 	state                     protoimpl.MessageState     `protogen:"open.v1"`
 	NameQuery                 *ProjectNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
@@ -994,7 +994,8 @@ func (x *ProjectNameQuery) GetMethod() v1.TextQueryMethod {
 
 type ProjectResourceOwnerQuery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Another organization than the one acted on matches nothing.
+	// The id of the organization that owns the project. Another one than that acted on matches
+	// nothing.
 	ResourceOwner string `protobuf:"bytes,1,opt,name=resource_owner,json=resourceOwner,proto3" json:"resource_owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

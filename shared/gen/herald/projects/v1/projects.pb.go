@@ -79,7 +79,7 @@ func (x *SearchProjectChangesRequest) GetQuery() *v1.ListQuery {
 
 type ResolveProjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The organization that must own it.
+	// The organization that must own the project.
 	OrgId         string `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -73,94 +73,112 @@ const (
 //
 // Projects, roles, grants and applications.
 type ProjectsClient interface {
-	// Creates a project; the caller becomes its PROJECT_OWNER, unless a role in the organization
-	// or the instance holds as much already.
+	// Creates a project. The caller becomes its PROJECT_OWNER, unless a role in the organization or
+	// the instance already gives the same permissions. It fails with `PROJECT_NAME_TAKEN` if the
+	// organization has a project of the name.
 	CreateProject(ctx context.Context, in *CreateProjectRequest, opts ...grpc.CallOption) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(ctx context.Context, in *GetProjectRequest, opts ...grpc.CallOption) (*GetProjectResponse, error)
-	// Replaces a project's name and settings.
+	// Replaces a project's name and settings. It fails with `PROJECT_NAME_TAKEN` if the organization
+	// has another project of the name.
 	UpdateProject(ctx context.Context, in *UpdateProjectRequest, opts ...grpc.CallOption) (*UpdateProjectResponse, error)
-	// Ends the tokens of a project's applications; they get no new ones.
+	// Deactivates a project. The tokens of its applications end for good, and they get no new ones.
+	// It fails with `PROJECT_NOT_ACTIVE` if it is inactive.
 	DeactivateProject(ctx context.Context, in *DeactivateProjectRequest, opts ...grpc.CallOption) (*DeactivateProjectResponse, error)
-	// Lets a project's applications have tokens again.
+	// Reactivates a project, whose applications get tokens again. It fails with
+	// `PROJECT_NOT_INACTIVE` if it is active.
 	ReactivateProject(ctx context.Context, in *ReactivateProjectRequest, opts ...grpc.CallOption) (*ReactivateProjectResponse, error)
 	// Removes a project with its applications, roles and grants.
 	RemoveProject(ctx context.Context, in *RemoveProjectRequest, opts ...grpc.CallOption) (*RemoveProjectResponse, error)
-	// Lists the projects that the organization acted on owns (specification 4.6). Callers with roles
-	// on single projects see those.
+	// Lists the projects that the organization acted on owns (specification 4.6). A caller with roles
+	// only on single projects sees only these. The filters must all match. It fails with
+	// `LIMIT_EXCEEDED` if the limit is above the maximum.
 	SearchProjects(ctx context.Context, in *SearchProjectsRequest, opts ...grpc.CallOption) (*SearchProjectsResponse, error)
-	// Lists what happened to a project and to its roles, applications and grants. Roles that
-	// another organization gives its users by a grant are not listed.
+	// Lists the changes of a project and of its roles, applications and grants. Roles that another
+	// organization gives to its users by a grant are not listed.
 	SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
-	// Adds a role to a project.
+	// Adds a role to a project. It fails with `PROJECT_ROLE_EXISTS` if the project has a role of the
+	// key.
 	AddRole(ctx context.Context, in *AddRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
-	// Adds several roles, all or none.
+	// Adds several roles to a project, all or none.
 	AddRoles(ctx context.Context, in *AddRolesRequest, opts ...grpc.CallOption) (*RoleResponse, error)
 	// Replaces a role's display name and group.
 	UpdateRole(ctx context.Context, in *UpdateRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
-	// Removes a role, also from everybody who has it.
+	// Removes a role from a project, from its grants, and from all users who have it.
 	RemoveRole(ctx context.Context, in *RemoveRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
 	// Lists a project's roles.
 	SearchProjectRoles(ctx context.Context, in *SearchProjectRolesRequest, opts ...grpc.CallOption) (*SearchProjectRolesResponse, error)
-	// Grants a project to another organization.
+	// Grants a project to another organization, which can then give the roles of the grant to its own
+	// users. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
+	// has a grant of the project.
 	AddProjectGrant(ctx context.Context, in *AddProjectGrantRequest, opts ...grpc.CallOption) (*AddProjectGrantResponse, error)
 	// Reads a grant of a project.
 	GetProjectGrant(ctx context.Context, in *GetProjectGrantRequest, opts ...grpc.CallOption) (*GetProjectGrantResponse, error)
-	// Replaces the roles that a grant holds.
+	// Replaces the roles of a grant. Users who had others by it lose these.
 	UpdateProjectGrant(ctx context.Context, in *UpdateProjectGrantRequest, opts ...grpc.CallOption) (*ProjectGrantResponse, error)
-	// Makes a grant, and the roles given by it, count no more.
+	// Deactivates a grant. The roles that users have by it do not count until it is reactivated.
 	DeactivateProjectGrant(ctx context.Context, in *ProjectGrantRequest, opts ...grpc.CallOption) (*ProjectGrantResponse, error)
-	// Makes a grant count again.
+	// Reactivates a grant. The roles that users have by it count again.
 	ReactivateProjectGrant(ctx context.Context, in *ProjectGrantRequest, opts ...grpc.CallOption) (*ProjectGrantResponse, error)
-	// Removes a grant with the roles that were given by it.
+	// Removes a grant, and the roles that users have by it.
 	RemoveProjectGrant(ctx context.Context, in *ProjectGrantRequest, opts ...grpc.CallOption) (*ProjectGrantResponse, error)
 	// Lists a project's grants.
 	SearchProjectGrants(ctx context.Context, in *SearchProjectGrantsRequest, opts ...grpc.CallOption) (*SearchProjectGrantsResponse, error)
-	// Lists the projects that other organizations granted to the one acted on.
+	// Lists the projects that other organizations have granted to the one acted on.
 	SearchGrantedProjects(ctx context.Context, in *SearchGrantedProjectsRequest, opts ...grpc.CallOption) (*SearchGrantedProjectsResponse, error)
-	// Gives a user roles on a project of the organization, or on one granted to it.
+	// Gives a user roles on a project of the organization acted on, or on one granted to it.
 	AddUserGrant(ctx context.Context, in *AddUserGrantRequest, opts ...grpc.CallOption) (*AddUserGrantResponse, error)
 	// Reads the roles that a user has on a project.
 	GetUserGrant(ctx context.Context, in *GetUserGrantRequest, opts ...grpc.CallOption) (*GetUserGrantResponse, error)
 	// Replaces the roles that a user has on a project.
 	UpdateUserGrant(ctx context.Context, in *UpdateUserGrantRequest, opts ...grpc.CallOption) (*UserGrantResponse, error)
-	// Takes a user's roles on a project.
+	// Removes a user's roles on a project.
 	RemoveUserGrant(ctx context.Context, in *RemoveUserGrantRequest, opts ...grpc.CallOption) (*UserGrantResponse, error)
-	// Lists who has which roles on which project.
+	// Lists the roles of users on projects.
 	SearchUserGrants(ctx context.Context, in *SearchUserGrantsRequest, opts ...grpc.CallOption) (*SearchUserGrantsResponse, error)
-	// Adds an application that logs users in by OpenID Connect.
+	// Creates an application that logs users in by OpenID Connect. Only the name is required. It
+	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, and with
+	// `APP_NAME_TAKEN`.
 	CreateOidcApp(ctx context.Context, in *CreateOidcAppRequest, opts ...grpc.CallOption) (*CreateOidcAppResponse, error)
-	// Adds an application that only checks tokens.
+	// Creates an application that does not log users in, such as an API that checks tokens.
 	CreateApiApp(ctx context.Context, in *CreateApiAppRequest, opts ...grpc.CallOption) (*CreateApiAppResponse, error)
 	// Reads an application.
 	GetApp(ctx context.Context, in *GetAppRequest, opts ...grpc.CallOption) (*GetAppResponse, error)
 	// Lists a project's applications.
 	SearchApps(ctx context.Context, in *SearchAppsRequest, opts ...grpc.CallOption) (*SearchAppsResponse, error)
-	// Renames an application.
+	// Renames an application. It fails with `APP_NAME_TAKEN` if the project has another application
+	// of the name.
 	UpdateApp(ctx context.Context, in *UpdateAppRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Replaces the configuration of an OpenID Connect application.
 	UpdateOidcConfig(ctx context.Context, in *UpdateOidcConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(ctx context.Context, in *UpdateApiConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Makes a new client secret for an OpenID Connect application (specification 4.7).
+	// Makes a new client secret for an OpenID Connect application (specification 4.7). The old one
+	// stops working at once, or after `overlap`. It fails with `APP_NOT_OIDC`, and with
+	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateOidcClientSecret(ctx context.Context, in *GenerateClientSecretRequest, opts ...grpc.CallOption) (*GenerateClientSecretResponse, error)
-	// Makes a new client secret for an API application.
+	// Makes a new client secret for an API application. It fails with `APP_NOT_API`, and with
+	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateApiClientSecret(ctx context.Context, in *GenerateClientSecretRequest, opts ...grpc.CallOption) (*GenerateClientSecretResponse, error)
-	// Ends an application's tokens; it gets no new ones (specification 4.8).
+	// Deactivates an application (specification 4.8). Its tokens end for good, and it gets no new
+	// ones. It fails with `APP_NOT_ACTIVE` if the application is inactive.
 	DeactivateApp(ctx context.Context, in *AppRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Lets an application have tokens again.
+	// Reactivates an application, which gets tokens again. It fails with `APP_NOT_INACTIVE` if the
+	// application is active.
 	ReactivateApp(ctx context.Context, in *AppRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Removes an application.
+	// Removes an application with its keys and secrets.
 	RemoveApp(ctx context.Context, in *AppRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Adds a key with which an application authenticates.
+	// Adds a key with which an application authenticates (PRIVATE_KEY_JWT). It fails with
+	// `APP_KEY_LIMIT` if the application has 20 keys.
 	AddAppKey(ctx context.Context, in *AddAppKeyRequest, opts ...grpc.CallOption) (*AddAppKeyResponse, error)
-	// Reads an application's key, never the key itself.
+	// Reads the details of an application's key. Neither the public nor the private key is shown.
 	GetAppKey(ctx context.Context, in *GetAppKeyRequest, opts ...grpc.CallOption) (*GetAppKeyResponse, error)
-	// Lists an application's keys.
+	// Lists an application's keys, including expired ones.
 	SearchAppKeys(ctx context.Context, in *SearchAppKeysRequest, opts ...grpc.CallOption) (*SearchAppKeysResponse, error)
-	// Ends an application's key.
+	// Removes an application's key, which stops working.
 	RemoveAppKey(ctx context.Context, in *RemoveAppKeyRequest, opts ...grpc.CallOption) (*RemoveAppKeyResponse, error)
-	// Tells whether an organization has a project, for members of it.
+	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
+	// before it changes a project's members.
 	ResolveProject(ctx context.Context, in *ResolveProjectRequest, opts ...grpc.CallOption) (*ResolveProjectResponse, error)
 }
 
@@ -608,94 +626,112 @@ func (c *projectsClient) ResolveProject(ctx context.Context, in *ResolveProjectR
 //
 // Projects, roles, grants and applications.
 type ProjectsServer interface {
-	// Creates a project; the caller becomes its PROJECT_OWNER, unless a role in the organization
-	// or the instance holds as much already.
+	// Creates a project. The caller becomes its PROJECT_OWNER, unless a role in the organization or
+	// the instance already gives the same permissions. It fails with `PROJECT_NAME_TAKEN` if the
+	// organization has a project of the name.
 	CreateProject(context.Context, *CreateProjectRequest) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(context.Context, *GetProjectRequest) (*GetProjectResponse, error)
-	// Replaces a project's name and settings.
+	// Replaces a project's name and settings. It fails with `PROJECT_NAME_TAKEN` if the organization
+	// has another project of the name.
 	UpdateProject(context.Context, *UpdateProjectRequest) (*UpdateProjectResponse, error)
-	// Ends the tokens of a project's applications; they get no new ones.
+	// Deactivates a project. The tokens of its applications end for good, and they get no new ones.
+	// It fails with `PROJECT_NOT_ACTIVE` if it is inactive.
 	DeactivateProject(context.Context, *DeactivateProjectRequest) (*DeactivateProjectResponse, error)
-	// Lets a project's applications have tokens again.
+	// Reactivates a project, whose applications get tokens again. It fails with
+	// `PROJECT_NOT_INACTIVE` if it is active.
 	ReactivateProject(context.Context, *ReactivateProjectRequest) (*ReactivateProjectResponse, error)
 	// Removes a project with its applications, roles and grants.
 	RemoveProject(context.Context, *RemoveProjectRequest) (*RemoveProjectResponse, error)
-	// Lists the projects that the organization acted on owns (specification 4.6). Callers with roles
-	// on single projects see those.
+	// Lists the projects that the organization acted on owns (specification 4.6). A caller with roles
+	// only on single projects sees only these. The filters must all match. It fails with
+	// `LIMIT_EXCEEDED` if the limit is above the maximum.
 	SearchProjects(context.Context, *SearchProjectsRequest) (*SearchProjectsResponse, error)
-	// Lists what happened to a project and to its roles, applications and grants. Roles that
-	// another organization gives its users by a grant are not listed.
+	// Lists the changes of a project and of its roles, applications and grants. Roles that another
+	// organization gives to its users by a grant are not listed.
 	SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error)
-	// Adds a role to a project.
+	// Adds a role to a project. It fails with `PROJECT_ROLE_EXISTS` if the project has a role of the
+	// key.
 	AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error)
-	// Adds several roles, all or none.
+	// Adds several roles to a project, all or none.
 	AddRoles(context.Context, *AddRolesRequest) (*RoleResponse, error)
 	// Replaces a role's display name and group.
 	UpdateRole(context.Context, *UpdateRoleRequest) (*RoleResponse, error)
-	// Removes a role, also from everybody who has it.
+	// Removes a role from a project, from its grants, and from all users who have it.
 	RemoveRole(context.Context, *RemoveRoleRequest) (*RoleResponse, error)
 	// Lists a project's roles.
 	SearchProjectRoles(context.Context, *SearchProjectRolesRequest) (*SearchProjectRolesResponse, error)
-	// Grants a project to another organization.
+	// Grants a project to another organization, which can then give the roles of the grant to its own
+	// users. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
+	// has a grant of the project.
 	AddProjectGrant(context.Context, *AddProjectGrantRequest) (*AddProjectGrantResponse, error)
 	// Reads a grant of a project.
 	GetProjectGrant(context.Context, *GetProjectGrantRequest) (*GetProjectGrantResponse, error)
-	// Replaces the roles that a grant holds.
+	// Replaces the roles of a grant. Users who had others by it lose these.
 	UpdateProjectGrant(context.Context, *UpdateProjectGrantRequest) (*ProjectGrantResponse, error)
-	// Makes a grant, and the roles given by it, count no more.
+	// Deactivates a grant. The roles that users have by it do not count until it is reactivated.
 	DeactivateProjectGrant(context.Context, *ProjectGrantRequest) (*ProjectGrantResponse, error)
-	// Makes a grant count again.
+	// Reactivates a grant. The roles that users have by it count again.
 	ReactivateProjectGrant(context.Context, *ProjectGrantRequest) (*ProjectGrantResponse, error)
-	// Removes a grant with the roles that were given by it.
+	// Removes a grant, and the roles that users have by it.
 	RemoveProjectGrant(context.Context, *ProjectGrantRequest) (*ProjectGrantResponse, error)
 	// Lists a project's grants.
 	SearchProjectGrants(context.Context, *SearchProjectGrantsRequest) (*SearchProjectGrantsResponse, error)
-	// Lists the projects that other organizations granted to the one acted on.
+	// Lists the projects that other organizations have granted to the one acted on.
 	SearchGrantedProjects(context.Context, *SearchGrantedProjectsRequest) (*SearchGrantedProjectsResponse, error)
-	// Gives a user roles on a project of the organization, or on one granted to it.
+	// Gives a user roles on a project of the organization acted on, or on one granted to it.
 	AddUserGrant(context.Context, *AddUserGrantRequest) (*AddUserGrantResponse, error)
 	// Reads the roles that a user has on a project.
 	GetUserGrant(context.Context, *GetUserGrantRequest) (*GetUserGrantResponse, error)
 	// Replaces the roles that a user has on a project.
 	UpdateUserGrant(context.Context, *UpdateUserGrantRequest) (*UserGrantResponse, error)
-	// Takes a user's roles on a project.
+	// Removes a user's roles on a project.
 	RemoveUserGrant(context.Context, *RemoveUserGrantRequest) (*UserGrantResponse, error)
-	// Lists who has which roles on which project.
+	// Lists the roles of users on projects.
 	SearchUserGrants(context.Context, *SearchUserGrantsRequest) (*SearchUserGrantsResponse, error)
-	// Adds an application that logs users in by OpenID Connect.
+	// Creates an application that logs users in by OpenID Connect. Only the name is required. It
+	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, and with
+	// `APP_NAME_TAKEN`.
 	CreateOidcApp(context.Context, *CreateOidcAppRequest) (*CreateOidcAppResponse, error)
-	// Adds an application that only checks tokens.
+	// Creates an application that does not log users in, such as an API that checks tokens.
 	CreateApiApp(context.Context, *CreateApiAppRequest) (*CreateApiAppResponse, error)
 	// Reads an application.
 	GetApp(context.Context, *GetAppRequest) (*GetAppResponse, error)
 	// Lists a project's applications.
 	SearchApps(context.Context, *SearchAppsRequest) (*SearchAppsResponse, error)
-	// Renames an application.
+	// Renames an application. It fails with `APP_NAME_TAKEN` if the project has another application
+	// of the name.
 	UpdateApp(context.Context, *UpdateAppRequest) (*AppResponse, error)
 	// Replaces the configuration of an OpenID Connect application.
 	UpdateOidcConfig(context.Context, *UpdateOidcConfigRequest) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(context.Context, *UpdateApiConfigRequest) (*AppResponse, error)
-	// Makes a new client secret for an OpenID Connect application (specification 4.7).
+	// Makes a new client secret for an OpenID Connect application (specification 4.7). The old one
+	// stops working at once, or after `overlap`. It fails with `APP_NOT_OIDC`, and with
+	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateOidcClientSecret(context.Context, *GenerateClientSecretRequest) (*GenerateClientSecretResponse, error)
-	// Makes a new client secret for an API application.
+	// Makes a new client secret for an API application. It fails with `APP_NOT_API`, and with
+	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateApiClientSecret(context.Context, *GenerateClientSecretRequest) (*GenerateClientSecretResponse, error)
-	// Ends an application's tokens; it gets no new ones (specification 4.8).
+	// Deactivates an application (specification 4.8). Its tokens end for good, and it gets no new
+	// ones. It fails with `APP_NOT_ACTIVE` if the application is inactive.
 	DeactivateApp(context.Context, *AppRequest) (*AppResponse, error)
-	// Lets an application have tokens again.
+	// Reactivates an application, which gets tokens again. It fails with `APP_NOT_INACTIVE` if the
+	// application is active.
 	ReactivateApp(context.Context, *AppRequest) (*AppResponse, error)
-	// Removes an application.
+	// Removes an application with its keys and secrets.
 	RemoveApp(context.Context, *AppRequest) (*AppResponse, error)
-	// Adds a key with which an application authenticates.
+	// Adds a key with which an application authenticates (PRIVATE_KEY_JWT). It fails with
+	// `APP_KEY_LIMIT` if the application has 20 keys.
 	AddAppKey(context.Context, *AddAppKeyRequest) (*AddAppKeyResponse, error)
-	// Reads an application's key, never the key itself.
+	// Reads the details of an application's key. Neither the public nor the private key is shown.
 	GetAppKey(context.Context, *GetAppKeyRequest) (*GetAppKeyResponse, error)
-	// Lists an application's keys.
+	// Lists an application's keys, including expired ones.
 	SearchAppKeys(context.Context, *SearchAppKeysRequest) (*SearchAppKeysResponse, error)
-	// Ends an application's key.
+	// Removes an application's key, which stops working.
 	RemoveAppKey(context.Context, *RemoveAppKeyRequest) (*RemoveAppKeyResponse, error)
-	// Tells whether an organization has a project, for members of it.
+	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
+	// before it changes a project's members.
 	ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error)
 }
 

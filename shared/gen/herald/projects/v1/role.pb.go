@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What users can be on a project.
+// A role that users can have on a project.
 type ProjectRole struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -96,7 +96,7 @@ type AddRoleRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Key       string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// The key where it is empty.
+	// If empty, the key.
 	DisplayName   string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Group         string `protobuf:"bytes,4,opt,name=group,proto3" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -497,7 +497,7 @@ func (x *SearchProjectRolesRequest) GetQueries() []*RoleFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A role must match every field that is set.
 type RoleFilter struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	KeyQuery         *RoleKeyQuery          `protobuf:"bytes,1,opt,name=key_query,json=keyQuery,proto3" json:"key_query,omitempty"`

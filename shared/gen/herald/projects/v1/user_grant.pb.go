@@ -31,7 +31,7 @@ type UserGrant struct {
 	UserId      string                 `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ProjectId   string                 `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	ProjectName string                 `protobuf:"bytes,5,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
-	// The grant by which the organization may give the roles; empty on its own projects.
+	// The project grant by which the organization may give the roles. Empty for its own projects.
 	ProjectGrantId string   `protobuf:"bytes,6,opt,name=project_grant_id,json=projectGrantId,proto3" json:"project_grant_id,omitempty"`
 	RoleKeys       []string `protobuf:"bytes,7,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -541,7 +541,7 @@ func (x *SearchUserGrantsRequest) GetQueries() []*UserGrantFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A user grant must match every field that is set.
 type UserGrantFilter struct {
 	state               protoimpl.MessageState `protogen:"open.v1"`
 	UserIdQuery         *UserGrantUserQuery    `protobuf:"bytes,1,opt,name=user_id_query,json=userIdQuery,proto3" json:"user_id_query,omitempty"`
@@ -742,7 +742,7 @@ func (x *UserGrantGrantQuery) GetProjectGrantId() string {
 	return ""
 }
 
-// The user has the role.
+// Matches user grants that have the role.
 type UserGrantRoleQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RoleKey       string                 `protobuf:"bytes,1,opt,name=role_key,json=roleKey,proto3" json:"role_key,omitempty"`

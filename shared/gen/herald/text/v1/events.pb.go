@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// An organization wrote its own text of a message.
+// An organization changed its own text of a message.
 type MessageTextChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of mail, as in a notification.
@@ -90,7 +90,7 @@ type MessageTextReset struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
-	// The removed organization's.
+	// The id of the event of the organization's removal. Empty if the text was removed alone.
 	Cause         string `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/text/v1/text.proto
 
-// The texts of mails and pages, per language and organization.
+// The texts of mails, by language and organization, and the languages of mails and pages.
 
 package textv1
 
@@ -109,7 +109,7 @@ func (x *ListLanguagesResponse) GetLanguages() []string {
 
 type GetMessageTextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of mail, as in a notification.
+	// The kind of mail, such as init, as in a notification.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language      string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -215,7 +215,7 @@ type CustomText struct {
 	Text       string                 `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
 	ButtonText string                 `protobuf:"bytes,7,opt,name=button_text,json=buttonText,proto3" json:"button_text,omitempty"`
 	FooterText string                 `protobuf:"bytes,8,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
-	// No field is the organization's own.
+	// Whether all fields have the default text.
 	IsDefault     bool `protobuf:"varint,9,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -314,7 +314,7 @@ func (x *CustomText) GetIsDefault() bool {
 	return false
 }
 
-// A text may hold placeholders such as {{.FirstName}}; sizes are in bytes.
+// A text can have placeholders such as {{.FirstName}}. Sizes are in bytes.
 type SetMessageTextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -566,7 +566,7 @@ func (x *ResetMessageTextResponse) GetDetails() *v1.ObjectDetails {
 type PreviewMessageTextResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Subject string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
-	// The part of the mail for programs that show no HTML.
+	// The text part of the mail, for programs that show no HTML.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Html          string `protobuf:"bytes,3,opt,name=html,proto3" json:"html,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -891,7 +891,7 @@ func (x *GetAllowedLanguagesResponse) GetDetails() *v1.ObjectDetails {
 
 type SetAllowedLanguagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Supported languages; empty for all of them.
+	// Supported languages. If empty, all of them.
 	Languages     []string `protobuf:"bytes,1,rep,name=languages,proto3" json:"languages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1017,7 +1017,7 @@ func (*ResolveLanguagesRequest) Descriptor() ([]byte, []int) {
 type ResolveLanguagesResponse struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	DefaultLanguage string                 `protobuf:"bytes,1,opt,name=default_language,json=defaultLanguage,proto3" json:"default_language,omitempty"`
-	// The default one among them.
+	// They include the default language.
 	AllowedLanguages []string `protobuf:"bytes,2,rep,name=allowed_languages,json=allowedLanguages,proto3" json:"allowed_languages,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1071,7 +1071,7 @@ type ResolveMessageTextRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	Kind  string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The reader's language, a BCP 47 tag; may be empty or unsupported.
+	// The reader's language, a BCP 47 tag. It can be empty or not supported.
 	PreferredLanguage string `protobuf:"bytes,3,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

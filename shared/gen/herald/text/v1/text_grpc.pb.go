@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: herald/text/v1/text.proto
 
-// The texts of mails and pages, per language and organization.
+// The texts of mails, by language and organization, and the languages of mails and pages.
 
 package textv1
 
@@ -39,31 +39,39 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Languages and the texts written in them.
+// The languages, and the texts of mails in them.
 type TextClient interface {
-	// Lists the languages that default texts exist for (specification 4.5).
+	// Lists the languages for which there are default texts (specification 4.5).
 	ListLanguages(ctx context.Context, in *ListLanguagesRequest, opts ...grpc.CallOption) (*ListLanguagesResponse, error)
-	// Reads the text of a message as the organization acted on sends it (specification 4.3).
+	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
+	// without a text of the organization has the default text. The header content-language names the
+	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
+	// It fails with `LANGUAGE_INVALID` for what is not a BCP 47 tag.
 	GetMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
-	// Replaces the organization's own text of a message; an empty field is the default's.
+	// Replaces the organization's own text of a message. An empty field gets the default text. It
+	// fails with `LANGUAGE_NOT_SUPPORTED`, and with `MESSAGE_TEXT_INVALID` for an unknown
+	// placeholder.
 	SetMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*SetMessageTextResponse, error)
-	// Removes the organization's own text of a message: the default is sent again.
+	// Removes the organization's own text of a message. Mails have the default text again.
 	ResetMessageText(ctx context.Context, in *ResetMessageTextRequest, opts ...grpc.CallOption) (*ResetMessageTextResponse, error)
-	// Shows the mail that a text would make, with sample values; nothing is saved.
+	// Renders a mail with the given text and sample values. Nothing is saved.
 	PreviewMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*PreviewMessageTextResponse, error)
-	// Reads the language of readers whose own is not known, not supported or not allowed.
+	// Reads the default language: that of readers whose own is unknown, not supported or not allowed.
 	GetDefaultLanguage(ctx context.Context, in *GetDefaultLanguageRequest, opts ...grpc.CallOption) (*GetDefaultLanguageResponse, error)
-	// Replaces the default language, which must be an allowed one.
+	// Replaces the default language. It fails with `LANGUAGE_NOT_ALLOWED` if the language is not
+	// allowed.
 	SetDefaultLanguage(ctx context.Context, in *SetDefaultLanguageRequest, opts ...grpc.CallOption) (*SetDefaultLanguageResponse, error)
-	// Lists the languages that mails and pages are written in.
+	// Lists the languages in which mails and pages may be written.
 	GetAllowedLanguages(ctx context.Context, in *GetAllowedLanguagesRequest, opts ...grpc.CallOption) (*GetAllowedLanguagesResponse, error)
-	// Replaces the languages that mails and pages are written in; the default one is among them.
+	// Replaces the languages in which mails and pages may be written. It fails with
+	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error)
-	// Returns the languages in which pages are written.
+	// Returns the languages in which pages may be written.
 	ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error)
-	// Reads the text of a mail in the first of the languages wanted that is supported.
+	// Returns the text of a mail in the reader's language, the default language or English: the first
+	// of them that is allowed.
 	ResolveMessageText(ctx context.Context, in *ResolveMessageTextRequest, opts ...grpc.CallOption) (*ResolveMessageTextResponse, error)
 }
 
@@ -199,31 +207,39 @@ func (c *textClient) ResolveMessageText(ctx context.Context, in *ResolveMessageT
 // All implementations should embed UnimplementedTextServer
 // for forward compatibility.
 //
-// Languages and the texts written in them.
+// The languages, and the texts of mails in them.
 type TextServer interface {
-	// Lists the languages that default texts exist for (specification 4.5).
+	// Lists the languages for which there are default texts (specification 4.5).
 	ListLanguages(context.Context, *ListLanguagesRequest) (*ListLanguagesResponse, error)
-	// Reads the text of a message as the organization acted on sends it (specification 4.3).
+	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
+	// without a text of the organization has the default text. The header content-language names the
+	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
+	// It fails with `LANGUAGE_INVALID` for what is not a BCP 47 tag.
 	GetMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
-	// Replaces the organization's own text of a message; an empty field is the default's.
+	// Replaces the organization's own text of a message. An empty field gets the default text. It
+	// fails with `LANGUAGE_NOT_SUPPORTED`, and with `MESSAGE_TEXT_INVALID` for an unknown
+	// placeholder.
 	SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error)
-	// Removes the organization's own text of a message: the default is sent again.
+	// Removes the organization's own text of a message. Mails have the default text again.
 	ResetMessageText(context.Context, *ResetMessageTextRequest) (*ResetMessageTextResponse, error)
-	// Shows the mail that a text would make, with sample values; nothing is saved.
+	// Renders a mail with the given text and sample values. Nothing is saved.
 	PreviewMessageText(context.Context, *SetMessageTextRequest) (*PreviewMessageTextResponse, error)
-	// Reads the language of readers whose own is not known, not supported or not allowed.
+	// Reads the default language: that of readers whose own is unknown, not supported or not allowed.
 	GetDefaultLanguage(context.Context, *GetDefaultLanguageRequest) (*GetDefaultLanguageResponse, error)
-	// Replaces the default language, which must be an allowed one.
+	// Replaces the default language. It fails with `LANGUAGE_NOT_ALLOWED` if the language is not
+	// allowed.
 	SetDefaultLanguage(context.Context, *SetDefaultLanguageRequest) (*SetDefaultLanguageResponse, error)
-	// Lists the languages that mails and pages are written in.
+	// Lists the languages in which mails and pages may be written.
 	GetAllowedLanguages(context.Context, *GetAllowedLanguagesRequest) (*GetAllowedLanguagesResponse, error)
-	// Replaces the languages that mails and pages are written in; the default one is among them.
+	// Replaces the languages in which mails and pages may be written. It fails with
+	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error)
-	// Returns the languages in which pages are written.
+	// Returns the languages in which pages may be written.
 	ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error)
-	// Reads the text of a mail in the first of the languages wanted that is supported.
+	// Returns the text of a mail in the reader's language, the default language or English: the first
+	// of them that is allowed.
 	ResolveMessageText(context.Context, *ResolveMessageTextRequest) (*ResolveMessageTextResponse, error)
 }
 

@@ -95,7 +95,7 @@ func (*OrgRenamed) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{1}
 }
 
-// Its users' tokens and sessions have ended for good.
+// The tokens and sessions of its users and applications have ended for good.
 type OrgDeactivated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -176,7 +176,8 @@ func (*OrgReactivated) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{3}
 }
 
-// All that it had goes along, in every service, each with an event of its own.
+// Everything that belongs to it is removed in the background, in every service. Each object has its
+// own event, whose cause is this one.
 type OrgRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -269,7 +270,8 @@ type HumanImported struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	State    UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	InitMail InitMail               `protobuf:"varint,2,opt,name=init_mail,json=initMail,proto3,enum=herald.users.v1.InitMail" json:"init_mail,omitempty"`
-	// The kind of the mail that goes with it in place of the first one, or empty where none is needed.
+	// The kind of the mail that is sent instead of the initialize-user mail, such as verifyemail.
+	// Empty if none is sent.
 	Mail string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
 	// The identity providers with which the user logs in.
 	IdpIds        []string `protobuf:"bytes,4,rep,name=idp_ids,json=idpIds,proto3" json:"idp_ids,omitempty"`
@@ -335,11 +337,11 @@ func (x *HumanImported) GetIdpIds() []string {
 	return nil
 }
 
-// A new initialize-user mail was asked for; codes mailed before it count no more.
+// A new initialize-user mail was requested. Codes that were mailed before it are no longer valid.
 type HumanInitializationRequested struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	InitMail InitMail               `protobuf:"varint,1,opt,name=init_mail,json=initMail,proto3,enum=herald.users.v1.InitMail" json:"init_mail,omitempty"`
-	// Names of the fields that changed with it.
+	// The names of the fields that changed with it.
 	Changed       []string `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -389,7 +391,7 @@ func (x *HumanInitializationRequested) GetChanged() []string {
 	return nil
 }
 
-// The user typed the mailed code: the e-mail is verified, the user active.
+// The user entered the mailed code. The e-mail address is verified and the user active.
 type HumanInitialized struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
@@ -442,13 +444,13 @@ func (x *HumanInitialized) GetChanged() []string {
 	return nil
 }
 
-// The address is another one, or counts as verified or unverified now; codes mailed to
-// the old one count no more.
+// The address changed, or whether it is verified. Codes that were mailed to the old address are no
+// longer valid.
 type HumanEmailChanged struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	State   UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	Changed []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
-	// The kind of the mail that goes with it, or empty where none is needed.
+	// The kind of the mail that is sent. Empty if none is sent.
 	Mail          string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -505,7 +507,7 @@ func (x *HumanEmailChanged) GetMail() string {
 	return ""
 }
 
-// A new mail with a code was asked for; codes mailed before it count no more.
+// A new mail with a code was requested. Codes that were mailed before it are no longer valid.
 type HumanEmailVerificationRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of the mail.
@@ -551,7 +553,7 @@ func (x *HumanEmailVerificationRequested) GetMail() string {
 	return ""
 }
 
-// The user typed the mailed code.
+// The user entered the mailed code.
 type HumanEmailVerified struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
@@ -596,7 +598,7 @@ func (x *HumanEmailVerified) GetChanged() []string {
 	return nil
 }
 
-// A mail with a code was asked for; the password stays until the code is used.
+// A mail with a code was requested. The password stays until the code is used.
 type HumanPasswordResetRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of the mail.
@@ -642,7 +644,7 @@ func (x *HumanPasswordResetRequested) GetMail() string {
 	return ""
 }
 
-// Set by an administrator, or by the user with a mailed code.
+// Changed by an administrator, or by the user, with the old password or a mailed code.
 type HumanPasswordChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
@@ -741,7 +743,7 @@ func (x *MachineCreated) GetState() UserState {
 
 type MachineChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the fields that changed.
+	// The names of the fields that changed.
 	Changed       []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -784,7 +786,7 @@ func (x *MachineChanged) GetChanged() []string {
 	return nil
 }
 
-// A secret was made; the one before, if there was one, counts no more.
+// A secret was created. An older one is no longer valid.
 type MachineSecretSet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -904,7 +906,7 @@ func (x *MachineKeyAdded) GetUserId() string {
 type MachineKeyRemoved struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// That of the user or organization that was removed.
+	// The id of the event of the user's or organization's removal.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -958,11 +960,11 @@ type MemberAdded struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Roles  []string               `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
-	// The roles hold in every organization.
+	// Whether the roles are in the instance, so that they count in every organization.
 	Instance bool `protobuf:"varint,3,opt,name=instance,proto3" json:"instance,omitempty"`
-	// The roles hold on one project.
+	// The project on which the roles are. Empty if they are not on one project.
 	ProjectId string `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The organization's, whose creator becomes its owner.
+	// The id of the event of the organization's creation, whose creator becomes its owner.
 	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1106,7 +1108,7 @@ type MemberRemoved struct {
 	UserId    string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Instance  bool                   `protobuf:"varint,2,opt,name=instance,proto3" json:"instance,omitempty"`
 	ProjectId string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// That of the project, user or organization that was removed.
+	// The id of the event of the project's, user's or organization's removal.
 	Cause         string `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1217,7 +1219,7 @@ func (x *PersonalAccessTokenAdded) GetUserId() string {
 type PersonalAccessTokenRemoved struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// That of the user or organization that was removed.
+	// The id of the event of the user's or organization's removal.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1267,10 +1269,10 @@ func (x *PersonalAccessTokenRemoved) GetCause() string {
 	return ""
 }
 
-// The id of the aggregate is the user's, who has one app at most.
+// The aggregate's id is the user's, who has at most one app.
 type OtpAdded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The app of before, which was not verified, counts no more.
+	// Whether it replaced an app that was not verified.
 	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1313,7 +1315,7 @@ func (x *OtpAdded) GetReplaced() bool {
 	return false
 }
 
-// A code of the app was seen: the next login asks for one.
+// A code of the app was right. The next login asks for one.
 type OtpVerified struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1350,10 +1352,10 @@ func (*OtpVerified) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
 }
 
-// The next login asks for no code; the recovery codes are gone too.
+// The next login asks for no code. The recovery codes were removed too.
 type OtpRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That of the user or organization that was removed.
+	// The id of the event of the user's or organization's removal.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1396,7 +1398,7 @@ func (x *OtpRemoved) GetCause() string {
 	return ""
 }
 
-// The recovery codes of before count no more.
+// The older recovery codes are no longer valid.
 type OtpRecoveryCodesRegenerated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1433,7 +1435,7 @@ func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
 }
 
-// A code was wrong, or was used before.
+// A code was wrong or already used.
 type OtpCodeRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1470,7 +1472,7 @@ func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
 }
 
-// One wrong code too many: no code counts for 15 minutes.
+// The fifth wrong code within 15 minutes. No code is accepted for the next 15.
 type OtpLocked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

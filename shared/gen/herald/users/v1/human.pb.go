@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/human.proto
 
-// What changes of a user: the names, the phone, the own password.
+// Changes of a user's names and phone, and of one's own password.
 
 package usersv1
 
@@ -28,7 +28,7 @@ const (
 type UpdateUserNameRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The login name; unique in the instance.
+	// The login name, unique in the instance.
 	UserName      string `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -128,9 +128,9 @@ type UpdateProfileRequest struct {
 	FirstName string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	NickName  string                 `protobuf:"bytes,4,opt,name=nick_name,json=nickName,proto3" json:"nick_name,omitempty"`
-	// First and last name where it is empty.
+	// If empty, first and last name.
 	DisplayName string `protobuf:"bytes,5,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// A BCP 47 tag; what is not supported is kept.
+	// A BCP 47 tag. A language that is not supported is stored as it is.
 	PreferredLanguage string `protobuf:"bytes,6,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
 	Gender            Gender `protobuf:"varint,7,opt,name=gender,proto3,enum=herald.users.v1.Gender" json:"gender,omitempty"`
 	unknownFields     protoimpl.UnknownFields
@@ -221,9 +221,9 @@ type UpdateMyProfileRequest struct {
 	FirstName string                 `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string                 `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	NickName  string                 `protobuf:"bytes,3,opt,name=nick_name,json=nickName,proto3" json:"nick_name,omitempty"`
-	// First and last name where it is empty.
+	// If empty, first and last name.
 	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// A BCP 47 tag; what is not supported is kept.
+	// A BCP 47 tag. A language that is not supported is stored as it is.
 	PreferredLanguage string `protobuf:"bytes,5,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
 	Gender            Gender `protobuf:"varint,6,opt,name=gender,proto3,enum=herald.users.v1.Gender" json:"gender,omitempty"`
 	unknownFields     protoimpl.UnknownFields
@@ -349,7 +349,7 @@ func (x *UpdateProfileResponse) GetDetails() *v1.ObjectDetails {
 type UpdatePhoneRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// E.164: + and up to fifteen digits.
+	// E.164: + and at most 15 digits.
 	Phone           string `protobuf:"bytes,2,opt,name=phone,proto3" json:"phone,omitempty"`
 	IsPhoneVerified bool   `protobuf:"varint,3,opt,name=is_phone_verified,json=isPhoneVerified,proto3" json:"is_phone_verified,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -542,7 +542,7 @@ func (x *RemovePhoneResponse) GetDetails() *v1.ObjectDetails {
 type UpdateMyPasswordRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	OldPassword string                 `protobuf:"bytes,1,opt,name=old_password,json=oldPassword,proto3" json:"old_password,omitempty"`
-	// 8 to 128 characters, and not one of the most common passwords.
+	// 8 to 128 characters, not one of the 10,000 most common passwords.
 	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

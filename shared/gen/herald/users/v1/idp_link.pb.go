@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/idp_link.proto
 
-// Accounts at identity providers with which users log in.
+// The accounts at identity providers with which users log in.
 
 package usersv1
 
@@ -29,9 +29,9 @@ type UserIdpLink struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	IdpId   string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
-	// Who the user is there; nobody else is linked to it.
+	// The user's id at the provider. No other user is linked to it.
 	ExternalUserId string `protobuf:"bytes,3,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
-	// The tenant of the directory that the account belongs to, where it is known.
+	// The directory's tenant to which the account belongs, if known.
 	TenantId      string `protobuf:"bytes,4,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName   string `protobuf:"bytes,5,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -22,12 +22,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A user logs in with an account at the provider no more. Where the provider is gone, this is
-// said once of each user, however many accounts there the user was linked to.
+// A user can no longer log in with an account at the provider. If the provider or the user was
+// removed, there is one event for each user and provider, even if the user was linked to several
+// accounts there.
 type IdpLinkRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
-	// That of the provider or user that was removed.
+	// The id of the event of the provider's or user's removal.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

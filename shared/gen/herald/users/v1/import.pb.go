@@ -25,9 +25,8 @@ const (
 
 type ImportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How long the import may take, such as 30m0s or 1800s: at most 24 hours, and one hour
-	// where it is missing. The time counts from the start of the request. Rows that are left
-	// then are not imported.
+	// How long the import may take, such as 30m0s or 1800s: at most 24 hours. If missing, one hour.
+	// The time begins with the request. Rows that are left at its end are not imported.
 	Timeout       string      `protobuf:"bytes,1,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	DataOrgs      *ImportData `protobuf:"bytes,2,opt,name=data_orgs,json=dataOrgs,proto3" json:"data_orgs,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -122,13 +121,13 @@ func (x *ImportData) GetOrgs() []*ImportOrg {
 	return nil
 }
 
-// Users of one organization. The rules of the rows are checked row by row: a bad one does not
-// refuse the others.
+// Users of one organization. Each row is checked by itself, and a wrong one does not stop the
+// others.
 type ImportOrg struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
-	// Makes the organization if there is none with the id; it stands before the users. Takes
-	// the permission org.create.
+	// Creates the organization if none has the id, which needs the permission org.create. It must
+	// come before the users.
 	Org           *ImportedOrgData        `protobuf:"bytes,2,opt,name=org,proto3" json:"org,omitempty"`
 	HumanUsers    []*ImportHumanUserRow   `protobuf:"bytes,3,rep,name=human_users,json=humanUsers,proto3" json:"human_users,omitempty"`
 	MachineUsers  []*ImportMachineUserRow `protobuf:"bytes,4,rep,name=machine_users,json=machineUsers,proto3" json:"machine_users,omitempty"`
@@ -240,11 +239,12 @@ func (x *ImportedOrgData) GetName() string {
 
 type ImportHumanUserRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By its id a row that was imported before is known: such a row is imported already.
+	// Required. A row whose id was imported with the same content is imported already. One with other
+	// content is refused with `IMPORT_DIFFERS`.
 	UserId string         `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	User   *HumanUserData `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
-	// INACTIVE or LOCKED for a user who could not log in where the row comes from, and who gets no
-	// mail. Omitted, ACTIVE and INITIAL leave it to the rule for new users.
+	// INACTIVE or LOCKED for a user who could not log in to the old system; the user gets no mail. If
+	// it is missing, ACTIVE or INITIAL, the rule for new users decides.
 	State         UserState `protobuf:"varint,3,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -356,7 +356,7 @@ func (x *ImportMachineUserRow) GetUser() *CreateMachineUserRequest {
 type ImportResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Success *ImportSuccess         `protobuf:"bytes,1,opt,name=success,proto3" json:"success,omitempty"`
-	// One for each row that was not imported, and one for what ended the import before its end.
+	// One for each row that was not imported, and one if the import ended early.
 	Errors        []*ImportError `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -450,7 +450,7 @@ func (x *ImportSuccess) GetOrgs() []*ImportedOrg {
 	return nil
 }
 
-// The users of an organization that are there now, those of an earlier import too.
+// The users of the request who exist now, including those who were imported before.
 type ImportedOrg struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	OrgId          string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
@@ -513,14 +513,15 @@ func (x *ImportedOrg) GetMachineUserIds() []string {
 
 type ImportError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// human_user, machine_user, org, or import for what concerns all of it.
+	// human_user, machine_user or org; import if it concerns the whole import.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The id of the user or organization; empty where the row has none.
+	// The id of the user or organization. Empty if the row has none.
 	Id      string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// The id of the fault, as in the body of an error.
+	// The id of the error, as in the details of an error body.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The number of the row among all users of the request, from 1; 0 for what is no row.
+	// The number of the user among all users of the request, from 1. 0 if the error is not about a
+	// user.
 	Row           uint64 `protobuf:"varint,5,opt,name=row,proto3" json:"row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -593,13 +594,13 @@ func (x *ImportError) GetRow() uint64 {
 
 type CheckImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Users that an import would make.
+	// The number of users that an import would create.
 	NewUsers uint64 `protobuf:"varint,1,opt,name=new_users,json=newUsers,proto3" json:"new_users,omitempty"`
-	// Users that were imported before with the same content: nothing would happen to them.
+	// The number of users who were imported before with the same content and would stay as they are.
 	KnownUsers uint64 `protobuf:"varint,2,opt,name=known_users,json=knownUsers,proto3" json:"known_users,omitempty"`
-	// Mails that would be sent to new users.
+	// The number of mails that would be sent to new users.
 	Mails uint64 `protobuf:"varint,3,opt,name=mails,proto3" json:"mails,omitempty"`
-	// The formats of all password hashes.
+	// The formats of the password hashes, each once.
 	HashFormats   []*HashFormat  `protobuf:"bytes,4,rep,name=hash_formats,json=hashFormats,proto3" json:"hash_formats,omitempty"`
 	Errors        []*ImportError `protobuf:"bytes,5,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -673,11 +674,11 @@ func (x *CheckImportResponse) GetErrors() []*ImportError {
 
 type HashFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Such as pbkdf2-sha256; hash for one that nobody knows.
+	// The name of the format, such as pbkdf2-sha256. It is hash for all unknown formats.
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
-	// How many hashes can be verified when their user logs in.
+	// The number of hashes that can be verified when their users log in.
 	Accepted uint64 `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// How many can never be verified; their rows are refused.
+	// The number of hashes that can never be verified. Their rows are refused.
 	Refused       uint64 `protobuf:"varint,3,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

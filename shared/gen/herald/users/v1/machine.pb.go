@@ -23,14 +23,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How the access tokens of a machine user look.
+// The format of a machine user's access tokens.
 type AccessTokenType int32
 
 const (
 	AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED AccessTokenType = 0
-	// Opaque.
+	// Opaque: only Herald knows what it stands for.
 	AccessTokenType_ACCESS_TOKEN_TYPE_BEARER AccessTokenType = 1
-	// RFC 9068.
+	// A signed JSON Web Token (RFC 9068).
 	AccessTokenType_ACCESS_TOKEN_TYPE_JWT AccessTokenType = 2
 )
 
@@ -79,9 +79,9 @@ type CreateMachineUserRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	UserName string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	Name     string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the machine is for.
+	// A text for people, such as what the machine is for.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// BEARER where it is omitted.
+	// If missing, ACCESS_TOKEN_TYPE_BEARER.
 	AccessTokenType AccessTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -151,7 +151,7 @@ type UpdateMachineUserRequest struct {
 	UserName    string                 `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	Name        string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
-	// BEARER where it is omitted.
+	// If missing, ACCESS_TOKEN_TYPE_BEARER.
 	AccessTokenType AccessTokenType `protobuf:"varint,5,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

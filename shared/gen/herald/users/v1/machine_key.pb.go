@@ -27,11 +27,11 @@ const (
 type AddMachineKeyRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// JSON where it is omitted.
+	// If missing, KEY_TYPE_JSON.
 	Type v1.KeyType `protobuf:"varint,2,opt,name=type,proto3,enum=herald.v1.KeyType" json:"type,omitempty"`
-	// Without end where it is omitted.
+	// In the future. If missing, the key does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
-	// A PEM public key of the caller's own; empty for a pair that is made here.
+	// An RSA public key of the caller's, 2048 to 4096 bits in PEM. If empty, Herald makes a key pair.
 	PublicKey     []byte `protobuf:"bytes,4,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -98,9 +98,9 @@ func (x *AddMachineKeyRequest) GetPublicKey() []byte {
 type AddMachineKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	KeyId string                 `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// The key file, shown only now: JSON with `type` ("serviceaccount"), `keyId`, `key` (an RSA
-	// private key of 2048 bits in PEM, missing where the public key was given), `expirationDate`
-	// and `userId`. Bytes are base64 in JSON.
+	// The key file, shown in this answer only: JSON with `type` ("serviceaccount"), `keyId`, `key`
+	// (an RSA private key of 2048 bits in PEM, missing if the request had a public key),
+	// `expirationDate` and `userId`. Over REST the file is in base64.
 	KeyDetails    []byte            `protobuf:"bytes,2,opt,name=key_details,json=keyDetails,proto3" json:"key_details,omitempty"`
 	Details       *v1.ObjectDetails `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -68,9 +68,9 @@ func (x *SetMachineSecretRequest) GetUserId() string {
 
 type SetMachineSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the secret is sent with: the user's id.
+	// The client id to send with the secret: the user's id.
 	ClientId string `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// 64 characters, shown in this answer only.
+	// 64 letters and digits, shown in this answer only.
 	ClientSecret  string            `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	Details       *v1.ObjectDetails `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -26,7 +26,7 @@ const (
 type ResendInitializationRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Replaces the user's address before the mail is sent.
+	// If set, replaces the user's e-mail address before the mail is sent.
 	Email         string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -79,7 +79,7 @@ func (x *ResendInitializationRequest) GetEmail() string {
 type ResendInitializationResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The mail, as in the list of the user's notifications.
+	// The id of the mail in the list of the user's notifications.
 	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -133,7 +133,7 @@ type UpdateEmailRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Email  string                 `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	// The address counts as verified, and no mail is sent.
+	// If true, the address counts as verified and no mail is sent.
 	IsEmailVerified bool `protobuf:"varint,3,opt,name=is_email_verified,json=isEmailVerified,proto3" json:"is_email_verified,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -193,7 +193,7 @@ func (x *UpdateEmailRequest) GetIsEmailVerified() bool {
 type UpdateEmailResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The mail that asks to verify the address; empty where none is needed.
+	// The id of the mail that asks to verify the address, or empty if no mail is needed.
 	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -386,7 +386,7 @@ func (x *UpdateMyEmailRequest) GetEmail() string {
 type UpdateMyEmailResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The mail that asks to verify the address; empty where none is needed.
+	// The id of the mail that asks to verify the address, or empty if no mail is needed.
 	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -474,7 +474,7 @@ func (*ResendMyEmailVerificationRequest) Descriptor() ([]byte, []int) {
 
 type VerifyMyEmailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As in the mail; case, spaces and hyphens do not count.
+	// The code from the mail. Case, spaces and hyphens do not count.
 	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -564,9 +564,9 @@ func (x *VerifyMyEmailResponse) GetDetails() *v1.ObjectDetails {
 type SetPasswordRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// 8 to 128 characters, and not one of the most common passwords.
+	// 8 to 128 characters, not one of the 10,000 most common passwords.
 	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// The user has to choose another one at the next login.
+	// If true, the user must choose another password at the next login.
 	PasswordChangeRequired bool `protobuf:"varint,3,opt,name=password_change_required,json=passwordChangeRequired,proto3" json:"password_change_required,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
@@ -763,10 +763,10 @@ func (x *RequestPasswordResetResponse) GetNotificationId() string {
 	return ""
 }
 
-// Asked when somebody opens the link in a mail; changes nothing.
+// Sent when somebody opens the link in a mail. It changes nothing.
 type CheckCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of mail, as in a notification.
+	// The kind of mail, such as init, as in a notification.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Code          string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
@@ -827,7 +827,8 @@ func (x *CheckCodeRequest) GetCode() string {
 
 type CheckCodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The code was right once. Nothing else about it or its user is told.
+	// Whether the code is right and has expired. A wrong code and a right one that has not expired
+	// have the same answer.
 	Expired       bool `protobuf:"varint,1,opt,name=expired,proto3" json:"expired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -875,7 +876,7 @@ type CompleteCodeRequest struct {
 	Kind   string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	UserId string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	Code   string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
-	// The new password; empty where the mail asks for none or the user has one already.
+	// The new password. Empty if the mail asks for none or the user has one already.
 	Password      string `protobuf:"bytes,4,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -983,7 +984,7 @@ func (x *CompleteCodeResponse) GetLoginName() string {
 	return ""
 }
 
-// Asked from the page behind the link, by anybody: the answer is always the same.
+// Sent from the page that the link opens, by anybody. The answer is always the same.
 type RequestCodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -1072,10 +1073,10 @@ func (*RequestCodeResponse) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{20}
 }
 
-// Asked by the notifier at the moment of sending.
+// Sent by the service notification when it sends the mail.
 type PrepareMailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the event that asked for the mail.
+	// The id of the event that requested the mail.
 	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
 	UserId         string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -1126,13 +1127,12 @@ func (x *PrepareMailRequest) GetUserId() string {
 	return ""
 }
 
-// What a mail says about its reader. The code is the same each time it is asked
-// for one notification.
+// What a mail says about its reader. The code is the same in every answer for one notification.
 type PrepareMailResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Code   string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Expiry *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiry,proto3" json:"expiry,omitempty"`
-	// The address that the mail goes to.
+	// The address to which the mail is sent.
 	Recipient         string                 `protobuf:"bytes,3,opt,name=recipient,proto3" json:"recipient,omitempty"`
 	FirstName         string                 `protobuf:"bytes,4,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName          string                 `protobuf:"bytes,5,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
@@ -1301,7 +1301,7 @@ func (x *PrepareMailResponse) GetPasswordSet() bool {
 	return false
 }
 
-// Asked by the notifier before it lists the mails to a user.
+// Sent by the service notification before it lists the mails to a user.
 type ListAskedMailsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	OrgId         string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
@@ -1399,12 +1399,12 @@ func (x *ListAskedMailsResponse) GetResult() []*AskedMail {
 	return nil
 }
 
-// A mail that an event asked for.
+// A mail that an event requested.
 type AskedMail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event's id.
 	NotificationId string `protobuf:"bytes,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	// The kind of mail, as in a notification.
+	// The kind of mail, such as init, as in a notification.
 	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields

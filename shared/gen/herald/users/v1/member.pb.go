@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A user's roles in one organization, or in the instance.
+// A user's roles in one organization, on one project, or in the instance.
 type Member struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -796,7 +796,7 @@ func (x *SearchRolesResponse) GetResult() []*Role {
 	return nil
 }
 
-// What a role may do.
+// A role and the permissions that it gives.
 type Role struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Role          string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
@@ -997,7 +997,7 @@ func (x *SearchMembershipsResponse) GetResult() []*Membership {
 	return nil
 }
 
-// One place in which a user has roles.
+// A place in which a user has roles: the instance, an organization or a project.
 type Membership struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	UserId  string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`

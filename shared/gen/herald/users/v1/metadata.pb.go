@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/metadata.proto
 
-// What other systems note about a user, by keys of their own.
+// Values that other systems store about a user, under keys of their choice.
 
 package usersv1
 

@@ -79,7 +79,8 @@ type Org struct {
 	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	State   OrgState               `protobuf:"varint,3,opt,name=state,proto3,enum=herald.users.v1.OrgState" json:"state,omitempty"`
 	Name    string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// Slug of the first name and the host of the public URL; set at creation.
+	// Made at creation from the name and the host of the public URL, such as shop.id.example.com. It
+	// never changes.
 	PrimaryDomain string `protobuf:"bytes,5,opt,name=primary_domain,json=primaryDomain,proto3" json:"primary_domain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -794,7 +795,7 @@ func (x *SearchOrgsRequest) GetQueries() []*OrgFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// An organization must match every field that is set.
 type OrgFilter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	NameQuery     *OrgNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`

@@ -27,7 +27,7 @@ type AuthFactorState int32
 
 const (
 	AuthFactorState_AUTH_FACTOR_STATE_UNSPECIFIED AuthFactorState = 0
-	// Added, but no code of it was seen yet: no login asks for one.
+	// Added, but not verified. Logins ask for no code.
 	AuthFactorState_AUTH_FACTOR_STATE_NOT_READY AuthFactorState = 1
 	AuthFactorState_AUTH_FACTOR_STATE_READY     AuthFactorState = 2
 )
@@ -73,7 +73,7 @@ func (AuthFactorState) EnumDescriptor() ([]byte, []int) {
 	return file_herald_users_v1_otp_proto_rawDescGZIP(), []int{0}
 }
 
-// What a user shows at a login beside the password.
+// A second factor, which a user needs at a login in addition to the password.
 type AuthFactor struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
@@ -156,10 +156,11 @@ type AuthFactor_Otp struct {
 
 func (*AuthFactor_Otp) isAuthFactor_Type() {}
 
-// An authenticator app, which shows one-time passwords (RFC 6238): SHA1, 6 digits, 30 seconds.
+// An authenticator app, which shows one-time passwords (RFC 6238, with SHA1, 6 digits and 30
+// seconds).
 type Otp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many recovery codes were not used yet.
+	// The number of recovery codes that were not used.
 	RecoveryCodesLeft uint32 `protobuf:"varint,1,opt,name=recovery_codes_left,json=recoveryCodesLeft,proto3" json:"recovery_codes_left,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -204,7 +205,7 @@ func (x *Otp) GetRecoveryCodesLeft() uint32 {
 
 type AddMyOtpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Gives a factor that is not verified another secret.
+	// If true, an app that is not verified gets a new secret.
 	Replace       bool `protobuf:"varint,1,opt,name=replace,proto3" json:"replace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -250,9 +251,10 @@ func (x *AddMyOtpRequest) GetReplace() bool {
 // The secret is shown in this answer only (specification 2.2).
 type AddMyOtpResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What an app reads as a QR code: otpauth://totp/<issuer>:<login name>.
+	// The URL that an app reads as a QR code: otpauth://totp/<issuer>:<login name> with the
+	// parameters algorithm, digits, issuer, period and secret.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	// In base32, as it is typed into an app.
+	// The secret in base32, to type into an app. It is also in the URL.
 	Secret        string            `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	Details       *v1.ObjectDetails `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -312,7 +314,7 @@ func (x *AddMyOtpResponse) GetDetails() *v1.ObjectDetails {
 
 type VerifyMyOtpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As the app shows it; spaces and hyphens do not count.
+	// The code that the app shows. Spaces and hyphens do not count.
 	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -358,7 +360,7 @@ func (x *VerifyMyOtpRequest) GetCode() string {
 type VerifyMyOtpResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// Each takes the place of the app's code once. Shown in this answer only.
+	// Each can be used once in place of a code of the app. Shown in this answer only.
 	RecoveryCodes []string `protobuf:"bytes,2,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -571,7 +573,7 @@ func (*RegenerateMyRecoveryCodesRequest) Descriptor() ([]byte, []int) {
 type RegenerateMyRecoveryCodesResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// Those of before count no more. Shown in this answer only.
+	// The older ones are no longer valid. Shown in this answer only.
 	RecoveryCodes []string `protobuf:"bytes,2,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

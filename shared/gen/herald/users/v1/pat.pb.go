@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A personal access token, without the token.
+// The details of a personal access token, without the token itself.
 type PersonalAccessToken struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -95,7 +95,7 @@ func (x *PersonalAccessToken) GetScopes() []string {
 type AddPersonalAccessTokenRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Absent: does not expire.
+	// In the future. If missing, the token does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -504,7 +504,7 @@ func (x *RemovePersonalAccessTokenResponse) GetDetails() *v1.ObjectDetails {
 
 type AddMyPersonalAccessTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent: does not expire.
+	// In the future. If missing, the token does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -163,7 +163,7 @@ func (x *ResolveUserRequest) GetUserId() string {
 
 type ResolveUserResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The organization that the user belongs to.
+	// The id of the organization that the user belongs to.
 	OrgId         string    `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	State         UserState `protobuf:"varint,2,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	Type          UserType  `protobuf:"varint,3,opt,name=type,proto3,enum=herald.users.v1.UserType" json:"type,omitempty"`

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/state.proto
 
-// Whether a user may log in, and the end of a user.
+// The states of users, and their removal.
 
 package usersv1
 

@@ -24,9 +24,9 @@ const (
 
 type ResolveTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// SHA-256 of a personal access token.
+	// The SHA-256 of a personal access token.
 	TokenHash []byte `protobuf:"bytes,1,opt,name=token_hash,json=tokenHash,proto3" json:"token_hash,omitempty"`
-	// The organization asked for; empty stands for the user's own.
+	// The organization to act on. Empty for the user's own.
 	OrgId         string `protobuf:"bytes,2,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,7 +31,7 @@ const (
 	UserState_USER_STATE_ACTIVE      UserState = 1
 	UserState_USER_STATE_INACTIVE    UserState = 2
 	UserState_USER_STATE_LOCKED      UserState = 3
-	// Waits for the code of the initialize-user mail; gets no tokens.
+	// Has not yet used the code of the initialize-user mail. Gets no tokens.
 	UserState_USER_STATE_INITIAL UserState = 4
 )
 
@@ -181,7 +181,7 @@ func (UserType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{2}
 }
 
-// Whether the initialize-user mail is on its way (specification 6).
+// Whether an initialize-user mail is sent (specification 6).
 type InitMail int32
 
 const (
@@ -425,7 +425,7 @@ type Machine struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// Whether it has a secret for client credentials.
+	// Whether the user has a client secret.
 	HasSecret       bool            `protobuf:"varint,3,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
 	AccessTokenType AccessTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -495,9 +495,9 @@ type Profile struct {
 	FirstName string                 `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string                 `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	NickName  string                 `protobuf:"bytes,3,opt,name=nick_name,json=nickName,proto3" json:"nick_name,omitempty"`
-	// First and last name where it is empty.
+	// If empty, first and last name.
 	DisplayName string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// A BCP 47 tag; what is not supported is kept.
+	// A BCP 47 tag. A language that is not supported is stored as it is.
 	PreferredLanguage string `protobuf:"bytes,5,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
 	Gender            Gender `protobuf:"varint,6,opt,name=gender,proto3,enum=herald.users.v1.Gender" json:"gender,omitempty"`
 	unknownFields     protoimpl.UnknownFields
@@ -630,7 +630,7 @@ func (x *Email) GetIsEmailVerified() bool {
 
 type Phone struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// E.164: + and up to fifteen digits.
+	// E.164: + and at most 15 digits.
 	Phone           string `protobuf:"bytes,1,opt,name=phone,proto3" json:"phone,omitempty"`
 	IsPhoneVerified bool   `protobuf:"varint,2,opt,name=is_phone_verified,json=isPhoneVerified,proto3" json:"is_phone_verified,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -683,7 +683,7 @@ func (x *Phone) GetIsPhoneVerified() bool {
 
 type HashedPassword struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Modular crypt format (specification 2.10).
+	// Modular crypt format (specification 2.10). Empty for no hash.
 	Value         string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -731,9 +731,9 @@ type IdpLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	ConfigId string `protobuf:"bytes,1,opt,name=config_id,json=configId,proto3" json:"config_id,omitempty"`
-	// Who the user is there.
+	// The user's id at the provider.
 	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
-	// The tenant of the directory that the account belongs to.
+	// The directory's tenant to which the account belongs, if known.
 	TenantId      string `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName   string `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -850,7 +850,7 @@ func (x *Metadata) GetValue() []byte {
 	return nil
 }
 
-// What is known of a human user who is imported (specification 2.10).
+// The data of a human user to import (specification 2.10).
 type HumanUserData struct {
 	state                  protoimpl.MessageState `protogen:"open.v1"`
 	UserName               string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
@@ -860,7 +860,7 @@ type HumanUserData struct {
 	Password               string                 `protobuf:"bytes,5,opt,name=password,proto3" json:"password,omitempty"`
 	HashedPassword         *HashedPassword        `protobuf:"bytes,6,opt,name=hashed_password,json=hashedPassword,proto3" json:"hashed_password,omitempty"`
 	PasswordChangeRequired bool                   `protobuf:"varint,7,opt,name=password_change_required,json=passwordChangeRequired,proto3" json:"password_change_required,omitempty"`
-	// An authenticator app's secret in base32; counts as verified.
+	// The secret of an authenticator app, 10 to 64 bytes in base32. The app counts as verified.
 	OtpCode       string      `protobuf:"bytes,8,opt,name=otp_code,json=otpCode,proto3" json:"otp_code,omitempty"`
 	Idps          []*IdpLink  `protobuf:"bytes,9,rep,name=idps,proto3" json:"idps,omitempty"`
 	Metadata      []*Metadata `protobuf:"bytes,10,rep,name=metadata,proto3" json:"metadata,omitempty"`
@@ -968,7 +968,7 @@ func (x *HumanUserData) GetMetadata() []*Metadata {
 	return nil
 }
 
-// The fields of a user stand either in `user` or beside `user_id`.
+// The fields of the user are either in `user` or beside `user_id`.
 type ImportHumanUserRequest struct {
 	state                  protoimpl.MessageState `protogen:"open.v1"`
 	UserId                 string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -983,7 +983,7 @@ type ImportHumanUserRequest struct {
 	OtpCode                string                 `protobuf:"bytes,10,opt,name=otp_code,json=otpCode,proto3" json:"otp_code,omitempty"`
 	Idps                   []*IdpLink             `protobuf:"bytes,11,rep,name=idps,proto3" json:"idps,omitempty"`
 	Metadata               []*Metadata            `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty"`
-	// Belongs to the bulk import and is refused here.
+	// A field of the bulk import. It is refused here, with `IMPORT_IS_BULK`.
 	DataOrgs      *structpb.Value `protobuf:"bytes,13,opt,name=data_orgs,json=dataOrgs,proto3" json:"data_orgs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1614,7 +1614,7 @@ func (x *SearchUsersRequest) GetQueries() []*UserFilter {
 	return nil
 }
 
-// Every member that is set must match.
+// A user must match every field that is set.
 type UserFilter struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserNameQuery    *UserNameQuery         `protobuf:"bytes,1,opt,name=user_name_query,json=userNameQuery,proto3" json:"user_name_query,omitempty"`

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/user_events.proto
 
-// What happens to people and machines alike, and to a person's names.
+// The events of both people and machines, and of a person's names and phone.
 
 package usersv1
 
@@ -25,7 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Its tokens and sessions have ended for good; personal access tokens wait.
+// The user's access tokens and sessions have ended for good. Personal access tokens, keys and
+// secrets do not work until the user is active again.
 type UserDeactivated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -72,7 +73,7 @@ func (x *UserDeactivated) GetGeneration() uint64 {
 
 type UserReactivated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Initial, where the user had not been initialized.
+	// ACTIVE, or INITIAL if the user still has to use the code of the initialize-user mail.
 	State         UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -115,7 +116,8 @@ func (x *UserReactivated) GetState() UserState {
 	return UserState_USER_STATE_UNSPECIFIED
 }
 
-// Its tokens and sessions have ended for good; personal access tokens wait.
+// The user's access tokens and sessions have ended for good. Personal access tokens, keys and
+// secrets do not work until the user is active again.
 type UserLocked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -162,7 +164,7 @@ func (x *UserLocked) GetGeneration() uint64 {
 
 type UserUnlocked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Initial, where the user had not been initialized.
+	// ACTIVE, or INITIAL if the user still has to use the code of the initialize-user mail.
 	State         UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -205,10 +207,11 @@ func (x *UserUnlocked) GetState() UserState {
 	return UserState_USER_STATE_UNSPECIFIED
 }
 
-// All that the user had went along: roles and tokens, each with an event of its own.
+// The user's roles, tokens, keys, second factor and linked accounts were removed too. Each has its
+// own event, whose cause is this one.
 type UserRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The removed organization's.
+	// The id of the event of the organization's removal. Empty if the user was removed alone.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

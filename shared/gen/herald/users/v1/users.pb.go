@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/users/v1/users.proto
 
-// Organizations, their members, people, and the tokens that people make.
+// Organizations, their members, users, and what users log in with.
 
 package usersv1
 

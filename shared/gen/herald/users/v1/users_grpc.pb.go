@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: herald/users/v1/users.proto
 
-// Organizations, their members, people, and the tokens that people make.
+// Organizations, their members, users, and what users log in with.
 
 package usersv1
 
@@ -122,76 +122,98 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Organizations, members, users and their personal access tokens.
+// Organizations, their members, users, and what users log in with: passwords, second factors, keys,
+// secrets, personal access tokens and accounts at identity providers.
 type UsersClient interface {
-	// Creates an organization; the caller becomes its ORG_OWNER.
+	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` or
+	// `ORG_DOMAIN_TAKEN` if another organization has the name or the primary domain made from it.
 	CreateOrg(ctx context.Context, in *CreateOrgRequest, opts ...grpc.CallOption) (*CreateOrgResponse, error)
 	// Reads the organization acted on.
 	GetMyOrg(ctx context.Context, in *GetMyOrgRequest, opts ...grpc.CallOption) (*GetMyOrgResponse, error)
-	// Renames the organization acted on; its primary domain stays.
+	// Renames the organization acted on. Its primary domain stays. It fails with `ORG_NAME_TAKEN` if
+	// another organization has the name.
 	UpdateMyOrg(ctx context.Context, in *UpdateMyOrgRequest, opts ...grpc.CallOption) (*UpdateMyOrgResponse, error)
-	// Ends all tokens of the organization's users and applications and refuses new ones.
+	// Deactivates the organization acted on. All sessions and access tokens of its users and
+	// applications end for good, and they get no new ones. It fails with `ORG_NOT_ACTIVE` if the
+	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(ctx context.Context, in *DeactivateMyOrgRequest, opts ...grpc.CallOption) (*DeactivateMyOrgResponse, error)
-	// Lets the organization's users in again.
+	// Reactivates the organization acted on. Its users can log in again, and their personal access
+	// tokens, keys and secrets work again. It fails with `ORG_ACTIVE` if the organization is active.
 	ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRequest, opts ...grpc.CallOption) (*ReactivateMyOrgResponse, error)
-	// Removes the organization acted on with all that it has. Nobody can use it from the answer on; its users,
-	// projects, texts and identity providers go in the minutes that follow.
+	// Removes the organization acted on with everything that belongs to it. After the answer nobody
+	// can use it. Its users, projects, texts and identity providers are removed in the background. It
+	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, and with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveMyOrg(ctx context.Context, in *RemoveMyOrgRequest, opts ...grpc.CallOption) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(ctx context.Context, in *SearchOrgsRequest, opts ...grpc.CallOption) (*SearchOrgsResponse, error)
-	// Reads any organization.
+	// Reads an organization of the instance.
 	GetOrg(ctx context.Context, in *GetOrgRequest, opts ...grpc.CallOption) (*GetOrgResponse, error)
-	// Gives a user roles in the organization acted on.
+	// Gives a user roles in the organization acted on. It fails with `MEMBER_EXISTS` if the user has
+	// roles there, with `ROLE_UNKNOWN` for a role that is not one of an organization, and with
+	// `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces a member's roles.
+	// Replaces the roles of a member of the organization acted on. It fails with `ESCALATION` if the
+	// caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(ctx context.Context, in *UpdateMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Takes all roles in the organization from a member.
+	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
+	// fails with `ESCALATION` if the caller lacks a permission of the roles.
 	RemoveOrgMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Lists the organization's members.
+	// Lists the members of the organization acted on.
 	SearchOrgMembers(ctx context.Context, in *SearchMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of an organization can have.
 	SearchOrgMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Gives a user roles on a project.
+	// Gives a user roles on a project. It fails in the same cases as AddOrgMember.
 	AddProjectMember(ctx context.Context, in *AddProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Replaces a project member's roles.
 	UpdateProjectMember(ctx context.Context, in *UpdateProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Takes all roles on a project from a member.
+	// Removes a member of a project, who loses all roles on it.
 	RemoveProjectMember(ctx context.Context, in *RemoveProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Lists a project's members.
 	SearchProjectMembers(ctx context.Context, in *SearchProjectMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
-	// Gives a user roles in the whole instance.
+	// Gives a user roles in the whole instance. It fails in the same cases as AddOrgMember.
 	AddIamMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces an instance member's roles; the last IAM_OWNER stays one.
+	// Replaces the roles of a member of the instance. It fails with `LAST_IAM_OWNER` if no IAM_OWNER
+	// could log in any more.
 	UpdateIamMember(ctx context.Context, in *UpdateMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Takes all roles in the instance from a member; the last IAM_OWNER stays one.
+	// Removes a member of the instance, who loses all roles in it. The user stays. It fails with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveIamMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Lists the instance's members.
 	SearchIamMembers(ctx context.Context, in *SearchMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Lists the places in which a user has roles, as far as the caller may read them.
+	// Lists where a user has roles: the instance, organizations and projects. A caller without a role
+	// in the instance sees only the organization acted on and its projects.
 	SearchMemberships(ctx context.Context, in *SearchMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
-	// Lists the places in which the caller has roles.
+	// Lists where the caller has roles: the instance, organizations and projects.
 	SearchMyMemberships(ctx context.Context, in *SearchMyMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
-	// Imports a human user, optionally with a password hash (specification 4.9).
+	// Imports a human user, optionally with a password hash (specification 4.9). The same import
+	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
+	// imported with other content, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
+	// the login name or the linked account.
 	ImportHumanUser(ctx context.Context, in *ImportHumanUserRequest, opts ...grpc.CallOption) (*ImportHumanUserResponse, error)
-	// Imports users of any number of organizations, each with the rules of ImportHumanUser. A
-	// row that is refused does not touch the others; the response tells which and why. An import
-	// can be sent again: what is there already stays, and nobody gets a second mail. The
-	// permission is needed in every organization that is named. Over REST the body has any
-	// size, may be compressed with gzip, and may have one user or organization in each line
-	// (application/x-ndjson); its organizations are acted on, not the one of the header.
+	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
+	// that is refused does not stop the others, and the response lists it with the reason. An import
+	// can be sent again: users who were imported already stay as they are and get no second mail. The
+	// permission is needed in every organization that the request names; the header x-service-orgid
+	// does not count. Over REST the body can have any size, can be compressed with gzip, and can have
+	// one user or organization in each line (application/x-ndjson).
 	ImportUsers(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*ImportResponse, error)
-	// Tells what an import would do, by the same rules, and writes nothing. It compares rows with
-	// the users that there are, and with other rows that are near in the request.
+	// Reports what ImportUsers would do with the same request, and changes nothing. It compares each
+	// row with the existing users and with up to 1,000 neighbouring rows of the same organization.
 	CheckImport(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*CheckImportResponse, error)
-	// Creates a human user.
+	// Creates a human user. The user gets the initialize-user mail if the password is missing or the
+	// e-mail address is not verified (specification 6). It fails with `USER_NAME_TAKEN` if another
+	// user of the instance has the login name.
 	CreateHumanUser(ctx context.Context, in *CreateHumanUserRequest, opts ...grpc.CallOption) (*CreateHumanUserResponse, error)
-	// Creates a machine user, which is active at once.
+	// Creates a machine user, which is active at once. It fails with `USER_NAME_TAKEN` if another
+	// user of the instance has the login name.
 	CreateMachineUser(ctx context.Context, in *CreateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error)
-	// Replaces what a machine user is called, and how its access tokens look.
+	// Replaces a machine user's login name, name, description and access token type. It fails with
+	// `USER_NOT_MACHINE` for a person.
 	UpdateMachineUser(ctx context.Context, in *UpdateMachineUserRequest, opts ...grpc.CallOption) (*MachineUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*GetUserResponse, error)
@@ -199,131 +221,159 @@ type UsersClient interface {
 	GetMyUser(ctx context.Context, in *GetMyUserRequest, opts ...grpc.CallOption) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(ctx context.Context, in *SearchUsersRequest, opts ...grpc.CallOption) (*SearchUsersResponse, error)
-	// Lists what happened to a user, the user's tokens and the roles that the user has in the
+	// Lists the changes of a user, of the user's credentials, and of the user's roles in the
 	// organization.
 	SearchUserChanges(ctx context.Context, in *SearchUserChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
-	// Lists what happened to the caller.
+	// Lists the changes of the caller, of the caller's credentials and roles.
 	SearchMyChanges(ctx context.Context, in *SearchMyChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
-	// Lists what happened to the organization acted on.
+	// Lists the changes of the organization acted on.
 	SearchMyOrgChanges(ctx context.Context, in *SearchMyOrgChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
-	// Tells whether a login name is free.
+	// Reports whether a login name is free in the instance.
 	IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error)
-	// Ends a user's tokens and sessions for good and refuses new ones; personal access tokens work again after
-	// _reactivate.
+	// Deactivates a user, who can neither log in nor use a token until `_reactivate`. Access tokens
+	// and sessions end for good; personal access tokens, keys and secrets work again after
+	// `_reactivate`. It fails with `USER_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
+	// if no IAM_OWNER could log in any more.
 	DeactivateUser(ctx context.Context, in *DeactivateUserRequest, opts ...grpc.CallOption) (*DeactivateUserResponse, error)
-	// Lets an inactive user in again.
+	// Reactivates an inactive user. It fails with `USER_NOT_INACTIVE` for any other.
 	ReactivateUser(ctx context.Context, in *ReactivateUserRequest, opts ...grpc.CallOption) (*ReactivateUserResponse, error)
-	// Keeps a user out until _unlock, as _deactivate does.
+	// Locks a user, who can neither log in nor use a token until `_unlock`. The same ends as with
+	// `_deactivate`. It fails with `USER_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
+	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(ctx context.Context, in *LockUserRequest, opts ...grpc.CallOption) (*LockUserResponse, error)
-	// Lets a locked user in again.
+	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
 	UnlockUser(ctx context.Context, in *UnlockUserRequest, opts ...grpc.CallOption) (*UnlockUserResponse, error)
-	// Removes a user with all that the user has. The id is never given again.
+	// Removes a user with everything that belongs to the user. No other user can get the id, but the
+	// login name is free. It fails with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveUser(ctx context.Context, in *RemoveUserRequest, opts ...grpc.CallOption) (*RemoveUserResponse, error)
-	// Replaces a user's login name.
+	// Replaces a user's login name. It fails with `USER_NAME_TAKEN` if another user of the instance
+	// has it.
 	UpdateUserName(ctx context.Context, in *UpdateUserNameRequest, opts ...grpc.CallOption) (*UpdateUserNameResponse, error)
 	// Replaces a person's names, language and gender.
 	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
-	// Replaces a person's phone.
+	// Replaces a person's phone number.
 	UpdatePhone(ctx context.Context, in *UpdatePhoneRequest, opts ...grpc.CallOption) (*UpdatePhoneResponse, error)
-	// Removes a person's phone.
+	// Removes a person's phone number. It fails with `PHONE_NOT_FOUND` if there is none.
 	RemovePhone(ctx context.Context, in *RemovePhoneRequest, opts ...grpc.CallOption) (*RemovePhoneResponse, error)
 	// Replaces the caller's names, language and gender.
 	UpdateMyProfile(ctx context.Context, in *UpdateMyProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
-	// Replaces the password of the caller, who knows the old one. Ten wrong ones in 15 minutes end it for the
-	// rest of them.
+	// Replaces the caller's password, if the old one is right. It fails with `PASSWORD_WRONG`
+	// otherwise, and with `PASSWORD_LOCKED` after ten wrong ones, until 15 minutes after the first of
+	// them.
 	UpdateMyPassword(ctx context.Context, in *UpdateMyPasswordRequest, opts ...grpc.CallOption) (*UpdateMyPasswordResponse, error)
-	// Notes a value about a user under a key, or replaces it.
+	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
+	// if the user has 100 other keys.
 	SetUserMetadata(ctx context.Context, in *SetUserMetadataRequest, opts ...grpc.CallOption) (*SetUserMetadataResponse, error)
-	// Reads what is noted about a user under a key.
+	// Reads the value of a metadata key of a user.
 	GetUserMetadata(ctx context.Context, in *GetUserMetadataRequest, opts ...grpc.CallOption) (*GetUserMetadataResponse, error)
-	// Removes what is noted about a user under a key.
+	// Removes a metadata key of a user.
 	RemoveUserMetadata(ctx context.Context, in *RemoveUserMetadataRequest, opts ...grpc.CallOption) (*RemoveUserMetadataResponse, error)
-	// Lists what is noted about a user.
+	// Lists the metadata of a user.
 	SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error)
-	// Sends the initialize-user mail again, with a new code.
+	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
-	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
+	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
+	// user to verify it.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
-	// Sends the mail that asks to verify the address again, with a new code.
+	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
+	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
+	// `USER_INITIAL` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
-	// Sets a user's password.
+	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
+	// `PASSWORD_TOO_COMMON`.
 	SetPassword(ctx context.Context, in *SetPasswordRequest, opts ...grpc.CallOption) (*SetPasswordResponse, error)
-	// Sends a mail with which the user can choose a new password; the old one stays until then.
+	// Sends a mail with which a user can choose a new password. The old password works until then. It
+	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
 	RequestPasswordReset(ctx context.Context, in *RequestPasswordResetRequest, opts ...grpc.CallOption) (*RequestPasswordResetResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new one.
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address.
 	UpdateMyEmail(ctx context.Context, in *UpdateMyEmailRequest, opts ...grpc.CallOption) (*UpdateMyEmailResponse, error)
-	// Sends the mail that asks the caller to verify the address again, with a new code.
+	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(ctx context.Context, in *ResendMyEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
-	// Verifies the caller's e-mail address with the code that was mailed to it.
+	// Verifies the caller's e-mail address with the code that was mailed to it. It fails with
+	// `CODE_INVALID`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
+	// helps.
 	VerifyMyEmail(ctx context.Context, in *VerifyMyEmailRequest, opts ...grpc.CallOption) (*VerifyMyEmailResponse, error)
-	// Makes a personal access token.
+	// Creates a personal access token for a user. Only this answer shows the token. It fails with
+	// `USER_NOT_ACTIVE` or `USER_INITIAL` if the user is not active.
 	AddPersonalAccessToken(ctx context.Context, in *AddPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
 	SearchPersonalAccessTokens(ctx context.Context, in *SearchPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
-	// Reads a personal access token, never the token itself.
+	// Reads the details of a personal access token. The token itself is not shown.
 	GetPersonalAccessToken(ctx context.Context, in *GetPersonalAccessTokenRequest, opts ...grpc.CallOption) (*GetPersonalAccessTokenResponse, error)
-	// Ends a personal access token.
+	// Removes a personal access token, which stops working.
 	RemovePersonalAccessToken(ctx context.Context, in *RemovePersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
-	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523).
+	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
+	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
+	// future, and with `PUBLIC_KEY_INVALID`.
 	AddMachineKey(ctx context.Context, in *AddMachineKeyRequest, opts ...grpc.CallOption) (*AddMachineKeyResponse, error)
-	// Lists a machine user's keys, expired ones included.
+	// Lists a machine user's keys, including expired ones.
 	SearchMachineKeys(ctx context.Context, in *SearchMachineKeysRequest, opts ...grpc.CallOption) (*SearchMachineKeysResponse, error)
-	// Reads a machine user's key, never the key itself (specification 4.2). One that has expired is there until it is
-	// removed.
+	// Reads the details of a machine user's key (specification 4.2). Neither the public nor the
+	// private key is shown. An expired key can be read until it is removed.
 	GetMachineKey(ctx context.Context, in *GetMachineKeyRequest, opts ...grpc.CallOption) (*GetMachineKeyResponse, error)
-	// Ends a machine user's key.
+	// Removes a machine user's key, which stops working.
 	RemoveMachineKey(ctx context.Context, in *RemoveMachineKeyRequest, opts ...grpc.CallOption) (*RemoveMachineKeyResponse, error)
-	// Makes a secret with which a machine user authenticates (client credentials); the one before stops at once.
+	// Creates a secret with which a machine user authenticates (client credentials). The secret
+	// before it stops working at once. Only this answer shows it. It fails with `USER_NOT_MACHINE`
+	// for a person.
 	SetMachineSecret(ctx context.Context, in *SetMachineSecretRequest, opts ...grpc.CallOption) (*SetMachineSecretResponse, error)
-	// Ends a machine user's secret.
+	// Removes a machine user's secret, which stops working. It fails with `SECRET_NOT_FOUND` if there
+	// is none.
 	RemoveMachineSecret(ctx context.Context, in *RemoveMachineSecretRequest, opts ...grpc.CallOption) (*RemoveMachineSecretResponse, error)
-	// Makes a personal access token for the caller, who logged in within the last 10 minutes.
+	// Creates a personal access token for the caller. Only this answer shows the token.
 	AddMyPersonalAccessToken(ctx context.Context, in *AddMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
 	SearchMyPersonalAccessTokens(ctx context.Context, in *SearchMyPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
-	// Ends one of the caller's personal access tokens.
+	// Removes one of the caller's personal access tokens, which stops working.
 	RemoveMyPersonalAccessToken(ctx context.Context, in *RemoveMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
-	// Adds an authenticator app to the caller's login (specification 4.1). It counts once a code of it was verified.
+	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
+	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
+	// is an app.
 	AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error)
-	// Verifies the caller's app with a code that it shows, and makes ten recovery codes. Five wrong codes within 15
-	// minutes lock it for 15 minutes.
+	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
+	// with `CODE_INVALID` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
+	// codes within 15 minutes.
 	VerifyMyOtp(ctx context.Context, in *VerifyMyOtpRequest, opts ...grpc.CallOption) (*VerifyMyOtpResponse, error)
-	// Removes the caller's app and its recovery codes.
+	// Removes the caller's authenticator app and its recovery codes.
 	RemoveMyOtp(ctx context.Context, in *RemoveMyOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
-	// Replaces the caller's recovery codes.
+	// Replaces the caller's recovery codes and returns the new ones. It fails with `OTP_NOT_READY` if
+	// the app was not verified.
 	RegenerateMyRecoveryCodes(ctx context.Context, in *RegenerateMyRecoveryCodesRequest, opts ...grpc.CallOption) (*RegenerateMyRecoveryCodesResponse, error)
 	// Lists the caller's second factors.
 	SearchMyAuthFactors(ctx context.Context, in *SearchMyAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error)
 	// Lists a user's second factors.
 	SearchAuthFactors(ctx context.Context, in *SearchAuthFactorsRequest, opts ...grpc.CallOption) (*SearchAuthFactorsResponse, error)
-	// Removes a user's app, such as one that was lost, and its recovery codes.
+	// Removes a user's authenticator app, such as one that was lost, and its recovery codes.
 	RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opts ...grpc.CallOption) (*RemoveOtpResponse, error)
 	// Lists the accounts at identity providers with which a user logs in.
 	SearchUserIdpLinks(ctx context.Context, in *SearchUserIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error)
-	// Ends a user's logins with an account at an identity provider.
+	// Unlinks a user from an account at an identity provider, with which the user can no longer log
+	// in.
 	RemoveUserIdpLink(ctx context.Context, in *RemoveUserIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error)
 	// Lists the accounts at identity providers with which the caller logs in.
 	SearchMyIdpLinks(ctx context.Context, in *SearchMyIdpLinksRequest, opts ...grpc.CallOption) (*SearchUserIdpLinksResponse, error)
-	// Ends the logins of the caller, who logged in within the last 10 minutes, with an account at an
-	// identity provider.
+	// Unlinks the caller from an account at an identity provider, with which the caller can no longer
+	// log in.
 	RemoveMyIdpLink(ctx context.Context, in *RemoveMyIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error)
-	// Turns a personal access token into the caller that it stands for.
+	// Returns the caller that a personal access token authenticates.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
-	// Lists the mails to a user of an organization that were asked for in the last minutes.
+	// Lists the mails to a user of an organization that were requested in the last minutes.
 	ListAskedMails(ctx context.Context, in *ListAskedMailsRequest, opts ...grpc.CallOption) (*ListAskedMailsResponse, error)
-	// Tells whether a mailed code has expired.
+	// Reports whether a mailed code has expired.
 	CheckCode(ctx context.Context, in *CheckCodeRequest, opts ...grpc.CallOption) (*CheckCodeResponse, error)
-	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
+	// Uses a mailed code. Depending on the kind of mail it makes the user active, verifies the e-mail
+	// address or sets a new password.
 	CompleteCode(ctx context.Context, in *CompleteCodeRequest, opts ...grpc.CallOption) (*CompleteCodeResponse, error)
-	// Sends a mail with a code again when its reader asks for it.
+	// Sends a mail with a new code, at the request of somebody with the link of an older mail.
 	RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error)
-	// Tells what an organization is called, wherever it is.
+	// Returns the name and state of any organization.
 	ResolveOrg(ctx context.Context, in *ResolveOrgRequest, opts ...grpc.CallOption) (*ResolveOrgResponse, error)
-	// Tells where a user belongs.
+	// Returns the organization, state and type of any user.
 	ResolveUser(ctx context.Context, in *ResolveUserRequest, opts ...grpc.CallOption) (*ResolveUserResponse, error)
-	// Makes the creator of a project its PROJECT_OWNER, once in the project's life.
+	// Makes the creator of a project its PROJECT_OWNER. It works once for each project.
 	MakeProjectOwner(ctx context.Context, in *MakeProjectOwnerRequest, opts ...grpc.CallOption) (*MakeProjectOwnerResponse, error)
 }
 
@@ -1279,76 +1329,98 @@ func (c *usersClient) MakeProjectOwner(ctx context.Context, in *MakeProjectOwner
 // All implementations should embed UnimplementedUsersServer
 // for forward compatibility.
 //
-// Organizations, members, users and their personal access tokens.
+// Organizations, their members, users, and what users log in with: passwords, second factors, keys,
+// secrets, personal access tokens and accounts at identity providers.
 type UsersServer interface {
-	// Creates an organization; the caller becomes its ORG_OWNER.
+	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` or
+	// `ORG_DOMAIN_TAKEN` if another organization has the name or the primary domain made from it.
 	CreateOrg(context.Context, *CreateOrgRequest) (*CreateOrgResponse, error)
 	// Reads the organization acted on.
 	GetMyOrg(context.Context, *GetMyOrgRequest) (*GetMyOrgResponse, error)
-	// Renames the organization acted on; its primary domain stays.
+	// Renames the organization acted on. Its primary domain stays. It fails with `ORG_NAME_TAKEN` if
+	// another organization has the name.
 	UpdateMyOrg(context.Context, *UpdateMyOrgRequest) (*UpdateMyOrgResponse, error)
-	// Ends all tokens of the organization's users and applications and refuses new ones.
+	// Deactivates the organization acted on. All sessions and access tokens of its users and
+	// applications end for good, and they get no new ones. It fails with `ORG_NOT_ACTIVE` if the
+	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(context.Context, *DeactivateMyOrgRequest) (*DeactivateMyOrgResponse, error)
-	// Lets the organization's users in again.
+	// Reactivates the organization acted on. Its users can log in again, and their personal access
+	// tokens, keys and secrets work again. It fails with `ORG_ACTIVE` if the organization is active.
 	ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error)
-	// Removes the organization acted on with all that it has. Nobody can use it from the answer on; its users,
-	// projects, texts and identity providers go in the minutes that follow.
+	// Removes the organization acted on with everything that belongs to it. After the answer nobody
+	// can use it. Its users, projects, texts and identity providers are removed in the background. It
+	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, and with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveMyOrg(context.Context, *RemoveMyOrgRequest) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(context.Context, *SearchOrgsRequest) (*SearchOrgsResponse, error)
-	// Reads any organization.
+	// Reads an organization of the instance.
 	GetOrg(context.Context, *GetOrgRequest) (*GetOrgResponse, error)
-	// Gives a user roles in the organization acted on.
+	// Gives a user roles in the organization acted on. It fails with `MEMBER_EXISTS` if the user has
+	// roles there, with `ROLE_UNKNOWN` for a role that is not one of an organization, and with
+	// `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
-	// Replaces a member's roles.
+	// Replaces the roles of a member of the organization acted on. It fails with `ESCALATION` if the
+	// caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(context.Context, *UpdateMemberRequest) (*MemberResponse, error)
-	// Takes all roles in the organization from a member.
+	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
+	// fails with `ESCALATION` if the caller lacks a permission of the roles.
 	RemoveOrgMember(context.Context, *RemoveMemberRequest) (*MemberResponse, error)
-	// Lists the organization's members.
+	// Lists the members of the organization acted on.
 	SearchOrgMembers(context.Context, *SearchMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of an organization can have.
 	SearchOrgMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Gives a user roles on a project.
+	// Gives a user roles on a project. It fails in the same cases as AddOrgMember.
 	AddProjectMember(context.Context, *AddProjectMemberRequest) (*MemberResponse, error)
 	// Replaces a project member's roles.
 	UpdateProjectMember(context.Context, *UpdateProjectMemberRequest) (*MemberResponse, error)
-	// Takes all roles on a project from a member.
+	// Removes a member of a project, who loses all roles on it.
 	RemoveProjectMember(context.Context, *RemoveProjectMemberRequest) (*MemberResponse, error)
 	// Lists a project's members.
 	SearchProjectMembers(context.Context, *SearchProjectMembersRequest) (*SearchMembersResponse, error)
-	// Gives a user roles in the whole instance.
+	// Gives a user roles in the whole instance. It fails in the same cases as AddOrgMember.
 	AddIamMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
-	// Replaces an instance member's roles; the last IAM_OWNER stays one.
+	// Replaces the roles of a member of the instance. It fails with `LAST_IAM_OWNER` if no IAM_OWNER
+	// could log in any more.
 	UpdateIamMember(context.Context, *UpdateMemberRequest) (*MemberResponse, error)
-	// Takes all roles in the instance from a member; the last IAM_OWNER stays one.
+	// Removes a member of the instance, who loses all roles in it. The user stays. It fails with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveIamMember(context.Context, *RemoveMemberRequest) (*MemberResponse, error)
 	// Lists the instance's members.
 	SearchIamMembers(context.Context, *SearchMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Lists the places in which a user has roles, as far as the caller may read them.
+	// Lists where a user has roles: the instance, organizations and projects. A caller without a role
+	// in the instance sees only the organization acted on and its projects.
 	SearchMemberships(context.Context, *SearchMembershipsRequest) (*SearchMembershipsResponse, error)
-	// Lists the places in which the caller has roles.
+	// Lists where the caller has roles: the instance, organizations and projects.
 	SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error)
-	// Imports a human user, optionally with a password hash (specification 4.9).
+	// Imports a human user, optionally with a password hash (specification 4.9). The same import
+	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
+	// imported with other content, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
+	// the login name or the linked account.
 	ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error)
-	// Imports users of any number of organizations, each with the rules of ImportHumanUser. A
-	// row that is refused does not touch the others; the response tells which and why. An import
-	// can be sent again: what is there already stays, and nobody gets a second mail. The
-	// permission is needed in every organization that is named. Over REST the body has any
-	// size, may be compressed with gzip, and may have one user or organization in each line
-	// (application/x-ndjson); its organizations are acted on, not the one of the header.
+	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
+	// that is refused does not stop the others, and the response lists it with the reason. An import
+	// can be sent again: users who were imported already stay as they are and get no second mail. The
+	// permission is needed in every organization that the request names; the header x-service-orgid
+	// does not count. Over REST the body can have any size, can be compressed with gzip, and can have
+	// one user or organization in each line (application/x-ndjson).
 	ImportUsers(context.Context, *ImportRequest) (*ImportResponse, error)
-	// Tells what an import would do, by the same rules, and writes nothing. It compares rows with
-	// the users that there are, and with other rows that are near in the request.
+	// Reports what ImportUsers would do with the same request, and changes nothing. It compares each
+	// row with the existing users and with up to 1,000 neighbouring rows of the same organization.
 	CheckImport(context.Context, *ImportRequest) (*CheckImportResponse, error)
-	// Creates a human user.
+	// Creates a human user. The user gets the initialize-user mail if the password is missing or the
+	// e-mail address is not verified (specification 6). It fails with `USER_NAME_TAKEN` if another
+	// user of the instance has the login name.
 	CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error)
-	// Creates a machine user, which is active at once.
+	// Creates a machine user, which is active at once. It fails with `USER_NAME_TAKEN` if another
+	// user of the instance has the login name.
 	CreateMachineUser(context.Context, *CreateMachineUserRequest) (*MachineUserResponse, error)
-	// Replaces what a machine user is called, and how its access tokens look.
+	// Replaces a machine user's login name, name, description and access token type. It fails with
+	// `USER_NOT_MACHINE` for a person.
 	UpdateMachineUser(context.Context, *UpdateMachineUserRequest) (*MachineUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error)
@@ -1356,131 +1428,159 @@ type UsersServer interface {
 	GetMyUser(context.Context, *GetMyUserRequest) (*GetMyUserResponse, error)
 	// Lists the users of the organization acted on.
 	SearchUsers(context.Context, *SearchUsersRequest) (*SearchUsersResponse, error)
-	// Lists what happened to a user, the user's tokens and the roles that the user has in the
+	// Lists the changes of a user, of the user's credentials, and of the user's roles in the
 	// organization.
 	SearchUserChanges(context.Context, *SearchUserChangesRequest) (*v1.SearchChangesResponse, error)
-	// Lists what happened to the caller.
+	// Lists the changes of the caller, of the caller's credentials and roles.
 	SearchMyChanges(context.Context, *SearchMyChangesRequest) (*v1.SearchChangesResponse, error)
-	// Lists what happened to the organization acted on.
+	// Lists the changes of the organization acted on.
 	SearchMyOrgChanges(context.Context, *SearchMyOrgChangesRequest) (*v1.SearchChangesResponse, error)
-	// Tells whether a login name is free.
+	// Reports whether a login name is free in the instance.
 	IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error)
-	// Ends a user's tokens and sessions for good and refuses new ones; personal access tokens work again after
-	// _reactivate.
+	// Deactivates a user, who can neither log in nor use a token until `_reactivate`. Access tokens
+	// and sessions end for good; personal access tokens, keys and secrets work again after
+	// `_reactivate`. It fails with `USER_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
+	// if no IAM_OWNER could log in any more.
 	DeactivateUser(context.Context, *DeactivateUserRequest) (*DeactivateUserResponse, error)
-	// Lets an inactive user in again.
+	// Reactivates an inactive user. It fails with `USER_NOT_INACTIVE` for any other.
 	ReactivateUser(context.Context, *ReactivateUserRequest) (*ReactivateUserResponse, error)
-	// Keeps a user out until _unlock, as _deactivate does.
+	// Locks a user, who can neither log in nor use a token until `_unlock`. The same ends as with
+	// `_deactivate`. It fails with `USER_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
+	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(context.Context, *LockUserRequest) (*LockUserResponse, error)
-	// Lets a locked user in again.
+	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
 	UnlockUser(context.Context, *UnlockUserRequest) (*UnlockUserResponse, error)
-	// Removes a user with all that the user has. The id is never given again.
+	// Removes a user with everything that belongs to the user. No other user can get the id, but the
+	// login name is free. It fails with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveUser(context.Context, *RemoveUserRequest) (*RemoveUserResponse, error)
-	// Replaces a user's login name.
+	// Replaces a user's login name. It fails with `USER_NAME_TAKEN` if another user of the instance
+	// has it.
 	UpdateUserName(context.Context, *UpdateUserNameRequest) (*UpdateUserNameResponse, error)
 	// Replaces a person's names, language and gender.
 	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
-	// Replaces a person's phone.
+	// Replaces a person's phone number.
 	UpdatePhone(context.Context, *UpdatePhoneRequest) (*UpdatePhoneResponse, error)
-	// Removes a person's phone.
+	// Removes a person's phone number. It fails with `PHONE_NOT_FOUND` if there is none.
 	RemovePhone(context.Context, *RemovePhoneRequest) (*RemovePhoneResponse, error)
 	// Replaces the caller's names, language and gender.
 	UpdateMyProfile(context.Context, *UpdateMyProfileRequest) (*UpdateProfileResponse, error)
-	// Replaces the password of the caller, who knows the old one. Ten wrong ones in 15 minutes end it for the
-	// rest of them.
+	// Replaces the caller's password, if the old one is right. It fails with `PASSWORD_WRONG`
+	// otherwise, and with `PASSWORD_LOCKED` after ten wrong ones, until 15 minutes after the first of
+	// them.
 	UpdateMyPassword(context.Context, *UpdateMyPasswordRequest) (*UpdateMyPasswordResponse, error)
-	// Notes a value about a user under a key, or replaces it.
+	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
+	// if the user has 100 other keys.
 	SetUserMetadata(context.Context, *SetUserMetadataRequest) (*SetUserMetadataResponse, error)
-	// Reads what is noted about a user under a key.
+	// Reads the value of a metadata key of a user.
 	GetUserMetadata(context.Context, *GetUserMetadataRequest) (*GetUserMetadataResponse, error)
-	// Removes what is noted about a user under a key.
+	// Removes a metadata key of a user.
 	RemoveUserMetadata(context.Context, *RemoveUserMetadataRequest) (*RemoveUserMetadataResponse, error)
-	// Lists what is noted about a user.
+	// Lists the metadata of a user.
 	SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error)
-	// Sends the initialize-user mail again, with a new code.
+	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
-	// Replaces a user's e-mail address; one that is not verified gets a mail with a code.
+	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
+	// user to verify it.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
-	// Sends the mail that asks to verify the address again, with a new code.
+	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
+	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
+	// `USER_INITIAL` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
-	// Sets a user's password.
+	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
+	// `PASSWORD_TOO_COMMON`.
 	SetPassword(context.Context, *SetPasswordRequest) (*SetPasswordResponse, error)
-	// Sends a mail with which the user can choose a new password; the old one stays until then.
+	// Sends a mail with which a user can choose a new password. The old password works until then. It
+	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
 	RequestPasswordReset(context.Context, *RequestPasswordResetRequest) (*RequestPasswordResetResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new one.
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address.
 	UpdateMyEmail(context.Context, *UpdateMyEmailRequest) (*UpdateMyEmailResponse, error)
-	// Sends the mail that asks the caller to verify the address again, with a new code.
+	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(context.Context, *ResendMyEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
-	// Verifies the caller's e-mail address with the code that was mailed to it.
+	// Verifies the caller's e-mail address with the code that was mailed to it. It fails with
+	// `CODE_INVALID`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
+	// helps.
 	VerifyMyEmail(context.Context, *VerifyMyEmailRequest) (*VerifyMyEmailResponse, error)
-	// Makes a personal access token.
+	// Creates a personal access token for a user. Only this answer shows the token. It fails with
+	// `USER_NOT_ACTIVE` or `USER_INITIAL` if the user is not active.
 	AddPersonalAccessToken(context.Context, *AddPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
 	SearchPersonalAccessTokens(context.Context, *SearchPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
-	// Reads a personal access token, never the token itself.
+	// Reads the details of a personal access token. The token itself is not shown.
 	GetPersonalAccessToken(context.Context, *GetPersonalAccessTokenRequest) (*GetPersonalAccessTokenResponse, error)
-	// Ends a personal access token.
+	// Removes a personal access token, which stops working.
 	RemovePersonalAccessToken(context.Context, *RemovePersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
-	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523).
+	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
+	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
+	// future, and with `PUBLIC_KEY_INVALID`.
 	AddMachineKey(context.Context, *AddMachineKeyRequest) (*AddMachineKeyResponse, error)
-	// Lists a machine user's keys, expired ones included.
+	// Lists a machine user's keys, including expired ones.
 	SearchMachineKeys(context.Context, *SearchMachineKeysRequest) (*SearchMachineKeysResponse, error)
-	// Reads a machine user's key, never the key itself (specification 4.2). One that has expired is there until it is
-	// removed.
+	// Reads the details of a machine user's key (specification 4.2). Neither the public nor the
+	// private key is shown. An expired key can be read until it is removed.
 	GetMachineKey(context.Context, *GetMachineKeyRequest) (*GetMachineKeyResponse, error)
-	// Ends a machine user's key.
+	// Removes a machine user's key, which stops working.
 	RemoveMachineKey(context.Context, *RemoveMachineKeyRequest) (*RemoveMachineKeyResponse, error)
-	// Makes a secret with which a machine user authenticates (client credentials); the one before stops at once.
+	// Creates a secret with which a machine user authenticates (client credentials). The secret
+	// before it stops working at once. Only this answer shows it. It fails with `USER_NOT_MACHINE`
+	// for a person.
 	SetMachineSecret(context.Context, *SetMachineSecretRequest) (*SetMachineSecretResponse, error)
-	// Ends a machine user's secret.
+	// Removes a machine user's secret, which stops working. It fails with `SECRET_NOT_FOUND` if there
+	// is none.
 	RemoveMachineSecret(context.Context, *RemoveMachineSecretRequest) (*RemoveMachineSecretResponse, error)
-	// Makes a personal access token for the caller, who logged in within the last 10 minutes.
+	// Creates a personal access token for the caller. Only this answer shows the token.
 	AddMyPersonalAccessToken(context.Context, *AddMyPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
 	SearchMyPersonalAccessTokens(context.Context, *SearchMyPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
-	// Ends one of the caller's personal access tokens.
+	// Removes one of the caller's personal access tokens, which stops working.
 	RemoveMyPersonalAccessToken(context.Context, *RemoveMyPersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
-	// Adds an authenticator app to the caller's login (specification 4.1). It counts once a code of it was verified.
+	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
+	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
+	// is an app.
 	AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error)
-	// Verifies the caller's app with a code that it shows, and makes ten recovery codes. Five wrong codes within 15
-	// minutes lock it for 15 minutes.
+	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
+	// with `CODE_INVALID` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
+	// codes within 15 minutes.
 	VerifyMyOtp(context.Context, *VerifyMyOtpRequest) (*VerifyMyOtpResponse, error)
-	// Removes the caller's app and its recovery codes.
+	// Removes the caller's authenticator app and its recovery codes.
 	RemoveMyOtp(context.Context, *RemoveMyOtpRequest) (*RemoveOtpResponse, error)
-	// Replaces the caller's recovery codes.
+	// Replaces the caller's recovery codes and returns the new ones. It fails with `OTP_NOT_READY` if
+	// the app was not verified.
 	RegenerateMyRecoveryCodes(context.Context, *RegenerateMyRecoveryCodesRequest) (*RegenerateMyRecoveryCodesResponse, error)
 	// Lists the caller's second factors.
 	SearchMyAuthFactors(context.Context, *SearchMyAuthFactorsRequest) (*SearchAuthFactorsResponse, error)
 	// Lists a user's second factors.
 	SearchAuthFactors(context.Context, *SearchAuthFactorsRequest) (*SearchAuthFactorsResponse, error)
-	// Removes a user's app, such as one that was lost, and its recovery codes.
+	// Removes a user's authenticator app, such as one that was lost, and its recovery codes.
 	RemoveOtp(context.Context, *RemoveOtpRequest) (*RemoveOtpResponse, error)
 	// Lists the accounts at identity providers with which a user logs in.
 	SearchUserIdpLinks(context.Context, *SearchUserIdpLinksRequest) (*SearchUserIdpLinksResponse, error)
-	// Ends a user's logins with an account at an identity provider.
+	// Unlinks a user from an account at an identity provider, with which the user can no longer log
+	// in.
 	RemoveUserIdpLink(context.Context, *RemoveUserIdpLinkRequest) (*RemoveUserIdpLinkResponse, error)
 	// Lists the accounts at identity providers with which the caller logs in.
 	SearchMyIdpLinks(context.Context, *SearchMyIdpLinksRequest) (*SearchUserIdpLinksResponse, error)
-	// Ends the logins of the caller, who logged in within the last 10 minutes, with an account at an
-	// identity provider.
+	// Unlinks the caller from an account at an identity provider, with which the caller can no longer
+	// log in.
 	RemoveMyIdpLink(context.Context, *RemoveMyIdpLinkRequest) (*RemoveUserIdpLinkResponse, error)
-	// Turns a personal access token into the caller that it stands for.
+	// Returns the caller that a personal access token authenticates.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
-	// Lists the mails to a user of an organization that were asked for in the last minutes.
+	// Lists the mails to a user of an organization that were requested in the last minutes.
 	ListAskedMails(context.Context, *ListAskedMailsRequest) (*ListAskedMailsResponse, error)
-	// Tells whether a mailed code has expired.
+	// Reports whether a mailed code has expired.
 	CheckCode(context.Context, *CheckCodeRequest) (*CheckCodeResponse, error)
-	// Does what a mailed code is for: makes the user active, verifies the e-mail, sets a new password.
+	// Uses a mailed code. Depending on the kind of mail it makes the user active, verifies the e-mail
+	// address or sets a new password.
 	CompleteCode(context.Context, *CompleteCodeRequest) (*CompleteCodeResponse, error)
-	// Sends a mail with a code again when its reader asks for it.
+	// Sends a mail with a new code, at the request of somebody with the link of an older mail.
 	RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error)
-	// Tells what an organization is called, wherever it is.
+	// Returns the name and state of any organization.
 	ResolveOrg(context.Context, *ResolveOrgRequest) (*ResolveOrgResponse, error)
-	// Tells where a user belongs.
+	// Returns the organization, state and type of any user.
 	ResolveUser(context.Context, *ResolveUserRequest) (*ResolveUserResponse, error)
-	// Makes the creator of a project its PROJECT_OWNER, once in the project's life.
+	// Makes the creator of a project its PROJECT_OWNER. It works once for each project.
 	MakeProjectOwner(context.Context, *MakeProjectOwnerRequest) (*MakeProjectOwnerResponse, error)
 }
 
