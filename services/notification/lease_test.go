@@ -112,7 +112,7 @@ func (w *world) store() store.Store {
 func (w *world) died(id string, rendered []byte) {
 	w.Helper()
 	db := w.store()
-	claims, err := db.Claim(w.Context(), 1, time.Minute)
+	claims, err := db.Claim(w.Context(), 1, store.Turn{}, time.Minute)
 	if err != nil || len(claims) != 1 || claims[0].ID != id {
 		w.Fatalf("claimed %v, %v", claims, err)
 	}

@@ -25,6 +25,7 @@ type loop struct {
 	held map[store.Hold]chan struct{}
 	done chan result
 	gate gate
+	turn store.Turn
 }
 
 // dispatch starts a worker for each mail that is due, as far as there is room, and returns how long
@@ -36,7 +37,8 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	}
 	query, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	claims, err := l.Store.Claim(query, room, l.Times.Lease)
+	claims, err := l.Store.Claim(query, room, l.turn, l.Times.Lease)
+	l.turn = l.turn.After(claims)
 	for _, c := range claims {
 		l.gate.started(l.start(c, nil))
 	}

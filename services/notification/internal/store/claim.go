@@ -17,15 +17,14 @@ import (
 // unheard is the reply of an attempt whose notifier died after Mark, before the relay's answer.
 const unheard = "the notifier ended before the mail relay answered"
 
-// Claim claims up to n due notifications for the time of a lease. A notification whose lease has
-// run out is due too.
-func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.Claim, error) {
-	return postgres.All[domain.Claim](ctx, s.journal.DB, `with due as (
-			select id from notifications where due_at <= now() order by due_at limit @most for update skip locked
-		), claimed as (
+// Claim claims up to n due notifications for the time of a lease, in turns after the last. A notification whose lease
+// has run out is due too.
+func (s Store) Claim(ctx context.Context, n int, last Turn, lease time.Duration) ([]domain.Claim, error) {
+	return postgres.All[domain.Claim](ctx, s.journal.DB, `with `+due+`, claimed as (
 			update notifications n set state = @sending, due_at = now() + @lease::interval, fence = n.fence + 1
 			from due where n.id = due.id
-			returning n.id, n.org_id, n.user_id, n.kind, n.state, n.created_at, n.language, n.recipient, n.fence
+			returning n.id, n.org_id, n.user_id, n.kind, n.state, n.created_at, n.language, n.recipient, n.fence,
+				due.place
 		), died as (
 			update attempts a set state = @uncertain, reply = @unheard from claimed c where a.notification_id = c.id
 				and a.state = @sending
@@ -34,18 +33,24 @@ func (s Store) Claim(ctx context.Context, n int, lease time.Duration) ([]domain.
 			(select count(*) from attempts a where a.notification_id = c.id and a.rendered is not null) as unanswered,
 			(select a.rendered from attempts a where a.notification_id = c.id and a.rendered is not null
 				order by a.number limit 1) as rendered
-		from claimed c`, postgres.Args{
-		"most": n, "lease": lease, "sending": domain.Sending, "uncertain": domain.Uncertain, "unheard": unheard,
+		from claimed c order by c.place`, postgres.Args{
+		"most": n, "org_id": last.OrgID, "kind": last.Kind, "tried": last.Tried,
+		"lease": lease, "sending": domain.Sending, "uncertain": domain.Uncertain, "unheard": unheard,
 	})
 }
 
 // Next returns the time until the next notification is due, at most most.
 func (s Store) Next(ctx context.Context, most time.Duration) (next time.Duration, err error) {
-	err = s.journal.DB.QueryRow(ctx, `select least(min(due_at) - now(), @most::interval) from notifications
-		where due_at is not null`,
+	err = s.journal.DB.QueryRow(ctx, nextDue,
 		postgres.Args{"most": most}).Scan(&next)
 	return next, postgres.Fault(err)
 }
+
+const nextDue = `select least(@most::interval,
+	(select min(due_at) - now() from notifications where due_at is not null and fence > 0),
+	(select interval '0' from notifications where due_at is not null and fence = 0
+	order by org_id, kind, due_at limit 1)) -- the order makes Postgres read the index, whatever it expects
+	`
 
 // Hold names one notifier's claim of a notification.
 type Hold struct {

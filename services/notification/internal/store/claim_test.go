@@ -11,6 +11,8 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
+	"herald/shared/mailkind"
+	"herald/shared/postgres"
 )
 
 func TestQueueOnce(t *testing.T) {
@@ -45,7 +47,7 @@ func TestClaimsAreShared(t *testing.T) {
 	for range 6 {
 		claiming.Go(func() {
 			for {
-				claims, err := w.Claim(t.Context(), 3, time.Minute)
+				claims, err := w.Claim(t.Context(), 3, store.Turn{}, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -192,17 +194,65 @@ func TestClaimReadsOnlyWhatIsDue(t *testing.T) {
 	w := newWorld(t)
 	w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at)
 		select 'old' || i, 'o1', 'u' || i, 'init', 3, now() from generate_series(1, 20000) i`)
-	w.queue("a")
+	w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at, fence)
+		select i, 'o' || i % 50, 'u' || i, 'init', 1, now(), now() + (i % 2 - 1) * interval '1 hour', i % 2
+		from generate_series(1, 20000) i`)
 	w.exec("analyze notifications")
-	plan := w.plan(`select id from notifications where due_at <= now() order by due_at limit 8 for update skip locked`)
-	if !strings.Contains(plan, "Index Scan using notifications_due") {
+	plan := w.plan("with "+store.Due+" select id from due", postgres.Args{
+		"most": 8, "org_id": "o1", "kind": "init", "tried": true,
+	})
+	if strings.Contains(plan, "Seq Scan") || strings.Count(plan, "using notifications_new") != 3 ||
+		!strings.Contains(plan, "using notifications_due") {
 		t.Errorf("claims read\n%s", plan)
 	}
-	plan = w.plan(`select min(due_at) from notifications where due_at is not null`)
-	if !strings.Contains(plan, "using notifications_due") || strings.Contains(plan, "Seq Scan") {
+	plan = w.plan(store.NextDue, postgres.Args{"most": time.Second})
+	if strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "using notifications_due") ||
+		!strings.Contains(plan, "using notifications_new") {
 		t.Errorf("the next time is found by\n%s", plan)
 	}
-	if c := w.one(time.Minute); c.ID != "a" {
-		t.Errorf("claimed %+v", c)
+}
+
+// A mail of its own, in a lane of its own.
+func (w world) lane(id, org string, kind mailkind.Kind) {
+	w.Helper()
+	if _, err := w.Queue(w.Context(), domain.Notification{
+		ID: id, OrgID: org, UserID: "u1", Kind: kind, CreatedAt: made,
+	}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Mails that were never tried take turns by organization and kind, and with those that were tried.
+func TestClaimsTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 20 {
+		w.lane(fmt.Sprintf("a%02d", i), "acme", mailkind.Init)
+	}
+	for _, c := range w.claim(2, time.Minute) {
+		w.settle(c, domain.Verdict{State: domain.Retrying}) // due at once
+	}
+	w.lane("b1", "bank", mailkind.Init)
+	w.lane("b2", "bank", mailkind.Init)
+	w.lane("p1", "acme", mailkind.PasswordReset)
+	w.lane("z1", "zoo", mailkind.VerifyEmail)
+	var turn store.Turn
+	var order []string
+	for _, n := range []int{1, 1, 1, 5, 1, 1, 1} {
+		claims, err := w.Claim(t.Context(), n, turn, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range claims {
+			order = append(order, c.ID)
+		}
+		turn = turn.After(claims)
+	}
+	want := "a02 a00 p1 a01 b1 z1 a03 b2 a04 a05 a06"
+	if got := strings.Join(order, " "); got != want {
+		t.Errorf("claimed\n%s, want\n%s", got, want)
+	}
+	if claims := w.claim(100, time.Minute); len(claims) != 13 {
+		t.Errorf("%d mails were left", len(claims))
 	}
 }

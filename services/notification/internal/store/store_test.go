@@ -13,6 +13,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/mailkind"
+	"herald/shared/postgres"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
@@ -47,7 +48,7 @@ func (w world) queue(id string) {
 
 func (w world) claim(n int, lease time.Duration) []domain.Claim {
 	w.Helper()
-	claims, err := w.Claim(w.Context(), n, lease)
+	claims, err := w.Claim(w.Context(), n, store.Turn{}, lease)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -126,9 +127,9 @@ func TestList(t *testing.T) {
 	}
 }
 
-func (w world) plan(sql string) string {
+func (w world) plan(sql string, args postgres.Args) string {
 	w.Helper()
-	rows, err := w.db.Query(w.Context(), "explain "+sql)
+	rows, err := w.db.Query(w.Context(), "explain "+sql, args)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -1,0 +1,7 @@
+package store
+
+// The statements that look for what is due.
+const (
+	Due     = due
+	NextDue = nextDue
+)
