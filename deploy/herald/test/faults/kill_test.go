@@ -16,16 +16,14 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-const (
-	kills = 50
-	// atOnce is how many mails the notifier sends at once: as many may be at their final dot when it dies.
-	atOnce = 8
-)
+// atOnce is how many mails the notifier sends at once: as many may be at their final dot when it dies.
+const atOnce = 8
 
 // The system is killed many times during imports. It keeps every answered import, sends one mail for
 // each, and leaves no incomplete rows.
 func TestKilledUnderImports(t *testing.T) {
 	t.Parallel()
+	kills := rounds(10)
 	server := smtpd.Start(t, smtpd.Config{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	answered := map[string]bool{}

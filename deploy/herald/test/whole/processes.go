@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"herald/deploy/herald/internal/allinone"
 	"herald/shared/bus"
@@ -23,13 +26,19 @@ type Processes struct {
 	*Instance
 	Postgres *local.Server
 
-	tokenFile string
+	tokenFile   string
+	nats        *server.Server // in this process, or nil
+	natsAddress string
+	mu          sync.Mutex
+	running     map[string]*exec.Cmd
 }
 
 // NewProcesses starts the servers and makes the secrets. Start and StartAll run services.
 func NewProcesses(t testing.TB, smtp string) *Processes {
 	t.Helper()
-	p := &Processes{Instance: New(t), Postgres: Postgres(t)}
+	p := &Processes{
+		Instance: New(t), Postgres: Postgres(t), natsAddress: FreeAddress(t), running: map[string]*exec.Cmd{},
+	}
 	secrets := p.Dir + "/secrets"
 	if out, err := exec.Command(Binary(t), "secrets", secrets).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -49,13 +58,16 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nats, err := bus.Embedded{Dir: p.Dir + "/nats", Listen: FreeAddress(t), Keys: keys}.Start()
-	if err != nil {
+	if p.nats, err = (bus.Embedded{Dir: p.Dir + "/nats", Listen: p.natsAddress, Keys: keys}).Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { bus.Stop(nats) })
+	t.Cleanup(func() {
+		if p.nats != nil {
+			bus.Stop(p.nats)
+		}
+	})
 	p.tokenFile = p.Dir + "/admin.pat"
-	p.Env = append(os.Environ(), key, "HERALD_NATS_URL=nats://"+nats.Addr().String(),
+	p.Env = append(os.Environ(), key, "HERALD_NATS_URL=nats://"+p.natsAddress,
 		"HERALD_DATABASE_URL="+database.String(),
 		"HERALD_SMTP_URL="+smtp, "HERALD_ADMIN_PAT_FILE="+p.tokenFile, "HERALD_PUBLIC_URL="+p.URL)
 	return p
@@ -65,6 +77,10 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
 	ops := FreeAddress(p.T)
+	if service == "gateway" {
+		listen := strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost", "127.0.0.1", 1)
+		settings = append([]string{"HERALD_LISTEN=" + listen}, settings...) // unless they name another
+	}
 	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
 	var logs bytes.Buffer
 	c := exec.Command(Binary(p.T), service)
@@ -73,12 +89,11 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
 		if p.T.Failed() {
 			p.T.Logf("%s: %s", service, Tail(&logs))
 		}
 	})
+	p.keep(service, c)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -100,6 +115,29 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 			return nil
 		}
 	}
+}
+
+// keep remembers a process by a name, and ends it with the test.
+func (p *Processes) keep(name string, c *exec.Cmd) {
+	p.mu.Lock()
+	p.running[name] = c
+	p.mu.Unlock()
+	p.T.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+}
+
+// Kill kills the process that was started last under a name.
+func (p *Processes) Kill(name string) {
+	p.T.Helper()
+	p.mu.Lock()
+	c := p.running[name]
+	p.mu.Unlock()
+	if err := c.Process.Kill(); err != nil {
+		p.T.Fatalf("kill %s: %v", name, err)
+	}
+	_ = c.Wait() // killed
 }
 
 // answers reports whether a process says at its address for operators that it is ready.
@@ -124,8 +162,7 @@ func (p *Processes) StartAll() (users *exec.Cmd) {
 			users = c
 		}
 	}
-	p.Start("gateway", "HERALD_LISTEN="+strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost",
-		"127.0.0.1", 1))
+	p.Start("gateway")
 	p.ReadToken()
 	return users
 }

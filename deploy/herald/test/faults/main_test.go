@@ -1,0 +1,24 @@
+package faults_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"herald/deploy/herald/test/whole"
+)
+
+var kills = flag.Int("kills", 0, "how often each test of kills kills; a few times if 0")
+
+// rounds is how often a test kills, which is few times unless somebody asks for more.
+func rounds(few int) int {
+	if *kills > 0 {
+		return *kills
+	}
+	return few
+}
+
+func TestMain(m *testing.M) {
+	whole.ServeNATS()
+	os.Exit(m.Run())
+}
