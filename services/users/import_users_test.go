@@ -128,7 +128,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	if ids, errs := w.imported(there, bulk(elsewhere, row("theirs"))); len(ids) != 1 {
 		t.Fatal(errs)
 	}
-	all := rows("a", "bad-mail", "", "a", "name", "theirs", "b", "hash", "A", "state", "me", "long", "c", "a")
+	all := rows("a", "bad-mail", "", "a", "name", "theirs", "b", "hash", "A", "state", "me", "long", "c", "a", "unseen")
 	all[1].User.Email.Email = "nobody"
 	all[2].User.UserName = "nobody"
 	all[4].User.UserName = "Taken"
@@ -138,9 +138,10 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	all[9].State = 9
 	all[11].User.Profile.FirstName = strings.Repeat("ü", 201)
 	all[13].User.Profile.FirstName = "Maxi"
+	all[14].User.UserName = "un\u200bseen"
 	want := map[uint64]string{2: "EMAIL_INVALID", 3: "USER_ID_INVALID", 5: "USER_NAME_TAKEN", 6: "USER_ID_TAKEN",
 		8: "PASSWORD_HASH_INVALID", 9: "USER_NAME_TAKEN", 10: "INVALID_ARGUMENT", 11: "USER_ID_INVALID",
-		12: "INVALID_ARGUMENT", 14: "IMPORT_DIFFERS"}
+		12: "INVALID_ARGUMENT", 14: "IMPORT_DIFFERS", 15: "INVALID_ARGUMENT"}
 	checked, err := w.gateway.CheckImport(w.admin, bulk(w.orgID, all...))
 	if err != nil {
 		t.Fatal(err)

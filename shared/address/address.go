@@ -40,8 +40,7 @@ func Parse(text string) (string, error) {
 	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
 		return "", errors.New("the address has a dot in the wrong place")
 	}
-	profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.VerifyDNSLength(true), idna.BidiRule())
-	domain, err := profile.ToASCII(domain)
+	domain, err := lookup.ToASCII(domain)
 	if err != nil {
 		return "", fmt.Errorf("the domain of the address cannot exist: %w", err)
 	}
@@ -54,11 +53,17 @@ func Parse(text string) (string, error) {
 	return local + "@" + domain, nil
 }
 
+// lookup is how a domain is written that is looked up in DNS.
+var lookup = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.VerifyDNSLength(true), idna.BidiRule())
+
 // blankBraille is a letter to Unicode and empty to the eye.
 const blankBraille = '\u2800'
 
 // invisible reports whether a reader would take an address for the one without r.
 func invisible(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r <= ' ' || r == unicode.MaxASCII
+	}
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == blankBraille ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -72,7 +72,8 @@ func under(field string, flaws []flaw) []flaw {
 
 // trim removes the white space around every field that has the option, at any depth. It returns the
 // fields with invisible characters and the filters in which nothing is set. Their paths are put
-// together on the way back, because most messages have no flaw.
+// together on the way back, because most messages have no flaw. It leaves out lists without rules,
+// whose elements the method checks one by one.
 func trim(m protoreflect.Message) (flaws []flaw) {
 	bare := true
 	fields := m.Descriptor().Fields()
@@ -90,6 +91,7 @@ func trim(m protoreflect.Message) (flaws []flaw) {
 				flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible characters"})
 			}
 		case f.Kind() != protoreflect.MessageKind || f.IsMap():
+		case f.IsList() && unruled(f):
 		case f.IsList():
 			for i := range v.List().Len() {
 				if found := trim(v.List().Get(i).Message()); found != nil {
@@ -109,7 +111,8 @@ func trim(m protoreflect.Message) (flaws []flaw) {
 // invisible reports whether two texts that differ in r only look alike, or r turns the direction
 // of the text: two users could have what reads as one name.
 func invisible(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r > unicode.MaxASCII &&
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 func filters(m protoreflect.MessageDescriptor) bool {
@@ -120,6 +123,11 @@ func filters(m protoreflect.MessageDescriptor) bool {
 func trimmed(f protoreflect.FieldDescriptor) bool {
 	on, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool)
 	return on
+}
+
+func unruled(f protoreflect.FieldDescriptor) bool {
+	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+	return rules.GetIgnore() == validate.Ignore_IGNORE_ALWAYS
 }
 
 // jsonPath returns a path as callers of the REST API know it: queries[0].nameQuery.name.

@@ -35,10 +35,10 @@ type Digest map[string]string
 
 // NewDigest digests fields by their JSON paths; empty fields are left out.
 func NewDigest(lasting Lasting, userID string, fields map[string]string) Digest {
-	d := Digest{}
+	d, mac := Digest{}, secret.MACs(lasting.digest)
 	for path, value := range fields {
 		if value != "" {
-			d[path] = hex.EncodeToString(secret.MAC(lasting.digest, userID, path, value)[:16])
+			d[path] = hex.EncodeToString(mac(userID, path, value)[:16])
 		}
 	}
 	return d

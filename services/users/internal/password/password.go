@@ -51,11 +51,13 @@ func Parse(encoded string) (Hash, error) {
 	if encoded == "" {
 		return Hash{}, nil
 	}
-	var known []string
 	for _, f := range formats {
 		if text, found := strings.CutPrefix(encoded, f.prefix); found {
 			return f.parse(encoded, text)
 		}
+	}
+	var known []string
+	for _, f := range formats {
 		known = append(known, f.prefix)
 	}
 	return Hash{}, &FormatError{"hash", "unknown format; it must start with one of " + strings.Join(known, " ")}

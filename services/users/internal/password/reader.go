@@ -64,6 +64,9 @@ func (r *reader) parameters(text string, limits ...limit) []int {
 	return numbers
 }
 
+// standard turns the other alphabets of base64 into that of RFC 4648, section 4.
+var standard = strings.NewReplacer(".", "+", "-", "+", "_", "/")
+
 // bytes decodes base64: standard, URL-safe or passlib's adapted one ("." for
 // "+"), padded or not.
 func (r *reader) bytes(text string, l limit) []byte {
@@ -71,7 +74,7 @@ func (r *reader) bytes(text string, l limit) []byte {
 	if strings.HasSuffix(text, "=") {
 		encoding = base64.StdEncoding
 	}
-	data, err := encoding.DecodeString(strings.NewReplacer(".", "+", "-", "+", "_", "/").Replace(text))
+	data, err := encoding.DecodeString(standard.Replace(text))
 	r.require(err == nil, "%s is not base64", l.name)
 	r.require(len(data) >= l.least && len(data) <= l.most,
 		"%s must have %d to %d bytes, not %d", l.name, l.least, l.most, len(data))
