@@ -44,7 +44,7 @@ func TestDirectories(t *testing.T) {
 		t.Errorf("the secret is %q", got)
 	}
 
-	// Name, client id and secret stay; all else that is left out takes its default.
+	// Missing name, client id and secret stay. All other missing fields get their defaults.
 	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id})
 	if err != nil || changed.Details.Sequence <= made.Details.Sequence || changed.Details.CreationDate != nil ||
 		changed.Details.ResourceOwner != "org-a" {
@@ -70,7 +70,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// An update without a difference answers what is there and writes nothing.
+// An update without a difference returns the existing details and writes nothing.
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// The secret changes only when it is supplied.
+// The secret changes only if the request has one.
 func TestUpdateSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +116,7 @@ func TestUpdateSecret(t *testing.T) {
 	}
 }
 
-// What a request must not say, on both methods where both have the field.
+// Values that are refused, on both methods if both have the field.
 func TestRefusedFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +170,7 @@ func TestRefusedFields(t *testing.T) {
 		t.Error("a refusal wrote something")
 	}
 
-	// The longest that is taken is counted in characters.
+	// The maximum length is counted in characters.
 	edge := long[:400]
 	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
 		IdpId: id, Name: &edge, ClientId: &edge, ClientSecret: edge,
@@ -209,7 +209,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// Of many at once, each change is written once and the last one stands.
+// Of many changes at once each is written once, and the last one is stored.
 func TestUpdatesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -327,7 +327,7 @@ func TestIdpChanges(t *testing.T) {
 	refused(t, err, "IDP_NOT_FOUND")
 }
 
-// Users and auth learn which providers an organization has, and no client secret.
+// The services users and auth can read the providers of an organization, but no client secret.
 func TestResolveIdps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -352,7 +352,7 @@ func TestResolveIdps(t *testing.T) {
 	}
 }
 
-// calls is every method about one provider, with a request that would succeed.
+// calls has a call of every method about one provider, which succeeds for its organization.
 var calls = map[string]func(w *world, ctx context.Context, id string) error{
 	"UpdateDirectoryIdp": func(w *world, ctx context.Context, id string) error {
 		_, err := w.UpdateDirectoryIdp(ctx, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, ClientSecret: "theirs"})
@@ -380,7 +380,7 @@ var calls = map[string]func(w *world, ctx context.Context, id string) error{
 	},
 }
 
-// Who may do what, and that what is elsewhere looks as if it were not.
+// Each method needs its permission, and providers of other organizations are not found.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

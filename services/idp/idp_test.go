@@ -15,18 +15,18 @@ import (
 
 var kit = testkit.New("idp", idp.Migrations)
 
-// What tests of services have in common.
+// refused and race are used by most tests.
 var refused, race = testkit.Refused, testkit.Race
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// world is a running service and those who call it.
+// world is a running service and its callers.
 type world struct {
 	testing.TB
 	ground  boot.Ground
 	service *boot.Service
 	idpv1.IdpsClient
-	// inA and inB are the owners of two organizations, org-a and org-b.
+	// inA and inB are contexts of the owners of two organizations, org-a and org-b.
 	inA, inB context.Context
 }
 
@@ -35,7 +35,7 @@ func newWorld(t testing.TB) *world {
 	return newWorldOn(t, testkit.Ground(t))
 }
 
-// newWorldOn is a world whose log is the test's.
+// newWorldOn returns a world with the log and the clock of g.
 func newWorldOn(t testing.TB, g boot.Ground) *world {
 	t.Helper()
 	w := &world{TB: t, ground: g, service: kit.Open(t, g)}
@@ -48,7 +48,7 @@ func newWorldOn(t testing.TB, g boot.Ground) *world {
 	return w
 }
 
-// as is a caller with roles in an organization.
+// as returns the context of a caller with roles in an organization.
 func (w *world) as(orgID string, roles ...string) context.Context {
 	return testkit.Member(w.Context(), w.ground, "user-"+orgID, orgID, roles...)
 }
@@ -90,13 +90,13 @@ func (w *world) secretOf(id string) string {
 	return string(plain)
 }
 
-// rows counts what a query finds.
+// rows returns the number of rows that match a condition.
 func (w *world) rows(sql string, args ...any) int {
 	w.Helper()
 	return testkit.Rows(w, w.service.DB, sql, args...)
 }
 
-// same fails unless two messages are equal.
+// same fails the test if two messages differ.
 func same(t testing.TB, got, want proto.Message) {
 	t.Helper()
 	if !proto.Equal(got, want) {

@@ -13,8 +13,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// A client secret is in no answer, log, event, metric or table; a name is in no event and
-// no log.
+// No answer, log, event, metric or table contains a client secret. No event and no log contains a
+// name.
 func TestSecretsStayIn(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
@@ -42,7 +42,7 @@ func TestSecretsStayIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What fails is logged, with the words of the database.
+	// A failed statement is logged with the database's message.
 	const broken = `alter table idps add constraint broken check (false) not valid`
 	if _, err := w.service.DB.Exec(t.Context(), broken); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSecretsStayIn(t *testing.T) {
 	}
 }
 
-// hear returns the subjects and data of so many events.
+// hear returns the subjects and data of n events.
 func hear(t *testing.T, news *nats.Subscription, n int) (heard string) {
 	t.Helper()
 	for range n {

@@ -7,7 +7,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// An organization's providers go with it, each with an event; others' stay.
+// The providers of a removed organization are removed, each with an event. Those of other
+// organizations stay.
 func TestRemovedOrganization(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,9 +13,9 @@ import (
 	"herald/shared/testkit"
 )
 
-// While the master key changes, replicas and their callers are restarted one after another. Beside
-// each other they have the keys of two neighbouring states; whoever calls, and whichever replica
-// answers, the call succeeds and finds the secret that another has sealed.
+// While the master key changes, replicas and their callers are restarted one after another, so that
+// some have the keys of one state and some those of the next. All calls succeed at both replicas,
+// and each replica opens the secrets that the other has sealed.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	w := &world{TB: t, ground: testkit.Ground(t)}
@@ -24,9 +24,9 @@ func TestRollingRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bus.Stop(server) })
-	w.ground.Bus = bus.Address{URL: server.ClientURL()} // it lets in with the old key's passwords only
+	w.ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
 	old, fresh, database := w.ground.Keys.Text().Reveal(), secret.NewKeyText(), kit.Database(t)
-	// replica starts one, with callers that have the same keys.
+	// replica starts a replica with the given keys, and callers with the same keys.
 	replica := func(keys string) (callers *world, stop func()) {
 		g := w.ground
 		var err error
@@ -59,7 +59,7 @@ func TestRollingRestart(t *testing.T) {
 			if err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
-			// The same secret again is no change, if it could be opened.
+			// The same secret is not a change, because the replica can open it.
 			if changed := r.Details.Sequence != was; changed != (n%4 == 0) {
 				t.Errorf("step %d, call %d: changed is %v", step, n, changed)
 			}

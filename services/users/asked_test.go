@@ -11,8 +11,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// asked are the kinds of the mails that were asked for lately, newest first, each with
-// its id.
+// asked returns the kinds and the ids of the mails that were requested in the last minutes, newest
+// first.
 func (w *world) asked(orgID, userID string) (kinds, ids []string) {
 	w.Helper()
 	r, err := w.notify.ListAskedMails(w.Context(), &usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
@@ -29,8 +29,7 @@ func (w *world) asked(orgID, userID string) (kinds, ids []string) {
 	return kinds, ids
 }
 
-// Whatever returns a notification's id is among the mails that were asked for, and
-// nothing else is.
+// ListAskedMails lists the mail of every call that returns a notification's id, and no other.
 func TestAskedMails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -101,7 +100,7 @@ func TestAskedMails(t *testing.T) {
 	}
 }
 
-// What was asked for long ago is not told of, and of very many the newest are.
+// ListAskedMails lists no mail that was requested long ago, and of very many only the newest.
 func TestAskedMailsAreBounded(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkImport is the service's own share of an import: NATS, middleware, checks
-// and one statement.
+// BenchmarkImport measures the service's part of an import: NATS, middleware, checks and one
+// statement.
 func BenchmarkImport(b *testing.B) {
 	w := newWorld(b)
 	var n atomic.Int64
@@ -23,7 +23,8 @@ func BenchmarkImport(b *testing.B) {
 	})
 }
 
-// BenchmarkImportUsers is the service's own share of a bulk import: a request of a thousand users.
+// BenchmarkImportUsers measures the service's part of a bulk import: a request with a thousand
+// users.
 func BenchmarkImportUsers(b *testing.B) {
 	w := newWorld(b)
 	n := 0

@@ -9,7 +9,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// kinds are the events of a list, newest first, each with who did it.
+// kinds returns the events of a list, newest first, each with the editor.
 func kinds(r *heraldv1.SearchChangesResponse) (all []string) {
 	for _, c := range r.GetResult() {
 		all = append(all, c.EventType+" by "+c.EditorId)

@@ -13,7 +13,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// mail does what the notifier does for a user's newest mail.
+// mail prepares a user's newest mail, as the service notification does.
 func (w *world) mail(userID string) *usersv1.PrepareMailResponse {
 	w.Helper()
 	var id string
@@ -38,7 +38,7 @@ func (w *world) initial(name string) string {
 	return r.UserId
 }
 
-// complete does what the page behind the link of a first mail does.
+// complete uses the code of an initialize-user mail, as its page does.
 func (w *world) complete(userID, code, password string) (string, error) {
 	return w.completeKind("init", userID, code, password)
 }
@@ -57,7 +57,7 @@ func (w *world) request(kind, userID string) {
 	}
 }
 
-// unwritten runs what must leave users, codes and events as they are.
+// unwritten calls run and fails the test if it changes users, codes or events.
 func (w *world) unwritten(run func()) {
 	w.Helper()
 	digest := func() (text string) {
@@ -77,8 +77,8 @@ func (w *world) unwritten(run func()) {
 	}
 }
 
-// put changes a user in the database into what no method makes yet.
-func (w *world) put(userID, set string) {
+// setColumns sets columns of a user in the database, also to values that no method sets.
+func (w *world) setColumns(userID, set string) {
 	w.Helper()
 	if _, err := w.service.DB.Exec(w.Context(), "update users set "+set+" where id = $1", userID); err != nil {
 		w.Fatal(err)
@@ -132,7 +132,7 @@ func TestInitialization(t *testing.T) {
 	w.login(w.admin, id, "")
 }
 
-// A user who came with a password is not asked for one.
+// A user who was imported with a password can initialize without choosing one.
 func TestInitializationWithPassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,8 +151,8 @@ func TestInitializationWithPassword(t *testing.T) {
 	}
 }
 
-// Hostile case 1: whatever is wrong with a code, the answer is the same, and the
-// eleventh guess is not looked at.
+// Hostile case 1: all kinds of wrong codes get the same answer, and the eleventh guess is not
+// compared.
 func TestInitializationGuesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,13 +176,13 @@ func TestInitializationGuesses(t *testing.T) {
 		refused(t, err, "CODE_INVALID")
 	}
 	_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-	refused(t, err, "CODE_LOCKED") // as for somebody
+	refused(t, err, "CODE_LOCKED") // as for a user who exists
 
 	if _, err := w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.complete(id, right, "correct horse")
-	refused(t, err, "CODE_INVALID") // superseded
+	refused(t, err, "CODE_INVALID") // replaced by a newer one
 	if _, err = w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
 		t.Errorf("the new mail's code: %v", err)
 	}
@@ -267,7 +267,7 @@ func TestInitializationExpires(t *testing.T) {
 	}
 }
 
-// A mail whose code was used or replaced is not wanted any more.
+// A mail is obsolete when its code was used or replaced.
 func TestObsoleteMail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -294,7 +294,7 @@ func TestObsoleteMail(t *testing.T) {
 	refused(t, err, "NOTIFICATION_OBSOLETE")
 }
 
-// A code is good for what it was mailed for, and a kind that there is not is nothing.
+// A code works only for its own kind of mail. Unknown kinds are refused.
 func TestKindsOfCodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -331,7 +331,7 @@ func TestKindsOfCodes(t *testing.T) {
 			t.Errorf("%s: %q, %v", kind, name, err)
 		}
 		_, err = w.completeKind(kind, id, codes[kind], "correct horse")
-		refused(t, err, "CODE_INVALID") // used
+		refused(t, err, "CODE_INVALID") // was used
 	}
 	for name, id := range map[string]string{
 		"initialized": waiting, "email_verified": unverified, "password_changed": reset,
@@ -343,8 +343,8 @@ func TestKindsOfCodes(t *testing.T) {
 	}
 }
 
-// Anybody may ask for anybody: only who waits for such a mail gets one, at most one a
-// minute, also when many ask at once.
+// Anybody can request a code for any user. Only users who wait for such a mail get one, at most one
+// a minute, also if there are many requests at once.
 func TestRequestCode(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -357,10 +357,10 @@ func TestRequestCode(t *testing.T) {
 		"inactive": w.person(w.admin, "inactive"), "locked": w.person(w.admin, "locked"),
 		"machine": w.person(w.admin, "machine"), "nobody": "nobody",
 	}
-	w.put(ids["inactive"], "state = 2")
-	w.put(ids["locked"], "state = 3, email_verified = false")
-	w.put(ids["machine"], "type = 2")
-	w.unwritten(func() { // an administrator's mail is as young
+	w.setColumns(ids["inactive"], "state = 2")
+	w.setColumns(ids["locked"], "state = 3, email_verified = false")
+	w.setColumns(ids["machine"], "type = 2")
+	w.unwritten(func() { // the administrator's mail is less than a minute old
 		w.request("init", ids["INITIAL"])
 		w.request("verifyemail", ids["unverified"])
 	})
@@ -395,7 +395,7 @@ func TestRequestCode(t *testing.T) {
 	}
 }
 
-// A code lives from its first sending on, each kind as long as it may.
+// The lifetime of a code begins when it is first sent. Each kind has its own lifetime.
 func TestLifetimes(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

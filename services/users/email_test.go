@@ -26,7 +26,7 @@ func (w *world) updateEmail(userID, address string, verified bool) *usersv1.Upda
 	return r
 }
 
-// unverified makes an active user whose e-mail waits for its code.
+// unverified creates an active user whose e-mail address is not verified and returns the id.
 func (w *world) unverified(name string) string {
 	w.Helper()
 	id := w.person(w.admin, name)
@@ -43,7 +43,7 @@ func (w *world) user(userID string) *usersv1.User {
 	return r.User
 }
 
-// last is the data of a user's newest event.
+// last returns a user's newest event.
 func (w *world) last(userID string) (id, name, data string) {
 	w.Helper()
 	if err := w.service.DB.QueryRow(w.Context(), `select id, name, data::text from events where aggregate_id = $1 `+
@@ -80,7 +80,7 @@ func TestUpdateEmail(t *testing.T) {
 		}
 	})
 
-	// The next address supersedes the code; a password that comes along is not looked at.
+	// Another address ends the code. A password in the request is ignored.
 	w.updateEmail(id, "newer@example.com", false)
 	_, err := w.completeKind("verifyemail", id, m.Code, "")
 	refused(t, err, "CODE_INVALID")
@@ -99,7 +99,7 @@ func TestUpdateEmail(t *testing.T) {
 		t.Errorf("event %s %s", name, data)
 	}
 
-	// Verified by the administrator: no mail, and what waited counts no more.
+	// If the administrator verifies the address, no mail is sent, and the older code is not valid.
 	w.updateEmail(id, "newest@example.com", false)
 	m = w.mail(id)
 	if r := w.updateEmail(id, "newest@example.com", true); r.NotificationId != "" ||
@@ -110,7 +110,7 @@ func TestUpdateEmail(t *testing.T) {
 	refused(t, err, "CODE_INVALID")
 }
 
-// A mail that offers a new password went to the mailbox of before.
+// A change of the address ends the code of a password reset, which was mailed to the old address.
 func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,7 +194,7 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 	}
 }
 
-// fresh is a user who has just logged in.
+// fresh returns the context of a user who has just logged in.
 func (w *world) fresh(userID, orgID string) context.Context {
 	w.Helper()
 	c := w.caller(w.admin, userID, orgID)
@@ -202,7 +202,8 @@ func (w *world) fresh(userID, orgID string) context.Context {
 	return w.as(c)
 }
 
-// One's own address takes a login of the last ten minutes by either path, which no token is.
+// A change of one's own address needs a login of the last ten minutes on either path. A token is
+// not enough.
 func TestOwnEmail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,8 +230,8 @@ func TestUpdateEmailRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, machine, inactive := w.person(w.admin, "mini"), w.person(w.admin, "machine"), w.person(w.admin, "inactive")
-	w.put(machine, "type = 2")
-	w.put(inactive, "state = 2")
+	w.setColumns(machine, "type = 2")
+	w.setColumns(inactive, "state = 2")
 	mini, asMachine := w.fresh(id, ""), w.fresh(machine, "")
 	w.unwritten(func() {
 		for _, address := range []string{"", "mini", "Mini <mini@example.com>", "a@b.ch,c@d.ch",
@@ -268,8 +269,8 @@ func TestResendEmailVerification(t *testing.T) {
 	w := newWorld(t)
 	id, verified, waiting, machine, inactive := w.unverified("mini"), w.person(w.admin, "verified"),
 		w.initial("waiting"), w.unverified("machine"), w.unverified("inactive")
-	w.put(machine, "type = 2")
-	w.put(inactive, "state = 2")
+	w.setColumns(machine, "type = 2")
+	w.setColumns(inactive, "state = 2")
 	old := w.mail(id).Code
 	r, err := w.gateway.ResendEmailVerification(w.admin, &usersv1.ResendEmailVerificationRequest{UserId: id})
 	if err != nil {
@@ -299,7 +300,7 @@ func TestResendEmailVerification(t *testing.T) {
 	})
 }
 
-// The caller's own: another address is never verified by saying so (hostile case 4).
+// Hostile case 4: a caller cannot set the own new address as verified.
 func TestMyEmail(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -309,7 +310,7 @@ func TestMyEmail(t *testing.T) {
 	id := w.person(w.admin, "mini")
 	orgA, inA := w.org("A")
 	w.addMember(inA, id, "ORG_OWNER_VIEWER")
-	c := w.caller(w.admin, id, orgA) // whichever organization is acted on
+	c := w.caller(w.admin, id, orgA) // the organization acted on does not matter
 	c.AuthenticatedAt = w.ground.Now()
 	mini := w.as(c)
 	verify := func(code string) error {
@@ -371,8 +372,8 @@ func TestMyEmail(t *testing.T) {
 	refused(t, verify(code), "EMAIL_VERIFIED")
 }
 
-// Fifty guesses at once, half of them by the page behind the link, get ten looks; then
-// the right code is not looked at either.
+// Of fifty guesses at once, half of them through the mail's page, ten are compared. Then even the
+// right code is refused.
 func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -401,7 +402,7 @@ func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// guesses makes fifty guesses at once and answers how many were looked at.
+// guesses makes fifty guesses at once and returns how many were compared.
 func guesses(guess func(i int) error) int64 {
 	var wait sync.WaitGroup
 	var evaluated atomic.Int64
@@ -416,7 +417,8 @@ func guesses(guess func(i int) error) int64 {
 	return evaluated.Load()
 }
 
-// A code that went to the old address never verifies the new one, whichever is first.
+// The code that was mailed to the old address does not verify the new one, in whatever order the
+// two calls come.
 func TestUpdateEmailAgainstItsCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

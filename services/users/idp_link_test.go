@@ -16,8 +16,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// idps stands in for the service idp: the organization with the id org has the providers
-// company and school.
+// idps is a double of the service idp. The organization org has the providers company and school.
 type idps struct {
 	idpv1.UnimplementedIdpsServer
 	testkit.Unguarded
@@ -42,7 +41,7 @@ func newLinkedWorld(t *testing.T) (*world, *idps) {
 	return w, known
 }
 
-// linked is an import of a person with accounts at providers, written provider/account.
+// linked returns an import of a person with accounts at providers, written provider/account.
 func linked(name string, accounts ...string) *usersv1.ImportHumanUserRequest {
 	r := minimal(name)
 	for _, a := range accounts {
@@ -61,7 +60,7 @@ func (w *world) importLinked(r *usersv1.ImportHumanUserRequest) string {
 	return got.UserId
 }
 
-// links lists a user's accounts, written provider/account, the newest last.
+// links returns a user's accounts, written provider/account, the newest last.
 func (w *world) links(ctx context.Context, userID string) (all []string) {
 	w.Helper()
 	r, err := w.gateway.SearchUserIdpLinks(ctx, &usersv1.SearchUserIdpLinksRequest{
@@ -76,8 +75,8 @@ func (w *world) links(ctx context.Context, userID string) (all []string) {
 	return all
 }
 
-// A linked account is a first credential: the rows of the table of decisions on the
-// initialize-user mail that have one.
+// A linked account is a first credential. The cases are the rows with a link of the table that
+// decides on the initialize-user mail.
 func TestLinkDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -117,7 +116,7 @@ func TestLinkDecidesStateAndMail(t *testing.T) {
 	}
 }
 
-// Links are listed, and end one by one; each is in the user's history.
+// Links are listed and removed one by one. The user's history has an event of each.
 func TestIdpLinks(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -156,7 +155,7 @@ func TestIdpLinks(t *testing.T) {
 	}
 }
 
-// Everybody lists their own links, and ends one with a login that is fresh.
+// Callers list their own links, and remove one after a login of the last ten minutes.
 func TestMyIdpLinks(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -178,13 +177,14 @@ func TestMyIdpLinks(t *testing.T) {
 	c.AuthenticatedAt = time.Now().Add(-11 * time.Minute)
 	refused(t, remove("1"), "FRESH_LOGIN_REQUIRED")
 	c.AuthenticatedAt = time.Now().Add(-9 * time.Minute)
-	refused(t, remove("2"), "IDP_LINK_NOT_FOUND") // somebody else's
+	refused(t, remove("2"), "IDP_LINK_NOT_FOUND") // another user's
 	if err := remove("1"); err != nil || len(w.links(w.admin, id)) != 0 || len(w.links(w.admin, other)) != 1 {
 		t.Error(err)
 	}
 }
 
-// Who may list and end another's links, and that links elsewhere look as if they were not.
+// Callers need a permission to list and remove another user's links. Links of another
+// organization's users are not found.
 func TestIdpLinkRefusals(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -208,7 +208,7 @@ func TestIdpLinkRefusals(t *testing.T) {
 	refused(t, remove(asManager, manager), "FRESH_LOGIN_REQUIRED")
 	refused(t, remove(elsewhere, id), "IDP_LINK_NOT_FOUND")
 	refused(t, remove(w.admin, "nobody"), "IDP_LINK_NOT_FOUND")
-	refused(t, remove(w.admin, viewer), "IDP_LINK_NOT_FOUND") // another's account
+	refused(t, remove(w.admin, viewer), "IDP_LINK_NOT_FOUND") // another user's account
 	for _, userID := range []string{id, "nobody"} {
 		_, err := w.gateway.SearchUserIdpLinks(elsewhere, &usersv1.SearchUserIdpLinksRequest{UserId: userID})
 		refused(t, err, "USER_NOT_FOUND")
@@ -225,7 +225,7 @@ func TestIdpLinkRefusals(t *testing.T) {
 	}
 }
 
-// What an import must not say of providers.
+// Links with which an import is refused.
 func TestImportRefusesLinks(t *testing.T) {
 	t.Parallel()
 	w, known := newLinkedWorld(t)
@@ -258,7 +258,7 @@ func TestImportRefusesLinks(t *testing.T) {
 	if fault.From(err).Code != fault.Precondition {
 		t.Error(err)
 	}
-	known.org = "another" // whose the providers are
+	known.org = "another" // the providers belong to this organization
 	_, err = w.gateway.ImportHumanUser(w.admin, linked("a", "company/2"))
 	refused(t, err, "IDP_UNKNOWN")
 	if w.rows("events") != before || w.rows("user_idp_links") != 1 {
@@ -266,8 +266,8 @@ func TestImportRefusesLinks(t *testing.T) {
 	}
 }
 
-// Sent again, an import with links answers the same, in whatever order they come and also
-// when the provider has gone since; other links are other content.
+// A repeated import with links has the same answer, in whatever order the links are, and also after
+// the provider was removed. Other links are other content.
 func TestLinkedImportAgain(t *testing.T) {
 	t.Parallel()
 	w, known := newLinkedWorld(t)
@@ -301,7 +301,7 @@ func TestLinkedImportAgain(t *testing.T) {
 	}
 }
 
-// Without the service idp nobody is linked, and nothing is half written.
+// Without the service idp an import with links fails, and nothing is written.
 func TestLinkedImportWithoutIdp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -316,7 +316,7 @@ func TestLinkedImportWithoutIdp(t *testing.T) {
 	}
 }
 
-// A removed provider's links go, by its event.
+// The event of a provider's removal removes the links to it.
 func TestLinksGoWithTheirProvider(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -331,11 +331,11 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 		and aggregate_id = any ($2)`, cause, []string{mini, other}); n != 2 {
 		t.Errorf("%d events", n)
 	}
-	_, err := w.gateway.ImportHumanUser(w.admin, linked("late", "school/3")) // idp answers with what it knew
+	_, err := w.gateway.ImportHumanUser(w.admin, linked("late", "school/3")) // idp still has the provider
 	refused(t, err, "IDP_UNKNOWN")
 }
 
-// A removed user's links go too, and somebody else can be linked to the accounts.
+// The links of a removed user are removed. Another user can then be linked to the accounts.
 func TestLinksGoWithTheirUser(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)

@@ -9,13 +9,14 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// linkedRow is a row of a bulk import of a person with accounts at providers, written provider/account.
+// linkedRow returns a row of a bulk import: a person with accounts at providers, written
+// provider/account.
 func linkedRow(id string, accounts ...string) *usersv1.ImportHumanUserRow {
 	return &usersv1.ImportHumanUserRow{UserId: id, User: wrapped(linked(id, accounts...)).User}
 }
 
-// Rows of one bulk import with accounts at providers: the check says what the import then does, and a repeat answers
-// the same.
+// For rows with linked accounts, the check reports what the import then does. A repeated import has
+// the same answer.
 func TestImportUsersLinked(t *testing.T) {
 	t.Parallel()
 	w, known := newLinkedWorld(t)
@@ -34,7 +35,8 @@ func TestImportUsersLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Linked and not verified is a mail to verify; neither is one to finish the account.
+	// A linked user with an unverified address gets a mail to verify it. A user with neither gets
+	// the initialize-user mail.
 	if checked.NewUsers != 4 || checked.Mails != 3 || w.rows("user_idp_links") != 1 {
 		t.Errorf("the check says %v", checked)
 	}
@@ -53,7 +55,7 @@ func TestImportUsersLinked(t *testing.T) {
 				t.Errorf("%v, the check said %v", errs[e.Row], e)
 			}
 		}
-		known.org = "" // the providers are gone, and those who came with them are known all the same
+		known.org = "" // the providers were removed; their users are recognized nevertheless
 		want[6], checked.Errors = "IDP_UNKNOWN", nil
 	}
 	for id, c := range map[string]struct {
@@ -85,7 +87,7 @@ func TestImportUsersLinked(t *testing.T) {
 	}
 }
 
-// A row with links is imported in a batch as it is by itself.
+// The bulk import and the single import write the same for a row with links.
 func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -110,7 +112,7 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	}
 }
 
-// Two batches at once with the same account link it to one user.
+// If two batches at once have the same account, it is linked to one user.
 func TestImportUsersLinkedAtOnce(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)

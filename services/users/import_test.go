@@ -14,8 +14,8 @@ import (
 	"herald/shared/secret"
 )
 
-// The table of decisions on the initialize-user mail: e-mail verified or not,
-// password, hash or neither.
+// The table that decides on the initialize-user mail: e-mail verified or not, with a password, a
+// hash or neither.
 func TestImportDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +62,8 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 	}
 }
 
-// importRefusal is a change that makes an import refused, with the fault's id and what its words contain.
+// importRefusal is a change with which an import is refused, the fault's id, and a part of its
+// message.
 type importRefusal struct {
 	id, says string
 	change   func(*usersv1.ImportHumanUserRequest)
@@ -158,7 +159,8 @@ func TestImportRefusesCredentials(t *testing.T) {
 	})
 }
 
-// importRefuses imports in the flat shape and in the wrapper: the right id, naming the field, and nothing written.
+// importRefuses imports each case in the flat and in the wrapped shape. The fault must have the id
+// and name the field, and nothing may be written.
 func importRefuses(t *testing.T, cases map[string]importRefusal) {
 	t.Helper()
 	w := newWorld(t)
@@ -299,7 +301,7 @@ func TestImportRepeated(t *testing.T) {
 	}
 }
 
-// Twenty at once with one id: one is written, all are answered alike.
+// Of twenty equal imports at once one is written, and all have the same answer.
 func TestImportAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -326,7 +328,7 @@ func TestImportAtOnce(t *testing.T) {
 	}
 }
 
-// A dump of the database gives nobody a way in, and events hold nothing personal.
+// Nobody can log in with what the database contains, and events contain no personal values.
 func TestImportLeaksNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// row is a row of a bulk import, of an active user with a hash.
+// row returns a row of a bulk import: an active user with a password hash.
 func row(id string) *usersv1.ImportHumanUserRow {
 	r := minimal(id)
 	r.Email.IsEmailVerified, r.HashedPassword = true, hashed(someHash)
@@ -49,7 +49,7 @@ func (w *world) imported(ctx context.Context, r *usersv1.ImportRequest) ([]strin
 	return got.Success.Orgs[0].HumanUserIds, errs
 }
 
-// Whatever is imported one by one is imported in the same way with others.
+// The bulk import and the single import write the same.
 func TestImportUsersAsOneByOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,7 +83,7 @@ func TestImportUsersAsOneByOne(t *testing.T) {
 	}
 }
 
-// alike fails the test if anything but ids, names, times and secrets tells two users apart.
+// alike fails the test if two users differ in more than ids, names, times and secrets.
 func (w *world) alike(one, other string) {
 	w.Helper()
 	own := `- '{id,user_id,user_name,user_name_folded,sequence,created_at,changed_at,import_digest,position,time,
@@ -119,7 +119,7 @@ func (w *world) alike(one, other string) {
 	}
 }
 
-// One bad row of each kind, and none of them touches the others.
+// Each kind of wrong row is refused and does not stop the others.
 func TestImportUsersRefusesRows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,7 +134,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	all[4].User.UserName = "Taken"
 	all[5].User.UserName = "free"
 	all[7].User.HashedPassword = hashed("$foo$1")
-	all[8].User.UserName = "a" // another id, the same login name
+	all[8].User.UserName = "a" // another id with the same login name
 	all[9].State = 9
 	all[11].User.Profile.FirstName = strings.Repeat("ü", 201)
 	all[13].User.Profile.FirstName = "Maxi"
@@ -149,7 +149,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	if n := w.rows("users where id in ('a', 'b', 'c')"); n != 0 || checked.NewUsers != 3 || checked.KnownUsers != 1 {
 		t.Errorf("the check wrote %d users and says %v", n, checked)
 	}
-	for range 2 { // the second time everything is there, and the answer is the same
+	for range 2 { // the second time all users exist, and the answer is the same
 		ids, errs := w.imported(w.admin, bulk(w.orgID, all...))
 		if !slices.Equal(ids, []string{"a", "a", "b", "c"}) {
 			t.Errorf("imported %v", ids)
@@ -181,7 +181,7 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	active, inactive, locked := row("active"), row("inactive"), row("locked")
 	active.State, inactive.State, locked.State = usersv1.UserState_USER_STATE_INITIAL,
 		usersv1.UserState_USER_STATE_INACTIVE, usersv1.UserState_USER_STATE_LOCKED
-	locked.User.Email.IsEmailVerified = false // comes back to wait for the mail
+	locked.User.Email.IsEmailVerified = false // waits for the mail after an unlock
 	unverified, bare := row("unverified"), row("bare")
 	unverified.User.Email.IsEmailVerified, unverified.State = false, usersv1.UserState_USER_STATE_ACTIVE
 	bare.User.HashedPassword = nil
@@ -232,7 +232,7 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	}
 }
 
-// An organization is made by whoever may, once, and only then are there users in it.
+// An import creates a missing organization once, if the caller may. Else its users are refused.
 func TestImportUsersMakesOrganizations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -270,7 +270,7 @@ func TestImportUsersMakesOrganizations(t *testing.T) {
 	}
 }
 
-// The permission is needed in every organization named; without it nothing is written.
+// The permission is needed in every organization of the request. Without it nothing is written.
 func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -307,7 +307,7 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	}
 }
 
-// Of batches with the same users at once each is answered alike, and each user is made once.
+// Of equal batches at once each has the same answer, and each user is written once.
 func TestImportUsersAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -372,7 +372,7 @@ func TestImportUsersBringsMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.service.DB.Exec(t.Context(), "update users set import_digest = (select import_digest from users "+
-		"where id = 'm1') where id = $1", made.UserId); err != nil { // which only imports have
+		"where id = 'm1') where id = $1", made.UserId); err != nil { // only imports have a digest
 		t.Fatal(err)
 	}
 	w.alike(made.UserId, "m1")
@@ -387,7 +387,7 @@ func TestImportUsersBringsMachines(t *testing.T) {
 	refused(t, err, "USER_ID_TAKEN")
 }
 
-// The ids of users who are gone are not given again; those around them are imported.
+// Rows with ids of removed users are refused. The other rows are imported.
 func TestImportUsersAfterRemoval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,7 @@ func (w *world) removeSecret(ctx context.Context, userID string) (*heraldv1.Obje
 	return r.GetDetails(), err
 }
 
-// secretRows is how many users have a secret: the hash of what was answered.
+// secretRows returns 1 if the hash of a secret is stored for a user, else 0.
 func (w *world) secretRows(userID, clientSecret string) int {
 	w.Helper()
 	return w.rows("users where id = $1 and secret_hash = $2", userID, hex.EncodeToString(secret.Hash(clientSecret)))
@@ -55,7 +55,7 @@ func TestMachineSecrets(t *testing.T) {
 		w.secretRows(id, second.ClientSecret) != 1 {
 		t.Errorf("the old secret stays: %v", err)
 	}
-	// A change of its name leaves the secret.
+	// A change of the name keeps the secret.
 	if _, err := w.gateway.UpdateMachineUser(w.admin, &usersv1.UpdateMachineUserRequest{
 		UserId: id, UserName: "ci", Name: "CI",
 	}); err != nil || w.secretRows(id, second.ClientSecret) != 1 {
@@ -119,7 +119,8 @@ func TestMachineSecretsRefused(t *testing.T) {
 	}
 }
 
-// Of many secrets made at once the last one counts; it is removed once.
+// Of many secrets that are set at once the last one is valid. Of many removals at once one
+// succeeds.
 func TestMachineSecretsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -145,7 +146,8 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 	}
 }
 
-// credentialCalls are all calls that make or end a key or a secret of a machine.
+// credentialCalls makes all calls that add or remove a key or a secret of a machine, and returns
+// their errors.
 func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[string]error {
 	_, added := w.addKey(ctx, userID, publicKey)
 	_, removed := w.removeKey(ctx, userID, keyID)
@@ -154,8 +156,8 @@ func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[s
 	return map[string]error{"add a key": added, "remove a key": removed, "set a secret": set, "end it": ended}
 }
 
-// Whoever lacks a permission that a machine holds, or the permission for credentials, gives
-// it none and takes none; a machine itself does so only after a login with its key or secret.
+// Callers cannot add or remove credentials of a machine if they lack a permission of the machine or
+// the one for credentials. A machine itself needs a login with its key or secret.
 func TestMachineCredentialsProtected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,12 +29,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// publicKey is a caller's own.
+// publicKey is the public key of a caller's own pair.
 var publicKey = testkit.PublicKey()
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// keyFile is a key file as a machine reads it.
+// keyFile is the content of a key file.
 type keyFile struct {
 	Type, KeyID, Key, UserID string
 	ExpirationDate           time.Time
@@ -48,7 +48,7 @@ func keyFileOf(t testing.TB, details []byte) (f keyFile) {
 	return f
 }
 
-// addKey adds a key, made here where none is given.
+// addKey adds a public key, or a new key pair if it is nil.
 func (w *world) addKey(ctx context.Context, userID string, publicKey []byte) (*usersv1.AddMachineKeyResponse, error) {
 	return w.gateway.AddMachineKey(ctx, &usersv1.AddMachineKeyRequest{UserId: userID, PublicKey: publicKey})
 }
@@ -63,7 +63,7 @@ func (w *world) removeKey(ctx context.Context, userID, keyID string) (*heraldv1.
 	return r.GetDetails(), err
 }
 
-// storedKey is what is kept of a key, in PEM.
+// storedKey returns the stored public key in PEM.
 func (w *world) storedKey(id string) []byte {
 	w.Helper()
 	var der []byte
@@ -125,7 +125,7 @@ func TestMachineKeys(t *testing.T) {
 	if err != nil || len(list.Result) != 1 || list.Result[0].Id != own.KeyId || list.Details.TotalResult != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
-	// A user does not move with its keys.
+	// A new key does not change the user.
 	if now := w.user(id); !proto.Equal(now, before) {
 		t.Errorf("%v became %v", before, now)
 	}
@@ -137,7 +137,7 @@ func TestMachineKeys(t *testing.T) {
 	}
 }
 
-// What the key file signs, OpenSSL verifies with the public key that is kept, and nothing else.
+// OpenSSL verifies a signature by the key file with the stored public key, and with no other.
 func TestMachineKeySigns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,7 +176,7 @@ func TestMachineKeySigns(t *testing.T) {
 	}
 }
 
-// verified reports whether OpenSSL takes a signature (RS256) for the key's.
+// verified reports whether OpenSSL accepts a signature (RS256) as the key's.
 func verified(t *testing.T, publicKey []byte, text string, signature []byte) (out string, ok bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -199,7 +199,7 @@ func verified(t *testing.T, publicKey []byte, text string, signature []byte) (ou
 	return string(said), ok
 }
 
-// An expired key can be read until it is removed, once.
+// An expired key can be read until it is removed, which succeeds once.
 func TestRemoveMachineKey(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -279,7 +279,7 @@ func TestMachineKeysRefused(t *testing.T) {
 		t.Error("something was written")
 	}
 
-	// A key is read and removed as its own user's only, whatever the user's state.
+	// A key is found only with its user's id, whatever the user's state.
 	for _, userID := range []string{other, person, "nobody"} {
 		_, err = w.getKey(w.admin, userID, kept.KeyId)
 		refused(t, err, "MACHINE_KEY_NOT_FOUND")
@@ -301,8 +301,8 @@ func TestMachineKeysRefused(t *testing.T) {
 	}
 }
 
-// A machine that was kept out has its keys and its secret again afterwards; one that is removed
-// takes them along.
+// After a deactivation and reactivation a machine still has its keys and its secret. A removed
+// machine's keys are removed.
 func TestMachineTakesKeysAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -335,7 +335,7 @@ func TestMachineTakesKeysAlong(t *testing.T) {
 	}
 }
 
-// Many keys for one machine at once: each is a key of its own.
+// Of many keys that are added at once each is stored.
 func TestMachineKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -347,7 +347,7 @@ func TestMachineKeysAtOnce(t *testing.T) {
 		w.rows("events where aggregate = 'machine_key' and history_id = $1", id) != 20 {
 		t.Errorf("%d of 20 keys", n)
 	}
-	// More pairs than may wait: each caller gets one or is told to come again.
+	// More calls for key pairs than can wait: each gets a pair or OVERLOADED.
 	n := testkit.Race(t, 24, func(int) error {
 		_, err := w.addKey(w.admin, id, nil)
 		return err

@@ -136,7 +136,7 @@ func TestMachinesRefused(t *testing.T) {
 	if w.rows("events") != before {
 		t.Error("something was written")
 	}
-	// As long as can be.
+	// The longest allowed values.
 	if _, err := w.gateway.CreateMachineUser(w.admin, &usersv1.CreateMachineUserRequest{
 		UserName: strings.Repeat("é", 200), Name: strings.Repeat("é", 200), Description: strings.Repeat("é", 500),
 	}); err != nil {
@@ -148,7 +148,7 @@ func TestMachinesRefused(t *testing.T) {
 	refused(t, err, "USER_NOT_HUMAN")
 }
 
-// Whoever lacks a permission that a machine holds does not rename it.
+// Callers who lack a permission of a machine cannot change it.
 func TestMachinesEscalation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +167,7 @@ func TestMachinesEscalation(t *testing.T) {
 	refused(t, err, "ESCALATION", "in organization "+orgA)
 }
 
-// One name for many at once, people and machines: one gets it.
+// Of many people and machines that are created at once with the same name one succeeds.
 func TestMachineNamesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -199,7 +199,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 	}
 }
 
-// Of many who change a machine at once each is served, and the last one stands.
+// Many changes of a machine at once all succeed, and the last one is stored.
 func TestMachineChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -71,8 +71,8 @@ func TestMembers(t *testing.T) {
 	refused(t, err, "MEMBER_NOT_FOUND")
 }
 
-// Hostile case 19a: nobody gives a role, or makes a credential for a user, with a
-// permission that they lack themselves.
+// Hostile case 19a: callers cannot give a role, or create a credential of a user, with a permission
+// that they lack.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,22 +80,22 @@ func TestEscalation(t *testing.T) {
 	_, inB := w.org("B")
 	ownerA, ownerB, both := w.person(inA, "owner-a"), w.person(inB, "owner-b"), w.person(inA, "both")
 	above := w.person(inA, "above")
-	w.addIamMember(above, "IAM_USER_MANAGER") // of the instance, but lives in A
+	w.addIamMember(above, "IAM_USER_MANAGER") // a role in the instance, of a user of A
 	w.addMember(inA, ownerA, "ORG_OWNER")
 	w.addMember(inB, ownerB, "ORG_OWNER")
-	w.addMember(inB, both, "ORG_OWNER") // of B, but lives in A
+	w.addMember(inB, both, "ORG_OWNER") // a role in B, of a user of A
 	asA := w.login(inA, ownerA, "")
 
 	_, err := w.gateway.AddPersonalAccessToken(asA, &usersv1.AddPersonalAccessTokenRequest{UserId: above})
 	refused(t, err, "ESCALATION", "user.delete", "the whole instance")
-	w.login(asA, both, "") // roles elsewhere do not shield
+	w.login(asA, both, "") // roles in another organization do not count
 	_, err = w.gateway.AddPersonalAccessToken(asA, &usersv1.AddPersonalAccessTokenRequest{UserId: ownerB})
 	if err == nil {
 		t.Error("a token for another organization's owner")
 	}
 	_, err = w.gateway.AddIamMember(asA, &usersv1.AddMemberRequest{UserId: ownerA, Roles: []string{"IAM_OWNER"}})
 	refused(t, err, "PERMISSION_DENIED", "iam.member.write", orgA)
-	w.login(asA, w.person(asA, "plain"), "") // a token for an equal or lesser one
+	w.login(asA, w.person(asA, "plain"), "") // a token for a user with the same or fewer permissions
 
 	manager := w.person(w.admin, "manager")
 	w.addIamMember(manager, "IAM_USER_MANAGER")
@@ -105,7 +105,7 @@ func TestEscalation(t *testing.T) {
 	_, err = w.gateway.ImportHumanUser(asManager, minimal("imported"))
 	refused(t, err, "PERMISSION_DENIED", "user.import")
 
-	// An owner in waiting: a user manager must not take the mail over.
+	// A user manager cannot redirect the mail of an initial user who is an owner.
 	waiting := w.initial("waiting")
 	w.addMember(w.admin, waiting, "ORG_OWNER")
 	_, err = w.gateway.ResendInitialization(asManager, &usersv1.ResendInitializationRequest{
@@ -129,7 +129,7 @@ func TestLastOwner(t *testing.T) {
 	_, err = w.gateway.RemoveIamMember(w.admin, &usersv1.RemoveMemberRequest{UserId: w.adminID})
 	refused(t, err, "LAST_IAM_OWNER")
 
-	// Two owners who remove each other at once: one stays.
+	// If two owners remove each other at once, one stays.
 	for round := range 10 {
 		second := w.person(w.admin, "second"+string(rune('a'+round)))
 		w.addIamMember(second, "IAM_OWNER")

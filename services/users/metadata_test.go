@@ -98,7 +98,8 @@ func TestMetadataRefuses(t *testing.T) {
 			refused(t, err, c.want)
 		})
 	}
-	// At the bound nothing more fits, at once or one after the other; what is there changes.
+	// At the maximum no key is added, whether the calls come at once or one after another. Values
+	// can be changed.
 	for i := range 90 {
 		if _, err := w.note(w.admin, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)); err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestMetadataRefuses(t *testing.T) {
 	}
 }
 
-// The same value under a new key, set by many at once, is set once.
+// Of many calls at once that set the same value of a new key one writes an event.
 func TestMetadataAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

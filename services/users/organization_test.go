@@ -25,7 +25,7 @@ func TestOrganizations(t *testing.T) {
 	}
 	_, err = w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "DÉJÀ vu ag"})
 	refused(t, err, "ORG_NAME_TAKEN")
-	alike, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "Deja-Vu, AG"}) // the same slug
+	alike, err := w.gateway.CreateOrg(w.admin, &usersv1.CreateOrgRequest{Name: "Deja-Vu, AG"}) // has the same slug
 	if err != nil || w.rows("organizations where primary_domain = 'deja-vu-ag-' || right($1, 12) || '.localhost'",
 		alike.GetId()) != 1 {
 		t.Errorf("a name with a slug that is taken: %v", err)

@@ -20,7 +20,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// shown is what an app shows that has a secret: oathtool is one that we have not written.
+// shown returns the code that an app with a secret shows. oathtool is an independent
+// implementation.
 func shown(t testing.TB, key string, at time.Time) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "oathtool", "--totp", "--base32", "--now",
@@ -31,13 +32,13 @@ func shown(t testing.TB, key string, at time.Time) string {
 	return strings.TrimSpace(string(out))
 }
 
-// otp is a person with an authenticator app.
+// otp is a world with a person who has an authenticator app.
 type otp struct {
 	*world
 	me     caller.Caller
 	userID string
 	key    string
-	// ahead is how much later it is in the world.
+	// ahead is added to the world's time.
 	ahead *atomic.Int64
 }
 
@@ -63,7 +64,7 @@ func newOTP(t *testing.T) *otp {
 
 func (o *otp) ctx() context.Context { return o.as(o.me) }
 
-// fresh is after a login, which no token stands for.
+// fresh returns the person's context with a login of just now.
 func (o *otp) fresh() context.Context {
 	c := o.me
 	c.AuthenticatedAt = o.ground.Now()
@@ -90,7 +91,7 @@ func (o *otp) factors() []*usersv1.AuthFactor {
 	return r.Result
 }
 
-// stored is the row of the app, which is not to change where a call is refused.
+// stored returns the row of the app, to test that a refused call does not change it.
 func (o *otp) stored() (row string) {
 	o.Helper()
 	if err := o.service.DB.QueryRow(o.Context(), `select coalesce(string_agg(f::text, ''), '') from otp_factors f`).
@@ -163,7 +164,7 @@ func TestOTP(t *testing.T) {
 	}
 }
 
-// Hostile case 5: what is no code is never one.
+// Hostile case 5: texts that are no codes are refused.
 func TestOTPWithoutCode(t *testing.T) {
 	t.Parallel()
 	o := newOTP(t)
@@ -208,7 +209,7 @@ func TestOTPAtOnce(t *testing.T) {
 	}
 }
 
-// Hostile case 10: of fifty guesses five are looked at, one after the other or at once.
+// Hostile case 10: of fifty guesses five are compared, one after another or at once.
 func TestOTPGuesses(t *testing.T) {
 	t.Parallel()
 	for name, guess := range map[string]func(o *otp){
@@ -298,7 +299,7 @@ func TestRecoveryCodesAndRemoval(t *testing.T) {
 	}
 }
 
-// An administrator removes the app of somebody who lost it, unless that is one who may do more.
+// An administrator can remove a user's app, unless the user has more permissions.
 func TestOTPOfOthers(t *testing.T) {
 	t.Parallel()
 	o := newOTP(t)
@@ -349,7 +350,7 @@ func TestOTPOfMachine(t *testing.T) {
 	}
 }
 
-// A secret that came with an import needs no verification, and its app can get recovery codes.
+// An imported app needs no verification and can get recovery codes.
 func TestImportedOTP(t *testing.T) {
 	t.Parallel()
 	o := newOTP(t)
@@ -373,7 +374,7 @@ func TestImportedOTP(t *testing.T) {
 	}
 }
 
-// With a user goes the app, which is told.
+// The app of a removed user is removed, with an event.
 func TestOTPGoesWithItsUser(t *testing.T) {
 	t.Parallel()
 	o := newOTP(t)
@@ -389,7 +390,8 @@ func TestOTPGoesWithItsUser(t *testing.T) {
 	}
 }
 
-// Hostile case 21: secret, recovery codes and what was typed are in no table, event, message or log.
+// Hostile case 21: the secret, recovery codes and entered codes are in no table, event, message or
+// log.
 func TestOTPLeaksNothing(t *testing.T) {
 	t.Parallel()
 	var log testkit.Lines

@@ -13,7 +13,7 @@ import (
 	"herald/shared/secret"
 )
 
-// hash reads what is kept of a user's password.
+// hash returns the stored hash of a user's password.
 func (w *world) hash(userID string) (encoded string) {
 	w.Helper()
 	if err := w.service.DB.QueryRow(w.Context(), `select password_hash from users where id = $1`, userID).
@@ -108,7 +108,7 @@ func TestSetPasswordRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, machine := w.person(w.admin, "mini"), w.person(w.admin, "machine")
-	w.put(machine, "type = 2")
+	w.setColumns(machine, "type = 2")
 	w.unwritten(func() {
 		for typed, fault := range map[string]string{
 			"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", strings.Repeat("a", 129): "PASSWORD_TOO_LONG",
@@ -120,7 +120,7 @@ func TestSetPasswordRefuses(t *testing.T) {
 	})
 }
 
-// One's own password takes a login of the last ten minutes, which no token is.
+// A change of one's own password needs a login of the last ten minutes. A token is not enough.
 func TestOwnPassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,7 +147,7 @@ func TestPasswordReset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.person(w.admin, "mini")
-	w.put(id, "password_change_required = true")
+	w.setColumns(id, "password_change_required = true")
 	r, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: id})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestPasswordReset(t *testing.T) {
 		for typed, fault := range map[string]string{
 			"": "PASSWORD_REQUIRED", "1234567": "PASSWORD_TOO_SHORT", "password1": "PASSWORD_TOO_COMMON",
 		} {
-			for range 5 { // none costs a guess
+			for range 5 { // none counts as a guess
 				_, err := w.completeKind("passwordreset", id, m.Code, typed)
 				refused(t, err, fault)
 			}
@@ -184,12 +184,12 @@ func TestPasswordReset(t *testing.T) {
 		t.Errorf("event %s %s", name, data)
 	}
 
-	// Nobody gets a password by a mail to an address that nobody verified, or while the
-	// account is closed.
+	// A mailed code sets no password if the address is not verified, or the user inactive or
+	// locked.
 	w.request("passwordreset", id)
 	code := w.mail(id).Code
 	for _, set := range []string{"state = 2", "state = 3", "state = 1, email_verified = false"} {
-		w.put(id, set)
+		w.setColumns(id, set)
 		w.unwritten(func() {
 			_, err := w.completeKind("passwordreset", id, code, "another horse")
 			refused(t, err, "CODE_INVALID")
@@ -201,8 +201,8 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	machine, inactive := w.person(w.admin, "machine"), w.person(w.admin, "inactive")
-	w.put(machine, "type = 2")
-	w.put(inactive, "state = 2")
+	w.setColumns(machine, "type = 2")
+	w.setColumns(inactive, "state = 2")
 	waiting, unverified := w.initial("waiting"), w.unverified("unverified")
 	w.unwritten(func() {
 		for userID, c := range map[string][2]string{
@@ -235,7 +235,7 @@ func TestPasswordResetGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// Equal forms at once: one is taken, whatever the kind.
+// Of many uses of a code at once one succeeds, for each kind.
 func TestCodesTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -261,7 +261,7 @@ func TestCodesTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// acts are the ways in which an administrator acts on a user's e-mail and password.
+// acts are the administrator's calls that change a user's e-mail or password or mail a code.
 func (w *world) acts() map[string]func(ctx context.Context, userID string) error {
 	return map[string]func(ctx context.Context, userID string) error{
 		"ResendInitialization": func(ctx context.Context, id string) error {
@@ -290,8 +290,8 @@ func (w *world) acts() map[string]func(ctx context.Context, userID string) error
 	}
 }
 
-// Hostile case 19a: nobody sets the e-mail, password or code of a user who may do more;
-// and a user of another organization looks like none, whatever that user may do.
+// Hostile case 19a: callers cannot change the e-mail, password or code of a user who has more
+// permissions. A user of another organization is not found, whatever permissions the user has.
 func TestMailEscalation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -314,7 +314,7 @@ func TestMailEscalation(t *testing.T) {
 			}
 		}
 	})
-	for name, act := range w.acts() { // what is refused above is not always refused
+	for name, act := range w.acts() { // the same calls succeed for other users
 		plain := w.person(inA, "plain-"+name)
 		w.addMember(inB, plain, "ORG_OWNER") // roles elsewhere do not shield
 		if err := act(asA, plain); err != nil &&
@@ -324,7 +324,7 @@ func TestMailEscalation(t *testing.T) {
 	}
 }
 
-// No table holds a code or a password, no event holds anything personal.
+// No table contains a code or a password, and no event a personal value.
 func TestMailsLeakNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

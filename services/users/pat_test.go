@@ -49,7 +49,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	}
 	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 	refused(t, err, "FRESH_LOGIN_REQUIRED")
-	// No token makes itself a successor on the other path either.
+	// A token cannot create another one for its user on this path either.
 	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: w.adminID})
 	refused(t, err, "FRESH_LOGIN_REQUIRED")
 	for _, foreign := range []*usersv1.GetPersonalAccessTokenRequest{{UserId: w.adminID, TokenId: forever.TokenId},
@@ -71,8 +71,8 @@ func TestPersonalAccessTokens(t *testing.T) {
 	refused(t, err, "TOKEN_INVALID")
 }
 
-// Whom a token stands for depends on the organization asked for; who does not belong
-// there learns nothing about it.
+// The caller of a token depends on the requested organization. A caller without roles there gets no
+// information about it.
 func TestResolveInOrganizations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +98,8 @@ func TestResolveInOrganizations(t *testing.T) {
 	refused(t, err, "ORG_NOT_FOUND")
 }
 
-// Roles on projects go along only where those in the organization do not cover them.
+// Roles on projects are resolved only if the roles in the organization do not have all their
+// permissions.
 func TestResolveLeavesOutWhatIsCovered(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]int{"ORG_OWNER": 1, "ORG_OWNER_VIEWER": 3} {

@@ -15,8 +15,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// A change is answered with its details, read at once, and told without what is personal; the
-// same again changes nothing.
+// A change returns its details, is read at once, and has an event without personal values. The same
+// change again does nothing.
 func TestUpdatePeople(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +87,7 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, machine, owner := w.person(w.admin, "mini"), w.person(w.admin, "robot"), w.person(w.admin, "owner")
-	w.put(machine, "type = 2")
+	w.setColumns(machine, "type = 2")
 	w.addMember(w.admin, id, "ORG_USER_MANAGER")
 	w.addMember(w.admin, owner, "ORG_OWNER")
 	asManager := w.login(w.admin, id, "")
@@ -126,7 +126,7 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 	}
 }
 
-// Of many who want the same name one gets it.
+// Of many users who take the same name at once one gets it.
 func TestUserNamesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,7 +149,7 @@ func TestUpdateMyProfile(t *testing.T) {
 	id := w.person(w.admin, "mini")
 	w.addMember(inA, id, "ORG_OWNER_VIEWER")
 	c := w.caller(w.admin, id, "")
-	c.OrganizationID = "elsewhere" // whatever the header says: it is the caller's own
+	c.OrganizationID = "elsewhere" // the organization of the header does not matter
 	r, err := w.gateway.UpdateMyProfile(w.as(c), &usersv1.UpdateMyProfileRequest{FirstName: "Maxi", LastName: "Maus"})
 	if err != nil || w.user(id).GetHuman().Profile.DisplayName != "Maxi Maus" ||
 		w.user(id).Details.Sequence != r.Details.Sequence {
@@ -157,7 +157,7 @@ func TestUpdateMyProfile(t *testing.T) {
 	}
 }
 
-// One's own password takes the old one, and a login of the last ten minutes.
+// A change of one's own password needs the old password and a login of the last ten minutes.
 func TestUpdateMyPassword(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -190,7 +190,7 @@ func TestUpdateMyPassword(t *testing.T) {
 		t.Errorf("the right password: %v", err)
 	}
 
-	// Ten guesses are looked at, however many come at once; then the right one is refused too.
+	// Of many guesses at once ten are compared. Then even the right password is refused.
 	var wrong atomic.Int64
 	testkit.Race(t, 50, func(int) error {
 		err := update("wrong", "third horse")

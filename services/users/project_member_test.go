@@ -10,7 +10,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// shop is a projects service that has one project.
+// shop is a double of the service projects with one project.
 type shop struct {
 	projectsv1.UnimplementedProjectsServer
 	orgID string
@@ -48,7 +48,7 @@ func TestProjectMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, add(w.admin, "shop", ada, "PROJECT_OWNER"), "MEMBER_EXISTS")
-	owner := w.login(w.admin, ada, "") // of this project, not of another one
+	owner := w.login(w.admin, ada, "") // an owner of this project only
 	if err := add(owner, "shop", bob, "PROJECT_OWNER_VIEWER"); err != nil {
 		t.Fatal(err)
 	}

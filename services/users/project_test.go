@@ -12,7 +12,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// projects stands in for the service of that name.
+// projects is a double of the service projects.
 type projects struct {
 	*world
 	usersv1.UsersClient
@@ -25,8 +25,8 @@ func (w *world) projects() projects {
 		kit.Herald(w, w.ground, "projects")}
 }
 
-// happen tells of a project's event, for which a user is to blame, and returns its id.
-func (p projects) happen(projectID, userID string, m proto.Message) string {
+// publish publishes an event of a project, caused by a user, and returns its id.
+func (p projects) publish(projectID, userID string, m proto.Message) string {
 	p.world.Helper()
 	return p.Tell(p.orgID, projectID, userID, m)
 }
@@ -37,8 +37,8 @@ func (w *world) until(condition string, args ...any) {
 	testkit.Until(w, w.service.DB, "members", condition, args...)
 }
 
-// A project's creator owns it, by a call or by its event, once: not again after the role
-// was lost, and nobody after the project's end.
+// A project's creator becomes its owner once, by a call or by the project's event: not again after
+// the role was removed, and not after the project was.
 func TestProjectOwners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +70,7 @@ func TestProjectOwners(t *testing.T) {
 	})
 	refused(t, err, "USER_NOT_FOUND")
 
-	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
+	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
 	w.until("exists (select from members where project_id = 'p2')")
 	if owners("p2") != 1 {
 		t.Error("the event made another owner")
@@ -78,13 +78,13 @@ func TestProjectOwners(t *testing.T) {
 	if _, err := w.service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"); err != nil {
 		t.Fatal(err)
 	}
-	p.happen("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // a repeat
-	p.happen("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
+	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // delivered again
+	p.publish("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
 	if _, err := w.service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
 		"1, now(), now())", id, w.orgID); err != nil {
 		t.Fatal(err)
 	}
-	gone := p.happen("p2", id, &projectsv1.ProjectRemoved{})
+	gone := p.publish("p2", id, &projectsv1.ProjectRemoved{})
 	w.until("not exists (select from members where project_id = 'p2')")
 	if w.rows(`events where aggregate = 'member' and name = 'removed' and aggregate_id = $1 and organization_id = $2
 		and actor = $1 and data = jsonb_build_object('userId', $1::text, 'projectId', 'p2', 'cause', $3::text)`,
@@ -103,7 +103,7 @@ func TestProjectOwners(t *testing.T) {
 	}
 }
 
-// loginCaller is whom a fresh token of a user stands for.
+// loginCaller returns the caller of a new token of a user.
 func (w *world) loginCaller(userID string) caller.Caller {
 	w.Helper()
 	r, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})

@@ -8,8 +8,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// An organization is gone for everybody from the answer on. Its users and the roles in it go
-// behind, each with an event that names the cause; others' stay.
+// After the answer no call finds a removed organization. Its users and the roles in it are then
+// removed, each with an event that names the cause. Other organizations keep theirs.
 func TestRemoveOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,7 +60,7 @@ func TestRemoveOrg(t *testing.T) {
 	}
 	const caused = `events e join events c on c.id = e.data->>'cause' where c.aggregate = 'org' and c.name = 'removed'
 		and e.actor = $1 and e.name = 'removed' and e.aggregate = $2`
-	// The members are the guest and the creator.
+	// The members are the guest and the creator of the organization.
 	if users, members := w.rows(caused, owner, "user"), w.rows(caused, owner, "member"); users != 231 ||
 		members != 2 {
 		t.Errorf("%d users and %d members say that the organization took them along", users, members)
@@ -105,7 +105,8 @@ func TestRemoveOrgRefuses(t *testing.T) {
 	}
 }
 
-// Who is put into an organization while it goes is found later, however the first look ended.
+// A member who is added while the organization is being removed is found by a later look, even if
+// the first one failed.
 func TestRemoveOrgAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -117,7 +118,7 @@ func TestRemoveOrgAgain(t *testing.T) {
 	testkit.Until(t, w.service.DB, "organizations", "not exists (select from organizations where id = $1)", orgA)
 	_, err := w.gateway.ImportHumanUser(inA, minimal("late"))
 	refused(t, err, "ORG_NOT_FOUND")
-	w.addMember(inA, guest, "ORG_OWNER_VIEWER") // by a caller whom the gateway let in before
+	w.addMember(inA, guest, "ORG_OWNER_VIEWER") // by a caller who was authenticated before the removal
 	testkit.Until(t, w.service.DB, "members", "not exists (select from members where org_id = $1)", orgA)
 	if w.rows("removals") != 1 {
 		t.Error("nobody looks any more, although a request may still write")

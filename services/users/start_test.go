@@ -10,8 +10,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// The first start leaves a token that works, readable by its owner only; starting
-// again changes nothing; a start that was killed between any two steps is finished.
+// The first start writes a token that works to a file that only its owner can read. Another start
+// changes nothing. A start that was killed between two steps is finished by the next one.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -30,7 +30,7 @@ func TestFirstStart(t *testing.T) {
 		}
 		return admin
 	}
-	// killed before the commit, and opened to all since
+	// A start was killed before the commit, and the file has another mode.
 	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestFirstStart(t *testing.T) {
 	if again := start(); again.LoginName != "" || read(t, file) != token {
 		t.Error("the second start made something")
 	}
-	if err := os.Rename(file, file+".new"); err != nil { // killed after the commit
+	if err := os.Rename(file, file+".new"); err != nil { // as if the start was killed after the commit
 		t.Fatal(err)
 	}
 	if start(); read(t, file) != token {

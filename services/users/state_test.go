@@ -10,7 +10,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// moves are the changes of a user's state, by the name of the event.
+// moves are the calls that change a user's state, by the name of the event.
 func (w *world) moves() map[string]func(context.Context, string) (*heraldv1.ObjectDetails, error) {
 	return map[string]func(context.Context, string) (*heraldv1.ObjectDetails, error){
 		"deactivated": func(ctx context.Context, id string) (*heraldv1.ObjectDetails, error) {
@@ -36,7 +36,8 @@ func (w *world) moves() map[string]func(context.Context, string) (*heraldv1.Obje
 	}
 }
 
-// Who is kept out has no way in from the answer on; tokens of before work again afterwards.
+// After a deactivation or lock no token of the user works. Older tokens work again after the
+// reverse change.
 func TestUserStates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -78,7 +79,7 @@ func TestUserStates(t *testing.T) {
 	}
 }
 
-// Nobody becomes active by a detour who has still to type a mailed code.
+// A user who still has to use a mailed code is initial again after a deactivation and reactivation.
 func TestUserStatesOfWaitingUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +140,7 @@ func TestUserStatesRefuse(t *testing.T) {
 	}
 }
 
-// Of many who do the same at once one succeeds.
+// Of many equal changes at once one succeeds.
 func TestUserStatesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,7 +160,7 @@ func TestUserStatesAtOnce(t *testing.T) {
 	}
 }
 
-// Tokens that are made while their user is kept out do not outlive it.
+// Tokens that are created at the same time as the user's deactivation do not work afterwards.
 func TestTokensAndDeactivationAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,8 +179,8 @@ func TestTokensAndDeactivationAtOnce(t *testing.T) {
 	}
 }
 
-// A user takes along what is theirs, each with an event that names the cause. The name is free
-// again, the id is not.
+// A user's credentials and roles are removed with the user, each with an event that names the
+// cause. The name is free again, the id is not.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +236,7 @@ func TestRemoveUser(t *testing.T) {
 	}
 }
 
-// The first administrator is one like others, once somebody else owns the instance.
+// The first administrator can be removed when another user owns the instance.
 func TestRemoveAdministrator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,7 +253,7 @@ func TestRemoveAdministrator(t *testing.T) {
 	}
 }
 
-// An id comes back neither after nor during its user's removal.
+// An id cannot be taken after or during its user's removal.
 func TestRemovedIDsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

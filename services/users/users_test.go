@@ -17,12 +17,12 @@ import (
 
 var kit = testkit.New("users", users.Migrations)
 
-// What tests of services have in common.
+// refused is used by most tests.
 var refused = testkit.Refused
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// world is a running users service and those who call it.
+// world is a running users service and its callers.
 type world struct {
 	testing.TB
 	ground  boot.Ground
@@ -30,7 +30,8 @@ type world struct {
 	gateway usersv1.UsersClient
 	auth    usersv1.UsersClient
 	notify  usersv1.UsersClient
-	// admin is the first administrator, adminToken the file's content.
+	// admin is a context of the first administrator, and adminToken the content of the token's
+	// file.
 	admin      context.Context
 	adminID    string
 	adminToken string
@@ -64,7 +65,7 @@ func startWorld(t testing.TB, g boot.Ground) *world {
 	return w
 }
 
-// signIn signs the administrator anew, for the world's present time.
+// signIn renews the administrator's context for the current time of the world.
 func (w *world) signIn() {
 	w.Helper()
 	c, err := w.resolve(w.adminToken, "")
@@ -74,14 +75,15 @@ func (w *world) signIn() {
 	w.admin, w.adminID, w.orgID = w.as(c), c.UserID, c.OrganizationID
 }
 
-// as signs a caller for some minutes: no test is about how fast the machine is.
+// as returns a context with a caller, signed for some minutes, so that slow machines do not fail a
+// test.
 func (w *world) as(c caller.Caller) context.Context {
 	g := w.ground
 	g.Now = func() time.Time { return w.ground.Now().Add(5 * time.Minute) }
 	return testkit.As(w.Context(), g, c)
 }
 
-// resolve does what the gateway does with a token.
+// resolve returns the caller of a token, as for the gateway.
 func (w *world) resolve(token, orgID string) (caller.Caller, error) {
 	r, err := w.gateway.ResolveToken(w.Context(), &usersv1.ResolveTokenRequest{
 		TokenHash: secret.Hash(token), OrgId: orgID,
@@ -117,7 +119,7 @@ func (w *world) org(name string) (string, context.Context) {
 	return r.Id, w.as(c)
 }
 
-// caller is who a new token of a user stands for.
+// caller returns the caller of a new token of a user.
 func (w *world) caller(ctx context.Context, userID, orgID string) caller.Caller {
 	w.Helper()
 	r, err := w.gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
@@ -131,19 +133,19 @@ func (w *world) caller(ctx context.Context, userID, orgID string) caller.Caller 
 	return c
 }
 
-// login makes a token for a user and returns the caller it stands for.
+// login creates a token of a user and returns a context with its caller.
 func (w *world) login(ctx context.Context, userID, orgID string) context.Context {
 	w.Helper()
 	return w.as(w.caller(ctx, userID, orgID))
 }
 
-// rows counts what a query finds.
+// rows returns the number of rows that match a condition.
 func (w *world) rows(sql string, args ...any) int {
 	w.Helper()
 	return testkit.Rows(w, w.service.DB, sql, args...)
 }
 
-// someHash is a pbkdf2-sha256 hash of a password that nobody types.
+// someHash is a valid pbkdf2-sha256 hash.
 const someHash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
 
 func minimal(name string) *usersv1.ImportHumanUserRequest {

@@ -20,7 +20,7 @@ func newKeys(t *testing.T) secret.Keys {
 	return k
 }
 
-// directory is a provider whose fields all have values.
+// directory returns a provider whose fields all have values.
 func directory(keys secret.Keys) domain.Idp {
 	i := domain.Idp{ID: "company", OrgID: "org-a", State: domain.IdpActive, Name: "Company", ClientID: "herald",
 		Settings: domain.Settings{
@@ -31,7 +31,7 @@ func directory(keys secret.Keys) domain.Idp {
 	return i
 }
 
-// What an update changes, field by field, and what it keeps.
+// The changed and the kept fields of an update.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
@@ -74,7 +74,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Scopes are those of a login unless others are set.
+// Without scopes a provider gets the default scopes.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	for _, scopes := range [][]string{nil, {}} {
@@ -88,7 +88,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A client secret can be opened for its provider only, and is not printed.
+// A client secret can be opened only for its provider, and is not printed.
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	keys, others := newKeys(t), newKeys(t)
@@ -104,13 +104,13 @@ func TestSecret(t *testing.T) {
 		"first") {
 		t.Error(text)
 	}
-	// Keys that cannot open it replace it.
+	// A secret that the keys cannot open is replaced.
 	if !i.SetSecret(secret.NewText("first"), others) || i.SetSecret(secret.NewText("first"), others) {
 		t.Error("an unreadable secret counts as the same")
 	}
 }
 
-// Each state allows one of the two changes.
+// In each state one of the two changes succeeds.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []domain.IdpState{domain.IdpActive, domain.IdpInactive} {

@@ -8,7 +8,7 @@ import (
 	"herald/services/idp/internal/domain"
 )
 
-// The tenant of a request: its type and id, and what they come to. No want is a refusal.
+// The tenant for a type and an id. A nil want stands for ErrTenantID.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	common, organizations, consumers := domain.Tenant{}, domain.Tenant{TenantType: domain.TenantOrganizations},
@@ -24,14 +24,14 @@ func TestTenants(t *testing.T) {
 		{domain.TenantCommon, nil, &common},
 		{domain.TenantOrganizations, nil, &organizations},
 		{domain.TenantConsumers, nil, &consumers},
-		// The id wins.
+		// If there is an id, the type is ignored.
 		{domain.TenantConsumers, new("contoso.example.com"), of("contoso.example.com")},
 		{domain.TenantCommon, new("72F988BF-86F1-41AF-91AB-2D7CD011DB47"),
 			of("72f988bf-86f1-41af-91ab-2d7cd011db47")},
 		{domain.TenantCommon, new("Contoso"), of("contoso")},
 		{domain.TenantCommon, new("9-"), of("9-")},
 		{domain.TenantCommon, &longest, of(longest)},
-		// Also where it is the name of a type.
+		// An id that is the name of a type stands for the type.
 		{domain.TenantConsumers, new("common"), &common},
 		{domain.TenantCommon, new("organizations"), &organizations},
 		{domain.TenantOrganizations, new("Consumers"), &consumers},
@@ -53,7 +53,7 @@ func TestTenants(t *testing.T) {
 		{domain.TenantCommon, new("127.0.0.1:80"), nil},
 		{domain.TenantCommon, new("a_b"), nil},
 		{domain.TenantCommon, new("bücher.example"), nil},
-		{domain.TenantCommon, new("\u212aelvin.example"), nil}, // its small letter is a k
+		{domain.TenantCommon, new("\u212aelvin.example"), nil}, // its lower-case letter is k
 		{domain.TenantCommon, new("organisations\x00"), nil},
 	} {
 		got, err := domain.NewTenant(c.kind, c.id)

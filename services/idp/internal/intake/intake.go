@@ -1,4 +1,4 @@
-// Package intake reacts to the removal of organizations: their identity providers go.
+// Package intake removes the identity providers of removed organizations.
 package intake
 
 import (

@@ -23,7 +23,7 @@ var kit = testkit.New("idp", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the news of every change: which one it is the api says, not the store.
+// happened is the event of every change, because the store does not look at events.
 var happened = &emptypb.Empty{}
 
 func newStore(t *testing.T) (store.Store, func(sql string, args ...any) int) {
@@ -43,17 +43,17 @@ func touch(i *domain.Idp) (proto.Message, error) {
 	return happened, nil
 }
 
-// asked is a method of the store about a provider of an organization. It returns how
-// many it found or changed.
+// asked is a call of a method of the store about a provider of an organization. It returns how many
+// it found or changed.
 type asked struct {
-	names []string // a search is a method to begin it and one to run it
-	list  bool     // finds nothing where others answer that there is none
+	names []string // a search has one for the query and one to run it
+	list  bool     // returns nothing where other methods return a fault
 	ask   func(ctx context.Context, s store.Store, orgID, id string) (int, error)
 }
 
 func one[T any](_ T, err error) (int, error) { return 1, err }
 
-// everything is what the store does for an organization; the removal comes last.
+// everything has a call of every method about an organization. The removal comes last.
 var everything = []asked{
 	{[]string{"Idp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
 		return one(s.Idp(ctx, orgID, id))
@@ -79,8 +79,7 @@ var everything = []asked{
 	}},
 }
 
-// What belongs to another organization is not found and not changed, by whatever method;
-// asked for where it is, it is.
+// No method finds or changes a provider of another organization. Each finds it in its own.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	s, rows := newStore(t)
@@ -112,8 +111,8 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		"SomeIdps": "are of an organization that is gone"})
 }
 
-// Of several who deactivate, reactivate or remove a provider at once, one did; of several
-// who change it to the same, one writes an event.
+// Of several equal changes of a provider's state, or removals, at once one succeeds. Of several
+// equal updates one writes an event.
 func TestOneOfMany(t *testing.T) {
 	t.Parallel()
 	s, rows := newStore(t)

@@ -140,7 +140,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// No way of printing a user shows the password hash.
+// No way to print a user shows the password hash.
 func TestUserHidesItsHash(t *testing.T) {
 	t.Parallel()
 	u := domain.User{PasswordHash: "canary"}

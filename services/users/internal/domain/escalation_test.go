@@ -10,7 +10,7 @@ import (
 	"herald/shared/permission"
 )
 
-// A refusal names the permission that is missing and the organization in which it is.
+// A refusal names the missing permission and the organization.
 func TestCheckEscalation(t *testing.T) {
 	t.Parallel()
 	has := func(orgID, projectID, role string) domain.Member {

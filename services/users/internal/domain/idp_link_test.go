@@ -8,7 +8,7 @@ import (
 	"herald/shared/fault"
 )
 
-// A user brings each account once, and only of providers that are there.
+// The links of a new user have each account once, at providers of the organization.
 func TestCheckIdpLinks(t *testing.T) {
 	t.Parallel()
 	at := func(idp, external string) domain.IdpLink { return domain.IdpLink{IdpID: idp, ExternalUserID: external} }

@@ -53,7 +53,7 @@ func TestSettleAs(t *testing.T) {
 	}
 }
 
-// Rows are refused for what is wrong with them, not for what is wrong with the system.
+// Refusal returns the faults of a row itself, and false for faults of the system.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, own := range []*fault.Fault{

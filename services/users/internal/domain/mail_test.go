@@ -170,7 +170,7 @@ func TestSetPassword(t *testing.T) {
 	}
 }
 
-// What a code is for happens only to those who wait for it.
+// Codes have an effect only on users who wait for the kind of mail.
 func TestCodesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, state := range []domain.UserState{

@@ -9,8 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 )
 
-// A role counts in the places that it is made for: in the instance, in an organization or
-// in a project.
+// Each role can be given in one kind of place: the instance, an organization or a project.
 func TestCheckRoles(t *testing.T) {
 	t.Parallel()
 	places := map[string]domain.Member{
@@ -42,7 +41,7 @@ func TestCheckRoles(t *testing.T) {
 	}
 }
 
-// Roles are a set: their order is no change.
+// Roles are a set. Another order is not a change.
 func TestMemberAssign(t *testing.T) {
 	t.Parallel()
 	m := domain.Member{Roles: []string{"A", "B"}}

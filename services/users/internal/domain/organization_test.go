@@ -6,7 +6,7 @@ import (
 	"herald/services/users/internal/domain"
 )
 
-// Only a deactivation raises the generation, under which older tokens are dead.
+// Only a deactivation increases the generation, which ends older tokens.
 func TestOrgStates(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

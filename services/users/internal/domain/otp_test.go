@@ -24,10 +24,10 @@ import (
 // rfcKey is the secret of RFC 6238, appendix B.
 var rfcKey = secret.NewText(base32.StdEncoding.EncodeToString([]byte("12345678901234567890")))
 
-// noon begins a time step.
+// noon is the beginning of a time step.
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// app is an authenticator app as its owner sees it.
+// app is an authenticator app with its secret.
 type app struct {
 	*testing.T
 	domain.OTP
@@ -50,7 +50,7 @@ func ready(t *testing.T) (*app, []string) {
 	return a, recovery
 }
 
-// code is what the app shows.
+// code returns the code that the app shows.
 func (a *app) code(at time.Time) string {
 	a.Helper()
 	code, err := totp.GenerateCode(a.key.Reveal(), at)
@@ -60,7 +60,7 @@ func (a *app) code(at time.Time) string {
 	return code
 }
 
-// wrong is no code that the app shows about then.
+// wrong returns a code that the app does not show at about that time.
 func (a *app) wrong(at time.Time) string {
 	var shown []string
 	for step := -2; step <= 2; step++ {
@@ -73,7 +73,8 @@ func (a *app) wrong(at time.Time) string {
 	}
 }
 
-// takes types a code; want is nil where it is accepted.
+// takes checks a code and fails the test if the error is not want, which is nil for an accepted
+// code.
 func (a *app) takes(code string, at time.Time, want error) {
 	a.Helper()
 	if err := a.Check(a.key, code, at); !errors.Is(err, want) || want == nil && err != nil {
@@ -81,7 +82,7 @@ func (a *app) takes(code string, at time.Time, want error) {
 	}
 }
 
-// RFC 6238, appendix B, of which six digits are shown.
+// The test vectors of RFC 6238, appendix B, cut to six digits.
 func TestOTPVectors(t *testing.T) {
 	t.Parallel()
 	for at, code := range map[int64]string{
@@ -106,7 +107,7 @@ func TestOTPDrift(t *testing.T) {
 	}
 }
 
-// A step is accepted once, and none before it (RFC 6238, section 5.2).
+// The code of a time step is accepted once, and then none of an older step (RFC 6238, section 5.2).
 func TestOTPReplay(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -121,7 +122,8 @@ func TestOTPReplay(t *testing.T) {
 	a.takes(a.code(next), next, domain.ErrCodeInvalid)
 }
 
-// Whatever is typed: with the fifth wrong code within 15 minutes none counts for 15 minutes.
+// After the fifth wrong code within 15 minutes no code is accepted for 15 minutes, not even a right
+// one.
 func TestOTPLock(t *testing.T) {
 	t.Parallel()
 	for name, wrongAt := range map[string][]time.Duration{
@@ -157,7 +159,8 @@ func TestOTPLock(t *testing.T) {
 	}
 }
 
-// Wrong codes that are too far apart lock nothing, and right ones between them neither lock nor forgive.
+// Wrong codes that are too far apart do not lock the app. Right codes between wrong ones change
+// nothing.
 func TestOTPNoLock(t *testing.T) {
 	t.Parallel()
 	a, recovery := ready(t)
@@ -200,7 +203,7 @@ func TestRecoveryCodes(t *testing.T) {
 	a.takes(renewed[9], later, nil)
 }
 
-// A recovery code is twelve of 32 characters that all occur: 60 bits.
+// A recovery code has twelve characters of an alphabet of 32, which all occur: 60 bits.
 func TestRecoveryCodesAreRandom(t *testing.T) {
 	t.Parallel()
 	seen, form := map[rune]bool{}, regexp.MustCompile(`^\w{4}-\w{4}-\w{4}$`)
@@ -303,7 +306,7 @@ func TestOTPURL(t *testing.T) {
 	}
 }
 
-// An app that scans the picture of the URL reads the URL.
+// An app that scans the QR code reads the URL.
 func TestOTPURLAsQRCode(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mini@example.com", "Grüße aus 日本 :/?#", strings.Repeat("ß", 200)} {
@@ -328,7 +331,7 @@ func TestOTPURLAsQRCode(t *testing.T) {
 	}
 }
 
-// FuzzOTPURL: whatever a login name is, the URL has it as one part, and nothing of it is read as something else.
+// FuzzOTPURL checks that any login name is one part of the URL and changes no other part.
 func FuzzOTPURL(f *testing.F) {
 	for _, name := range []string{"mini", "a:b", "a/b?c#d&secret=e", "%2F", "+ ", "日本", "\x00\xff", "//evil.example"} {
 		f.Add("Herald", name)
@@ -354,7 +357,7 @@ func FuzzOTPURL(f *testing.F) {
 	})
 }
 
-// FuzzOTPSecret: a secret that is accepted is kept in one form, which shows codes.
+// FuzzOTPSecret checks that every accepted secret has one form, which an app can use.
 func FuzzOTPSecret(f *testing.F) {
 	for _, s := range []string{"JBSWY3DPEHPK3PXP", "jbsw y3dp-ehpk 3pxp", "JBSWY3DPEHPK3PXP====", "ÄÖÜ", "", "\x00"} {
 		f.Add(s)

@@ -9,7 +9,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Every state, every change of it: where to, or why not.
+// The result of each change in each state: the new state or the fault.
 func TestUserStates(t *testing.T) {
 	t.Parallel()
 	type end struct {
@@ -37,10 +37,10 @@ func TestUserStates(t *testing.T) {
 			"reactivate": no(domain.ErrUserNotInactive), "token": no(domain.ErrUserNotActive)},
 		{State: initial}: {"deactivate": to(inactive), "lock": to(locked), "token": no(domain.ErrUserInitial),
 			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
-		// Whoever still had to type a mailed code has to do so afterwards.
+		// A user who still had to use a mailed code must do so afterwards.
 		{State: inactive, Uninitialized: true}: {"reactivate": to(initial)},
 		{State: locked, Uninitialized: true}:   {"unlock": to(initial), "deactivate": to(inactive)},
-		// All that the code is for has come meanwhile.
+		// The user got a verified address and a password in the meantime.
 		{State: locked, Uninitialized: true, EmailVerified: true, PasswordHash: "x"}: {"unlock": to(active)},
 	} {
 		for name, want := range ends {
@@ -102,7 +102,7 @@ func TestRemovePhone(t *testing.T) {
 	}
 }
 
-// A password that was replaced since it was typed is the wrong one.
+// A password that was replaced after it was verified is wrong.
 func TestReplacePassword(t *testing.T) {
 	t.Parallel()
 	u := domain.User{Type: domain.Human, State: domain.UserActive, PasswordHash: "a", PasswordChangeRequired: true}

@@ -9,7 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 )
 
-// An id is chosen so that it can stand in a path, beside the words that stand there already.
+// A chosen id can be used in a path, and is not one of the words in paths.
 func TestCheckUserID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a", "A-1", "mini@example.com", "a_b", "a.b", "...", "Me", "humans", "!$&'()*+,;=:~",
@@ -26,7 +26,7 @@ func TestCheckUserID(t *testing.T) {
 	}
 }
 
-// What a new user brings along, and which mail and state that makes.
+// The e-mail, password and link of a new user decide on the state and the mail.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A password is asked for where the mail's page needs one, and taken where it may ask.
+// A code needs a password if its page always asks for one, and takes one if the page can ask.
 func TestKindsOfPasswords(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[domain.Kind]struct{ takes, needs bool }{

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever is accepted has a bounded cost, keeps its text and can be
-// verified; whatever is refused says why without repeating it.
+// FuzzParse checks that every accepted hash has a bounded cost, keeps its text and can be verified,
+// and that the error for a refused one does not contain it.
 func FuzzParse(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(v.encoded)
@@ -48,8 +48,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// cost is the work of deriving once, in calls of the compression function or
-// the like, from the longest password that is derived from, and the memory.
+// cost returns the work for the longest accepted password, in calls of the compression function or
+// similar, and the memory.
 func cost(t *testing.T, s scheme) (compressions, memory int) {
 	t.Helper()
 	switch s := s.(type) {

@@ -170,7 +170,8 @@ func TestDerivations(t *testing.T) {
 	}
 }
 
-// The key that stands in for "no password" is known to all who read the source.
+// No password matches the hash that is used for users without a password. Its key is known from the
+// source.
 func TestNoPasswordMatchesTheZeroHash(t *testing.T) {
 	t.Parallel()
 	kept := argon2Hash{unfilled().argon2Cost, make([]byte, 16), make([]byte, 32)}
@@ -182,8 +183,8 @@ func TestNoPasswordMatchesTheZeroHash(t *testing.T) {
 	}
 }
 
-// Above 512 bytes the work of crypt(3)'s schemes is refused, though the hash
-// would match: openssl passwd -1, -5, -6 and passlib with 513 times x.
+// Passwords of more than 512 bytes are refused for the schemes of crypt(3), even if they match. The
+// hashes were made with openssl passwd -1, -5, -6 and passlib from 513 times x.
 func TestCryptLimit(t *testing.T) {
 	t.Parallel()
 	h := NewHasher(1, 0)

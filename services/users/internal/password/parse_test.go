@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// base64Of is the base64 of n zero bytes.
+// base64Of returns n zero bytes in base64.
 func base64Of(n int) string { return strings.Repeat("A", (8*n+5)/6) }
 
 func TestParseKeepsTheOriginal(t *testing.T) {
@@ -180,8 +180,8 @@ func TestParseRefusesWhatCouldNeverVerify(t *testing.T) {
 	}
 }
 
-// Hostile costs are refused, and the dearest accepted hashes are read, without
-// deriving: each of them takes a second or more to derive.
+// Parse derives no key: it refuses too high costs and accepts the highest ones without the second
+// or more that a derivation takes.
 func TestParseDerivesNothing(t *testing.T) {
 	t.Parallel()
 	tail := "$" + salt16 + "$" + key32

@@ -9,7 +9,7 @@ const (
 
 var long = strings.Repeat("long ", 20)
 
-// vectors were made by other implementations than those under test.
+// vectors are hashes that were made by other implementations.
 var vectors = []struct{ password, encoded string }{
 	// Published with the schemes: Drepper's SHA-crypt specification, RFC 6070 and
 	// RFC 7914 (their octets in base64), the tests of crypt_blowfish and phpass.
@@ -126,7 +126,7 @@ var vectors = []struct{ password, encoded string }{
 	{ascii, "$1$perlsalt$t5zn/gBd0DSKLJ7ZO5pkU1"},
 }
 
-// limited are passwords of that many x, hashed by passlib 1.7.4.
+// limited has hashes by passlib 1.7.4 of passwords of this many x.
 var limited = []map[int]string{
 	{
 		512: "$1$yB3WpKQ9$MkpoclvHCIQI3fuNyqrge0",

@@ -7,7 +7,7 @@ import (
 	"herald/services/users/internal/domain"
 )
 
-// Guesses are forgotten when no code is left that they could count against.
+// Guesses are removed when no code is left for which they count.
 func TestForgetTries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// violation is what a constraint means, and changes that it refuses.
+// violation is the fault of a constraint, and changes that the constraint refuses.
 type violation struct {
 	want    *fault.Fault
 	changes changes
@@ -21,8 +21,9 @@ type violation struct {
 
 type changes map[string]func(world) error
 
-// violations are those of every constraint of the store. There are org-a with the users u1 and u2, of whom
-// u1 owns it and its project p1 and has an app, and org-b without any.
+// violations has an entry for each constraint of the store. There are two organizations: org-a with
+// the users u1 and u2, and org-b without users. u1 owns org-a and its project p1 and has an
+// authenticator app.
 var violations = map[string]violation{
 	"organizations_name": {domain.ErrOrgNameTaken, changes{
 		"of another": func(w world) error {
@@ -128,7 +129,7 @@ func locked(u *domain.User) (store.UserChange, error) {
 	return store.UserChange{Event: happened}, nil
 }
 
-// What a constraint refuses is the fault that it means, and nothing is written.
+// A change that a constraint refuses returns the constraint's fault, and nothing is written.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,7 +161,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// A constraint that no table has any more means nothing.
+// Every constraint with a fault exists in a table.
 func TestConstraintsAreThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,12 +16,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// asked is a method of the store about the user u1, who belongs to org-a, owns the project
-// p1 there and has the token t1 and an app, or about the machine m1 of org-a, which has the key
-// k1. It returns how many rows it found or changed.
+// asked is a call of a method of the store about the user u1 or the machine m1, both of org-a. u1
+// owns the project p1 and has the token t1 and an app. m1 has the key k1. The call returns how many
+// rows it found or changed.
 type asked struct {
-	names  []string     // of methods; a search is one to begin it and one to run it
-	absent *fault.Fault // says that there is nothing; nil for a list without rows
+	names  []string     // of methods; a search has one for the query and one to run it
+	absent *fault.Fault // if nothing is found; nil for a list, which is then empty
 	ask    func(ctx context.Context, s store.Store, orgID string) (int, error)
 }
 
@@ -34,7 +34,7 @@ func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
 
 var page = search.Page{Limit: 100}
 
-// everything is what the store does for an organization; removals come last.
+// everything has a call of every method about an organization. Removals come last.
 var everything = []asked{
 	{[]string{"User"}, domain.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return one(s.User(ctx, orgID, "u1"))
@@ -83,7 +83,7 @@ var everything = []asked{
 	{[]string{"CreateOTP"}, domain.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			_, err := s.CreateOTP(ctx, app("u1", orgID), happened)
-			if errors.Is(err, domain.ErrOTPNotVerified) { // where it is, it has one already
+			if errors.Is(err, domain.ErrOTPNotVerified) { // in its own organization the user has one already
 				err = nil
 			}
 			return 1, err
@@ -153,7 +153,7 @@ var everything = []asked{
 		}},
 }
 
-// elsewhere are methods that are not about what an organization has, each with a reason.
+// elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
 	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
 	"SomeUsers": "are of an organization that is gone", "SomeMembers": "are of an organization that is gone",
@@ -174,8 +174,7 @@ var elsewhere = map[string]string{
 	"TryCode": "is by the code's holder", "ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
 }
 
-// What belongs to another organization is not found and not changed, by whatever method;
-// asked for where it is, it is.
+// No method finds or changes an object of another organization. Each finds it in its own.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,12 +10,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// link is an account at a provider.
+// link returns an account at a provider.
 func link(idpID, externalID string) domain.IdpLink {
 	return domain.IdpLink{IdpID: idpID, ExternalUserID: externalID, DisplayName: externalID}
 }
 
-// createLinked makes a user who is linked to an account.
+// createLinked creates a user who is linked to an account.
 func (w world) createLinked(orgID, id, idpID, externalID string) error {
 	u := user(orgID, id)
 	u.IdpLinks = []domain.IdpLink{link(idpID, externalID)}
@@ -23,8 +23,8 @@ func (w world) createLinked(orgID, id, idpID, externalID string) error {
 	return err
 }
 
-// All links to a provider that is gone end, of however many users, with an event for each
-// of them; the users stay, and so do their other links. The event may come again.
+// All links to a removed provider are removed, with an event for each user. The users and their
+// other links stay. The provider's event can be delivered twice.
 func TestRemoveIdpLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,8 +60,8 @@ func TestRemoveIdpLinks(t *testing.T) {
 	}
 }
 
-// A user who is linked while the provider goes is waited for, and one who comes later is
-// refused: nobody stays linked.
+// The removal of a provider waits for a user who is just being linked, and later links are refused,
+// so that no link stays.
 func TestLinkedWhileRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -96,7 +96,8 @@ func TestLinkedWhileRemoved(t *testing.T) {
 	}
 }
 
-// Of twenty who are linked to one account one is; of twenty who end a link one did.
+// Of twenty links to one account at once one succeeds, and of twenty removals of a link at once
+// too.
 func TestOneLinkOfTwenty(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

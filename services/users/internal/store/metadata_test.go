@@ -14,7 +14,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// At the bound nothing is written, and what is there can still be changed.
+// A user with the maximum number of keys gets no new one, but values can be changed.
 func TestMetadataLimit(t *testing.T) {
 	t.Parallel()
 	db := kit.Pool(t)

@@ -17,13 +17,13 @@ import (
 	"herald/shared/testkit"
 )
 
-// factors is the app of the user u1 of org-a, which three replicas keep.
+// factors is the app of the user u1 of org-a, and three replicas of the store.
 type factors struct {
 	world
 	replicas []store.Store
 	key      secret.Text
 	recovery []string
-	// wrong counts the codes that were looked at and found wrong.
+	// wrong counts the codes that were compared and wrong.
 	wrong atomic.Int64
 }
 
@@ -63,7 +63,7 @@ func (f *factors) code(at time.Time) string {
 	return code
 }
 
-// check does at one of the replicas what a login does with a code.
+// check checks a code at one of the replicas, as a login does.
 func (f *factors) check(n int, code string) error {
 	var refusal error
 	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (proto.Message, error) {
@@ -80,8 +80,8 @@ func (f *factors) check(n int, code string) error {
 	return err
 }
 
-// Hostile case 7: a code that is typed fifty times at once, at three replicas, is accepted once. Those that are
-// refused are wrong codes, of which five are looked at.
+// Hostile case 7: a code that is sent fifty times at once to three replicas is accepted once. The
+// others count as wrong codes, of which five are compared.
 func TestSecondFactorReplayed(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)
@@ -98,12 +98,12 @@ func TestSecondFactorReplayed(t *testing.T) {
 	}
 }
 
-// Every recovery code counts once, whichever replica takes it.
+// Each recovery code is accepted once, by whichever replica.
 func TestRecoveryCodesCountOnce(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)
 	for n, code := range f.recovery {
-		if n%2 == 0 { // each of them is the third wrong code at most
+		if n%2 == 0 { // at most the third wrong code
 			f.must(f.db.Exec(t.Context(), `update otp_factors set wrong_at = '{}'`))
 		}
 		if err := f.check(n, code); err != nil {
@@ -118,7 +118,8 @@ func TestRecoveryCodesCountOnce(t *testing.T) {
 	}
 }
 
-// Hostile case 10: of fifty guesses at once five are looked at, then none is, the right one included.
+// Hostile case 10: of fifty guesses at once five are compared. Then every code is refused, even the
+// right one.
 func TestSecondFactorGuessed(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)

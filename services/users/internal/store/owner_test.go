@@ -16,8 +16,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// losses are all ways in which an owner stops being one who can log in, also those that
-// no operation makes: $1 is the owner, whose organization has the same id.
+// losses are all changes after which an owner cannot log in or is no owner, also those that no
+// method makes. $1 is the id of the owner and of the owner's organization.
 var losses = map[string]string{
 	"user inactive": `update users set state = 2 where id = $1`,
 	"user locked":   `update users set state = 3 where id = $1`,
@@ -35,7 +35,7 @@ var losses = map[string]string{
 		where user_id = $1`,
 }
 
-// gains leave an owner who can log in as one.
+// gains are changes after which the owner is still one who can log in.
 var gains = map[string]string{
 	"another name":  `update users set user_name = 'other', generation = 2 where id = $1`,
 	"another role":  `update members set roles = '{IAM_OWNER_VIEWER,IAM_OWNER}' where user_id = $1`,
@@ -43,13 +43,14 @@ var gains = map[string]string{
 	"second member": `insert into members values ($1, $1, '', '{ORG_OWNER}', 1, now(), now())`,
 }
 
-// are makes an instance anew whose owners these are. All other users are locked, the
+// setOwners replaces the instance by one with these owners. All other users are locked, and the
 // organization asleep is inactive.
-func (w world) are(ids ...string) {
+func (w world) setOwners(ids ...string) {
 	w.Helper()
 	args := postgres.Args{"owners": ids}
-	var b pgx.Batch                                                        // one transaction
-	for _, table := range []string{"instance", "users", "organizations"} { // without an instance nobody need own it
+	var b pgx.Batch // one transaction
+	// Without an instance the rule of the owner does not apply.
+	for _, table := range []string{"instance", "users", "organizations"} {
 		b.Queue(`delete from ` + table)
 	}
 	b.Queue(`insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
@@ -58,7 +59,7 @@ func (w world) are(ids ...string) {
 	b.Queue(`insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
 		select n, n, 1, 1, n, n, 1, now(), now() from unnest(@owners::text[]) n union all
 		select n, 'nobody', 1, 3, n, n, 1, now(), now() from unnest('{nobody,not a,not b}'::text[]) n`, args)
-	// The role in an organization is none in the instance.
+	// The last one has the role in an organization, where it does not count.
 	b.Queue(`insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
 		select n, '', '{IAM_OWNER}'::text[], 1, now(), now() from unnest(@owners::text[]) n union all
 		select 'nobody', 'nobody', '{IAM_OWNER}', 1, now(), now()`, args)
@@ -68,7 +69,7 @@ func (w world) are(ids ...string) {
 	}
 }
 
-// lastOwner reports whether an error is the rule's, and fails for all others.
+// lastOwner reports whether an error is that of the rule, and fails the test for all others.
 func (w world) lastOwner(what string, err error) bool {
 	w.Helper()
 	pg, ok := errors.AsType[*pgconn.PgError](err)
@@ -82,30 +83,31 @@ func TestInstanceHasOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for what, sql := range losses {
-		w.are("a")
+		w.setOwners("a")
 		if _, err := w.db.Exec(t.Context(), sql, "a"); !w.lastOwner(what, err) {
 			t.Errorf("%s: the last owner is gone: a trigger instance_has_owner has to refuse it", what)
 		}
-		w.are("a", "b")
+		w.setOwners("a", "b")
 		if _, err := w.db.Exec(t.Context(), sql, "a"); w.lastOwner(what, err) {
 			t.Errorf("%s: refused, but there is another owner", what)
 		}
 	}
 	for what, sql := range gains {
-		w.are("a")
+		w.setOwners("a")
 		if _, err := w.db.Exec(t.Context(), sql, "a"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// Whatever takes two owners away at once, the second waits for the first and is refused.
+// Of two changes at once that would take away the last two owners, the second waits for the first
+// and is refused.
 func TestInstanceHasOwnerAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for first, one := range losses {
 		for second, other := range losses {
-			w.are("a", "b")
+			w.setOwners("a", "b")
 			if w.bothAtOnce(first, one, second, other); t.Failed() {
 				return
 			}
@@ -149,11 +151,11 @@ func (w world) bothAtOnce(first, one, second, other string) {
 	}
 }
 
-// What a store saves passes through the rule, whichever state an operation will set.
+// The methods of the store return the fault of the rule.
 func TestLastOwnerIsAFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.are("a")
+	w.setOwners("a")
 	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
 		_, _, err := w.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
 			u.State = state
@@ -179,7 +181,7 @@ func TestLastOwnerIsAFault(t *testing.T) {
 	}
 }
 
-// The migration's names for states are the domain's.
+// The names for states in migrations have the numbers of the domain.
 func TestStatesByName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

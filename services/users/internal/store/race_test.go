@@ -12,7 +12,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// Of twenty who take the same thing at once one has it; of twenty who make the same change one did.
+// Of twenty equal calls at once one succeeds.
 func TestOneOfTwenty(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -25,8 +25,8 @@ func TestOneOfTwenty(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		attempt func(i int) error
-		loser   string // the fault of the nineteen
-		left    string // the one row, as a table with a condition; empty for none
+		loser   string // the fault of the other nineteen
+		left    string // a table and a condition that the one row matches; empty for no row
 	}{
 		{"organization's name", func(i int) error {
 			o := org(fmt.Sprint("org ", i))
@@ -87,7 +87,7 @@ func TestOneOfTwenty(t *testing.T) {
 	}
 }
 
-// A code lets one in, however many type it at once.
+// Of many uses of a code at once one succeeds.
 func TestCodeUsedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +106,7 @@ func TestCodeUsedOnce(t *testing.T) {
 	}
 }
 
-// However many guess at once, as many guesses count as are allowed.
+// Of many guesses at once the allowed number is compared.
 func TestGuessesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,7 +122,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 }
 
-// Twenty who ask for another mail at once get one, which is about the code that is left.
+// Twenty requests for a mail at once send one mail, with the code that is stored.
 func TestCodeRequestedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +140,8 @@ func TestCodeRequestedOnce(t *testing.T) {
 	}
 }
 
-// A mail that was overtaken by another is obsolete; a code's lifetime begins once, whoever sends it.
+// A mail is obsolete after a newer one was requested. The lifetime of a code begins once, even if
+// several replicas send it.
 func TestPrepareMail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +167,8 @@ func TestPrepareMail(t *testing.T) {
 	}
 }
 
-// waiting makes a user of org-a who waits for the mail "first mail", whose code has this MAC.
+// waiting creates a user of org-a who waits for the notification "first mail", whose code has this
+// MAC.
 func (w world) waiting(id string, mac []byte) {
 	w.Helper()
 	u := user("org-a", id)
@@ -176,7 +178,7 @@ func (w world) waiting(id string, mac []byte) {
 	w.must(w.CreateUser(w.Context(), u, happened))
 }
 
-// code is one for a first mail.
+// code returns a code of an initialize-user mail.
 func code(notificationID string, mac []byte) store.NewCode {
 	return store.NewCode{Kind: domain.KindInit, NotificationID: notificationID, Nonce: []byte{1}, MAC: mac}
 }

@@ -8,8 +8,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// The instance's own organization stays; another one is gone for every reader, and its names are
-// free.
+// The organization of the instance cannot be removed. No method finds another one after its
+// removal, and its names are free.
 func TestRemoveOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -31,8 +31,8 @@ func TestRemoveOrg(t *testing.T) {
 	other.Name, other.PrimaryDomain = "ORG-A", "org-a"
 	w.must(w.CreateOrg(t.Context(), other, "", happened))
 
-	w.must(nil, w.ForgetOrg(t.Context(), "org-a")) // it still has a user
-	w.must(nil, w.ForgetOrg(t.Context(), "org-b")) // it was not removed
+	w.must(nil, w.ForgetOrg(t.Context(), "org-a")) // which still has a user
+	w.must(nil, w.ForgetOrg(t.Context(), "org-b")) // which was not removed
 	if n := testkit.Rows(t, w.db, "organizations"); n != 3 {
 		t.Errorf("%d organizations", n)
 	}

@@ -18,7 +18,7 @@ var kit = testkit.New("users", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the news of every change: which one it is the api says, not the store.
+// happened is the event of every change, because the store does not look at events.
 var happened = &emptypb.Empty{}
 
 // world is a database with the store on it.
@@ -41,13 +41,13 @@ func (w world) must(_ any, err error) {
 	}
 }
 
-// org makes an organization whose name and domain are its id.
+// org creates an organization whose name and domain are its id.
 func (w world) org(id string) {
 	w.Helper()
 	w.must(w.CreateOrg(w.Context(), org(id), "", happened))
 }
 
-// user makes an active user whose login name is the id.
+// user creates an active user whose login name is the id.
 func (w world) user(orgID, id string) {
 	w.Helper()
 	w.must(w.CreateUser(w.Context(), user(orgID, id), &usersv1.HumanCreated{
@@ -55,7 +55,7 @@ func (w world) user(orgID, id string) {
 	}))
 }
 
-// machine makes a machine user whose names are the id.
+// machine creates a machine user whose names are the id.
 func (w world) machine(orgID, id string) {
 	w.Helper()
 	w.must(w.CreateUser(w.Context(), store.NewUser{
@@ -73,7 +73,8 @@ func user(orgID, id string) store.NewUser {
 	}}
 }
 
-// owner is a user's membership as the owner of a project, or of an organization where the project is empty.
+// owner returns a membership of the owner of a project, or of an organization if projectID is
+// empty.
 func owner(userID, orgID, projectID string) domain.Member {
 	role := "ORG_OWNER"
 	if projectID != "" {
@@ -94,7 +95,7 @@ func machineKey(userID, orgID, id string) domain.MachineKey {
 	return domain.MachineKey{ID: id, UserID: userID, OrgID: orgID, ExpiresAt: time.Now()}
 }
 
-// instance is what a first start makes, its ids beginning with a prefix.
+// instance returns the objects of a first start. Their ids begin with a prefix.
 func instance(prefix string) store.Instance {
 	o := org(prefix + "-org")
 	o.Name, o.PrimaryDomain = "Herald", "herald.localhost"

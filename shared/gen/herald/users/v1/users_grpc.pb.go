@@ -125,8 +125,8 @@ const (
 // Organizations, their members, users, and what users log in with: passwords, second factors, keys,
 // secrets, personal access tokens and accounts at identity providers.
 type UsersClient interface {
-	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` or
-	// `ORG_DOMAIN_TAKEN` if another organization has the name or the primary domain made from it.
+	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` if
+	// another organization has the name.
 	CreateOrg(ctx context.Context, in *CreateOrgRequest, opts ...grpc.CallOption) (*CreateOrgResponse, error)
 	// Reads the organization acted on.
 	GetMyOrg(ctx context.Context, in *GetMyOrgRequest, opts ...grpc.CallOption) (*GetMyOrgResponse, error)
@@ -1332,8 +1332,8 @@ func (c *usersClient) MakeProjectOwner(ctx context.Context, in *MakeProjectOwner
 // Organizations, their members, users, and what users log in with: passwords, second factors, keys,
 // secrets, personal access tokens and accounts at identity providers.
 type UsersServer interface {
-	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` or
-	// `ORG_DOMAIN_TAKEN` if another organization has the name or the primary domain made from it.
+	// Creates an organization. The caller becomes its ORG_OWNER. It fails with `ORG_NAME_TAKEN` if
+	// another organization has the name.
 	CreateOrg(context.Context, *CreateOrgRequest) (*CreateOrgResponse, error)
 	// Reads the organization acted on.
 	GetMyOrg(context.Context, *GetMyOrgRequest) (*GetMyOrgResponse, error)
