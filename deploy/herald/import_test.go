@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -108,11 +109,31 @@ func TestImportFile(t *testing.T) {
 	}
 	broken := i.file("broken.json", strings.ReplaceAll(body, `"a"`, `"g"`)[:len(body)-20])
 	i.runs(1, "1 users imported|did not come to its end: The body breaks off at line 1, column ", broken)
+	i.runs(1, "names the file that is imported", broken, "--failed", i.folder+"/../"+filepath.Base(i.folder)+
+		"/broken.json")
+	i.twice(home)
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
 	i.runs(13, "MALFORMED_JSON|request id: ", i.file("none.json", "none"))
 	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))
 	i.runs(1, "connection refused|send the file again", people, "--url", "http://"+whole.FreeAddress(t),
 		"--token-file", i.Dir+"/data/admin.pat")
+}
+
+// twice holds that the check finds users of a file who stand against each other far apart, as the import does.
+func (i importer) twice(org string) {
+	i.T.Helper()
+	rows := []string{importRow("t0", whole.Hash), importRow("t1", whole.Hash)}
+	for k := range 1100 {
+		rows = append(rows, importRow(fmt.Sprint("far", k), whole.Hash))
+	}
+	rows = append(rows, importRow("t0", whole.Hash), strings.Replace(importRow("t1", whole.Hash), "Mini", "Maxi", 1),
+		strings.Replace(importRow("t2", whole.Hash), `"userName":"t2"`, `"userName":"T0"`, 1))
+	file := i.file("twice.json", fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s]}]}}`, org,
+		strings.Join(rows, ",")))
+	i.runs(1, "user 1104 t1: user 2 of the file has the same id|user 1105 t2: The user name is taken|"+
+		"1105 users: 1103 new, 0 imported before, 2 refused|IMPORT_DIFFERS: 1|USER_NAME_TAKEN: 1", file, "--check")
+	i.runs(1, "1103 users imported in |2 refused|user 1104 t1: |user 1105 t2: |IMPORT_DIFFERS: 1|USER_NAME_TAKEN: 1",
+		file)
 }
 
 // One bad user among a hundred thousand is refused; the others are imported.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -48,7 +49,11 @@ func importUsers() *cobra.Command {
 		Long:  importHelp,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
+			err := f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
+			if c.Context().Err() != nil && err != nil {
+				return errors.New("interrupted: a part may be imported; send the file again for the rest")
+			}
+			return err
 		},
 	}
 	flags := c.Flags()
@@ -67,6 +72,12 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		return err
 	}
 	defer file.Close()
+	if f.failed == "" {
+		f.failed = file.failedName()
+	}
+	if err := file.isNot(f.failed); err != nil {
+		return err
+	}
 	began := time.Now()
 	answer, err := f.send(ctx, file, terminal)
 	if err != nil {
@@ -77,11 +88,13 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	if err != nil {
 		return fmt.Errorf("the answer broke off: %w; send the file again", err)
 	}
+	if f.check && told.ended == "" {
+		if err := told.refuseTwice(file, terminal); err != nil {
+			return err
+		}
+	}
 	told.print(out, f.check, time.Since(began))
 	if len(told.failed) > 0 && !f.check {
-		if f.failed == "" {
-			f.failed = file.failedName()
-		}
 		if err := file.keepFailed(f.failed, told.failed); err != nil {
 			return err
 		}
@@ -120,6 +133,7 @@ func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Wr
 	}
 	client := &http.Client{ // the token goes nowhere else
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dialNarrow},
 	}
 	w, err := client.Do(r)
 	if err != nil {
@@ -133,6 +147,15 @@ func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Wr
 	return w.Body, nil
 }
 
+// dialNarrow connects with a small buffer: what waits in it would count as imported.
+func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
+		err = tcp.SetWriteBuffer(128 << 10)
+	}
+	return c, err
+}
+
 // refusedBody reads the error body of an answer.
 func refusedBody(w *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(w.Body, 1<<20))
@@ -141,6 +164,18 @@ func refusedBody(w *http.Response) error {
 		return fmt.Errorf("%s answered %s", w.Request.URL.Host, w.Status)
 	}
 	return &refusal{fault.FromStatus(&s), w.Header.Get("X-Request-Id")}
+}
+
+// isNot refuses a file for refused users that is the file itself.
+func (f *importFile) isNot(failed string) error {
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if other, err := os.Stat(failed); err == nil && os.SameFile(mine, other) {
+		return errors.New("--failed names the file that is imported")
+	}
+	return nil
 }
 
 // failedName is the name of the file for refused users: people.failed.json of people.json.gz.

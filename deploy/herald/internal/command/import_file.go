@@ -104,12 +104,22 @@ func (f *importFile) countRows(from io.Reader, rows *atomic.Int64) {
 	_ = b.Read(from)
 }
 
-// keepFailed writes the users with some numbers to a file of the same shape.
-func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
+// each calls do with each row.
+func (f *importFile) each(do func(imports.Row)) error {
 	text, err := f.text()
 	if err != nil {
 		return err
 	}
+	b := imports.Body{Lines: f.lines, Timeout: func(time.Duration) {}, Row: func(r imports.Row) error {
+		do(r)
+		return nil
+	}}
+	_ = b.Read(text) // where it breaks off, the answer has said so
+	return nil
+}
+
+// keepFailed writes the users with some numbers to a file of the same shape.
+func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
 	to, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // it may hold password hashes
 	if err != nil {
 		return err
@@ -117,13 +127,13 @@ func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
 	defer to.Close()
 	k := keeper{Writer: bufio.NewWriter(to), lines: f.lines}
 	k.begin()
-	b := imports.Body{Lines: f.lines, Timeout: func(time.Duration) {}, Row: func(r imports.Row) error {
+	if err := f.each(func(r imports.Row) {
 		if failed[r.Number] {
 			k.keep(r)
 		}
-		return nil
-	}}
-	_ = b.Read(text) // where it breaks off, the answer has said so
+	}); err != nil {
+		return err
+	}
 	k.end()
 	if err := k.Flush(); err != nil {
 		return err

@@ -3,13 +3,16 @@ package command
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// bar shows on a terminal how far an import is. What was sent counts as imported: a file is
-// taken as fast as it is imported.
+// bar shows on a terminal how far an import is. A file is taken about as fast as it is imported; some megabytes of it
+// are on their way.
 type bar struct {
 	out        io.Writer
 	size       int64
@@ -31,7 +34,7 @@ func (b *bar) start() (stop func()) {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			fmt.Fprint(b.out, "\r", b.line(time.Since(b.began)), "\x1b[K")
+			fmt.Fprint(b.out, "\r", b.line(time.Since(b.began), widthOf(b.out)), "\x1b[K")
 			select {
 			case <-tick.C:
 			case <-quit:
@@ -43,21 +46,45 @@ func (b *bar) start() (stop func()) {
 	return func() { close(quit); <-ended }
 }
 
-const barWidth = 30
+const (
+	barWidth = 30
+	// minBar is the width of the shortest bar that is worth its room.
+	minBar = 8
+	// usualColumns is the width of a terminal that does not say its own.
+	usualColumns = 80
+)
 
-// line is the bar after some time.
-func (b *bar) line(took time.Duration) string {
+// widthOf returns the width of a terminal.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return usualColumns
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Col == 0 {
+		return usualColumns
+	}
+	return int(size.Col)
+}
+
+// line is the bar after some time. It is shorter than the terminal is wide, which would begin a new line otherwise.
+func (b *bar) line(took time.Duration, columns int) string {
 	sent, rows := b.sent.Load(), b.rows.Load()
 	share := 1.0
 	if b.size > 0 {
 		share = min(1, float64(sent)/float64(b.size))
 	}
-	full := int(share * barWidth)
-	text := fmt.Sprintf("[%s%s] %3.0f %%  %d users", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full),
-		100*share, rows)
-	if took < time.Second || sent == 0 {
-		return text
+	text := fmt.Sprintf("%3.0f %%  %d users", 100*share, rows)
+	switch {
+	case share == 1:
+		text += " sent, waiting"
+	case took >= time.Second && sent > 0:
+		left := time.Duration(float64(took) * (1 - share) / share)
+		text += fmt.Sprintf("  %.0f/s  %s left", float64(rows)/took.Seconds(), left.Round(time.Second))
 	}
-	left := time.Duration(float64(took) * (1 - share) / share)
-	return fmt.Sprintf("%s  %.0f/s  %s left", text, float64(rows)/took.Seconds(), left.Round(time.Second))
+	if width := min(barWidth, columns-1-len(text)-len("[] ")); width >= minBar {
+		full := int(share * float64(width))
+		text = fmt.Sprintf("[%s%s] %s", strings.Repeat("=", full), strings.Repeat(" ", width-full), text)
+	}
+	return text[:min(len(text), max(0, columns-1))]
 }

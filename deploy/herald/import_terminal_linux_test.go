@@ -1,0 +1,135 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// openTerminal returns both ends of a terminal of a width: what a person has, and what a program has.
+func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = person.Close() })
+	fd := int(person.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return person, program
+}
+
+// On a terminal an import shows how far it is, within the terminal's width, and ^C ends it with a code and a word on
+// what to do, whether the answer has begun or not.
+func TestImportOnATerminal(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"before the answer": "", "in the answer": `{"success":{"orgs":[{"orgId":"o","humanUserIds":["u0",`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if answer != "" {
+					_, _ = io.WriteString(w, answer)
+					_ = http.NewResponseController(w).Flush()
+				}
+				close(asked)
+				<-r.Context().Done()
+			}))
+			t.Cleanup(server.Close)
+			i := importer{&whole.Instance{T: t}, t.TempDir()}
+			var rows []string
+			for k := range 2000 {
+				rows = append(rows, importRow(fmt.Sprint("u", k), whole.Hash))
+			}
+			file := i.file("people.json", `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[`+strings.Join(rows, ",")+
+				`]}]}}`)
+			out, code := i.interrupted(40, asked, answer == "", file, "--url", server.URL, "--token-file",
+				i.file("token", "hrld_x"))
+			for frame := range strings.SplitSeq(out, "\r") {
+				frame, _, _ = strings.Cut(frame, "\x1b[K")
+				if strings.Contains(frame, " users") && len(frame) > 39 {
+					t.Errorf("%q is wider than the terminal", frame)
+				}
+			}
+			if code != 1 || !strings.Contains(out, "herald: interrupted: a part may be imported; send the file again") {
+				t.Errorf("exit code %d, %q", code, out)
+			}
+		})
+	}
+}
+
+// interrupted runs an import on a terminal and types ^C once the server has the request and, with bar, the bar says so.
+// It returns what the terminal showed.
+func (i importer) interrupted(columns uint16, asked <-chan struct{}, bar bool, args ...string) (out string, code int) {
+	i.T.Helper()
+	person, program := openTerminal(i.T.(*testing.T), columns)
+	c := exec.Command(whole.Binary(i.T), append([]string{"import"}, args...)...)
+	c.Stdin, c.Stdout, c.Stderr = program, program, program
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		i.T.Fatal(err)
+	}
+	_ = program.Close()
+	limit := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
+	defer limit.Stop()
+	var shown bytes.Buffer
+	all, seen := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(all)
+		told := false
+		for r := bufio.NewReader(person); ; {
+			b, err := r.ReadByte()
+			if err != nil { // the program has ended
+				return
+			}
+			shown.WriteByte(b)
+			if !told && strings.HasSuffix(shown.String(), "sent, waiting") {
+				told = true
+				close(seen)
+			}
+		}
+	}()
+	<-asked
+	if bar {
+		<-seen
+	}
+	if _, err := person.Write([]byte{3}); err != nil {
+		i.T.Error(err)
+	}
+	err := c.Wait()
+	<-all
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		i.T.Fatal(err)
+	}
+	return shown.String(), c.ProcessState.ExitCode()
+}

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The bar says as much as a terminal has room for, and never begins a second line.
+func TestBarFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	half := func(took time.Duration, columns int) string {
+		b := &bar{size: 2_000_000}
+		b.sent.Store(500_000)
+		b.rows.Store(12_500)
+		return b.line(took, columns)
+	}
+	ended := &bar{size: 10}
+	ended.sent.Store(10)
+	ended.rows.Store(3)
+	for name, c := range map[string]struct{ got, want string }{
+		"80 columns": {half(5*time.Second, 80),
+			"[=======                       ]  25 %  12500 users  2500/s  15s left"},
+		"60 columns": {half(5*time.Second, 60),
+			"[=====               ]  25 %  12500 users  2500/s  15s left"},
+		"40 columns": {half(5*time.Second, 40), " 25 %  12500 users  2500/s  15s left"},
+		"20 columns": {half(5*time.Second, 20), " 25 %  12500 users "},
+		"no columns": {half(5*time.Second, 0), ""},
+		"first second": {
+			half(time.Millisecond, 80), "[=======                       ]  25 %  12500 users",
+		},
+		"all sent": {
+			ended.line(time.Minute, 80), "[" + strings.Repeat("=", 30) + "] 100 %  3 users sent, waiting",
+		},
+		"empty file": {(&bar{}).line(0, 30), "100 %  0 users sent, waiting"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+	for columns := range 100 {
+		if got := half(time.Hour, columns); len(got) > max(0, columns-1) {
+			t.Errorf("%d columns: %q", columns, got)
+		}
+	}
+}
