@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -15,8 +16,7 @@ import (
 // organization or of one of its objects.
 func (w *world) digest() string {
 	var all strings.Builder
-	named := "%(" + strings.Join(append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home),
-		"|") + ")%"
+	named := "%(" + strings.Join(w.theirs(), "|") + ")%"
 	for _, service := range slices.Sorted(maps.Keys(w.db)) {
 		rows, _ := w.db[service].Query(context.Background(), `select table_name::text from information_schema.tables `+
 			`where table_schema = 'public' order by 1`)
@@ -36,6 +36,63 @@ func (w *world) digest() string {
 		}
 	}
 	return all.String()
+}
+
+// theirs returns the ids of the foreign organization and its objects.
+func (w *world) theirs() []string {
+	return append(slices.Clone(w.victims), w.foreign.org, w.foreign.member, w.foreign.home)
+}
+
+// fingerprint is a digest of the rows of which a column, and not only a part of one, is such an id.
+// It takes a few milliseconds.
+func (w *world) fingerprint() string {
+	if w.queries == nil {
+		w.queries = map[string]string{}
+		for service := range w.db {
+			w.queries[service] = w.fingerprintQuery(service)
+		}
+	}
+	texts, theirs := map[string]string{}, w.theirs()
+	var busy sync.WaitGroup
+	var mu sync.Mutex
+	for service, query := range w.queries {
+		busy.Go(func() {
+			rows, _ := w.db[service].Query(context.Background(), query, theirs)
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				w.t.Errorf("%s: %v", service, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			texts[service] = strings.Join(lines, "\n")
+		})
+	}
+	busy.Wait()
+	var all []string
+	for _, service := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[service])
+	}
+	return strings.Join(all, "\n")
+}
+
+// fingerprintQuery returns a query of a line for each table with such columns.
+func (w *world) fingerprintQuery(service string) string {
+	rows, _ := w.db[service].Query(context.Background(), `select table_name::text, string_agg(case data_type
+		when 'ARRAY' then quote_ident(column_name) || ' && $1::text[]'
+		else quote_ident(column_name) || '::text = any($1::text[])' end, ' or ')
+		from information_schema.columns where table_schema = 'public'
+		and (data_type in ('text', 'uuid', 'character varying') or udt_name = '_text') group by 1 order by 1`)
+	type table struct{ Name, Condition string }
+	tables, err := pgx.CollectRows(rows, pgx.RowToStructByPos[table])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var each []string
+	for _, t := range tables {
+		each = append(each, fmt.Sprintf(`select format('%s.%s: %%s rows, %%s', count(*), md5(string_agg(t::text, ' '
+			order by t::text))) from %s t where %s`, service, t.Name, pgx.Identifier{t.Name}.Sanitize(), t.Condition))
+	}
+	return strings.Join(each, " union all ")
 }
 
 // difference returns the tables for which two digests differ.
