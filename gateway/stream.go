@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// streamTime is how long a streamed request takes if it asks for no other time.
+	// streamTime is the time that a streamed request can take if it has no timeout of its own.
 	streamTime = time.Hour
-	// streamPause is how long its sender may send or read nothing.
+	// streamPause is how long its client can send or read nothing.
 	streamPause = 30 * time.Second
 )
 
-// mountStream serves a REST path whose body has any size. Imports are all that has one.
+// mountStream returns the handler of a REST path whose body can have any size. Only imports have
+// such a path.
 func (e *edge) mountStream(d contract.Method, m *method) (handler, error) {
 	check := false
 	switch m.out.New().Interface().(type) {
@@ -45,7 +46,7 @@ func (e *edge) mountStream(d contract.Method, m *method) (handler, error) {
 	}, nil
 }
 
-// stream imports a body and answers. It returns an error if nothing was imported.
+// stream imports a body and writes the answer. It returns an error if nothing was imported.
 func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error {
 	if err := e.authenticate(x, r, m); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	}
 	defer p.leave()
 	control := http.NewResponseController(x)
-	// The time limit of other requests ends with their context.
+	// The context of a request ends after the time that other requests have.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
 	timer := time.AfterFunc(streamTime, func() { cancel(imports.ErrTimedOut) })
@@ -91,7 +92,7 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	x.WriteHeader(http.StatusOK)
 	if _, err := io.Copy(unhurried{x, control}, text); err != nil {
 		e.log.InfoContext(ctx, "the answer of an import was not read", "err", err)
-		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		panic(http.ErrAbortHandler) // so that the client does not take half an answer for a whole one
 	}
 	return nil
 }
@@ -121,8 +122,8 @@ func (e *edge) place(pass authn.Pass, m *method, call importCall) (*place, error
 	return p, err
 }
 
-// streamCall sends a request of an import for its caller, who is authenticated anew each time
-// in the organization that it is about.
+// streamCall returns a function that sends a request of an import. It authenticates the caller
+// again each time, in the request's organization.
 func (e *edge) streamCall(r *http.Request, m *method) importCall {
 	return func(ctx context.Context, organization string, request *usersv1.ImportRequest) (proto.Message, error) {
 		pass, err := e.callers.In(ctx, r.Header, organization)
@@ -142,7 +143,7 @@ func (e *edge) streamCall(r *http.Request, m *method) importCall {
 	}
 }
 
-// streamBody returns the request's body, and says how it is to be read.
+// streamBody returns the request's uncompressed body, and sets how it is read.
 func (e *edge) streamBody(ctx context.Context, x *exchange, r *http.Request, b *imports.Body) (io.Reader, error) {
 	var from io.Reader = patient{ctx, r.Body, http.NewResponseController(x)}
 	switch r.Header.Get("Content-Encoding") {
@@ -166,11 +167,11 @@ func (e *edge) streamBody(ctx context.Context, x *exchange, r *http.Request, b *
 	return from, nil
 }
 
-// ErrStreamType is the fault of a body that is no import.
+// ErrStreamType is returned for a body of another media type or encoding.
 var ErrStreamType = ErrMediaType.Say("The body must be application/json or application/x-ndjson, " +
 	"with Content-Encoding gzip or none")
 
-// patient reads a body whose sender may take a long time, but not pause for long.
+// patient reads a body whose client can take a long time, but not pause for long.
 type patient struct {
 	ctx     context.Context
 	body    io.Reader
@@ -182,7 +183,7 @@ func (p patient) Read(b []byte) (int, error) {
 	if err := context.Cause(p.ctx); err != nil {
 		return 0, err
 	}
-	_ = p.control.SetReadDeadline(time.Now().Add(streamPause)) // without it the server's limit holds
+	_ = p.control.SetReadDeadline(time.Now().Add(streamPause)) // replaces the server's limit
 	n, err := p.body.Read(b)
 	if err == io.EOF {
 		_ = p.control.SetReadDeadline(time.Time{})
@@ -190,7 +191,7 @@ func (p patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unhurried writes to a client that may take a long time, but not pause for long.
+// unhurried writes to a client that can take a long time, but not pause for long.
 type unhurried struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -198,6 +199,6 @@ type unhurried struct {
 
 // Write implements io.Writer.
 func (u unhurried) Write(b []byte) (int, error) {
-	_ = u.control.SetWriteDeadline(time.Now().Add(streamPause)) // without it the server's limit holds
+	_ = u.control.SetWriteDeadline(time.Now().Add(streamPause)) // replaces the server's limit
 	return u.w.Write(b)
 }

@@ -11,22 +11,22 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Answer is the response of a whole import, made of those of its requests. It keeps a part of
-// it in memory and the rest on disk.
+// Answer is the response of a whole import, which is put together from those of its requests. It is
+// partly in memory and partly on disk.
 type Answer struct {
 	folder string
 	check  bool
-	// success holds organizations as JSON, the last one without its end. machines are ids of
-	// the last one, which stand behind those of people.
+	// success is the list of organizations in JSON without the end of the last one. machines is the
+	// list of its machine users, which comes after that of its human users.
 	success, machines, errors Spool
 	org                       string
 	orgs                      int
-	ids                       [2]int // of the last organization: people, machines
+	ids                       [2]int // the numbers of human and machine users of the last organization
 	failed                    int
 	counts                    *usersv1.CheckImportResponse
 }
 
-// add takes the response for rows, numbers[i] being the number of row i+1.
+// add adds the response of a request. numbers[i] is the number of its row i+1.
 func (a *Answer) add(response proto.Message, numbers []uint64) error {
 	switch r := response.(type) {
 	case *usersv1.ImportResponse:
@@ -55,7 +55,7 @@ func (a *Answer) refused(all []*usersv1.ImportError, numbers []uint64) error {
 	return nil
 }
 
-// fail notes an error.
+// fail adds an error.
 func (a *Answer) fail(e *usersv1.ImportError) error {
 	text, err := transcode.Encode(nil, e)
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *Answer) succeed(org *usersv1.ImportedOrg) error {
 	return a.list(&a.machines, 1, org.MachineUserIds)
 }
 
-// begin ends the last organization and begins another.
+// begin ends the last organization and begins the next one.
 func (a *Answer) begin(id string) error {
 	if err := a.end(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *Answer) count(r *usersv1.CheckImportResponse) {
 	}
 }
 
-// Reader returns the whole answer, which is there until Close.
+// Reader returns a reader of the whole answer. It is valid until Close.
 func (a *Answer) Reader() (io.Reader, error) {
 	errors, err := a.errors.reader()
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *Answer) Reader() (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		// the list of errors, which is empty here, is the last member
+		// The last member is the list of errors, which is empty here.
 		head := text[:len(text)-len(`]}`)]
 		return io.MultiReader(bytesOf(string(head)), errors, bytesOf(`]}`)), nil
 	}
@@ -172,7 +172,7 @@ func (a *Answer) Reader() (io.Reader, error) {
 		bytesOf(`]}`)), nil
 }
 
-// Close removes what is kept on disk.
+// Close removes the parts on disk.
 func (a *Answer) Close() {
 	a.success.close()
 	a.machines.close()

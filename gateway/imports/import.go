@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// Bounds of one request.
+	// The maximum size of one request.
 	maxRows  = 1000
 	maxBytes = 512 << 10
-	// plainRow is how many other rows a user with a password counts for: hashing it takes as
-	// long as all else for a thousand.
+	// plainRow is how many rows a user with a plain password counts as, because hashing takes so
+	// long.
 	plainRow = 20
 
 	inFlight = 2
-	// maxOrgs is how many organizations may have rows that wait for a full request.
+	// maxOrgs is how many organizations can have rows that wait for a full request.
 	maxOrgs = 16
 	tries   = 8
 )
@@ -31,24 +31,24 @@ const (
 var ErrTimedOut = fault.New(fault.Deadline, "IMPORT_TIMED_OUT", "The import took longer than its timeout allows; send "+
 	"it again to import the rest")
 
-// Import sends rows in requests, two at a time.
+// Import sends the rows of an import in requests, two at a time.
 type Import struct {
 	// Call sends a request about one organization.
 	Call func(ctx context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error)
-	// Check says that the responses are those of CheckImport.
+	// Check reports that the method is CheckImport.
 	Check bool
-	// Folder is for files that are gone with the process; empty for the system's own.
+	// Folder is the folder of temporary files. If it is empty, the system's own is used.
 	Folder string
 
 	answer  *Answer
 	batches []*batch
 	flights []flight
-	// proven reports whether a request was answered: before that, a fault refuses the import.
+	// proven reports whether a request succeeded. Before that, a fault refuses the whole import.
 	proven bool
 	rows   uint64
 }
 
-// batch is a request that is being filled.
+// batch is a request to which rows are added.
 type batch struct {
 	org *usersv1.ImportOrg
 	// humans and machines are the numbers of the rows.
@@ -57,7 +57,7 @@ type batch struct {
 	weight           int
 }
 
-// numbers are those of the rows in the order of the request.
+// numbers returns the numbers of the rows in the order of the request.
 func (b *batch) numbers() []uint64 {
 	return append(b.humans[:len(b.humans):len(b.humans)], b.machines...)
 }
@@ -72,22 +72,22 @@ type outcome struct {
 	err      error
 }
 
-// Run imports a body. Until the first request is answered, its error refuses the whole import;
-// afterwards it is the answer that says how far the import came and why it ended.
+// Run imports a body. It returns an error if the first request fails; then nothing was imported.
+// After that it returns an answer, which has the error if the import ended early.
 func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
 	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
 	err := read(func(r Row) error { return i.row(ctx, r) })
 	if whole := err == nil || errors.Is(err, ErrBrokenOff) || errors.Is(err, transcode.ErrJSON); whole || i.proven {
 		err = errors.Join(err, i.rest(ctx))
 	}
-	if err == nil && !i.proven { // nothing was named: this asks for the permission
+	if err == nil && !i.proven { // an empty import: a request checks the permission
 		err = i.send(ctx, &batch{})
 	}
 	if err == nil {
 		return i.answer, nil
 	}
 	i.drop()
-	if !i.proven || errors.Is(err, ErrSpool) { // without room there is no answer about rows
+	if !i.proven || errors.Is(err, ErrSpool) { // the answer needs the disk too
 		i.answer.Close()
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 	return i.answer, i.answer.fail(&usersv1.ImportError{Type: "import", Message: f.Message, Reason: f.ID})
 }
 
-// row puts a row into the next request of its organization.
+// row adds a row to the next request of its organization.
 func (i *Import) row(ctx context.Context, r Row) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (i *Import) refuse(r Row, id string, err error) error {
 	return i.answer.fail(&usersv1.ImportError{Type: kind, Id: id, Message: f.Message, Reason: f.ID, Row: r.Number})
 }
 
-// batch returns the request that rows of an organization are put into.
+// batch returns the next request of an organization.
 func (i *Import) batch(r Row) *batch {
 	for _, b := range i.batches {
 		if b.org.OrgId == r.OrgID {
@@ -165,13 +165,13 @@ func (i *Import) batch(r Row) *batch {
 	return b
 }
 
-// flush sends a request that is full.
+// flush sends a request, to which no more rows are added.
 func (i *Import) flush(ctx context.Context, b *batch) error {
 	i.batches = slices.DeleteFunc(i.batches, func(other *batch) bool { return other == b })
 	return i.send(ctx, b)
 }
 
-// rest sends what is left and waits for all responses.
+// rest sends the remaining requests and waits for all responses.
 func (i *Import) rest(ctx context.Context) error {
 	for len(i.batches) > 0 {
 		if err := i.flush(ctx, i.batches[0]); err != nil {
@@ -186,8 +186,8 @@ func (i *Import) rest(ctx context.Context) error {
 	return nil
 }
 
-// send sends a request. The first one is alone: what refuses it refuses the import, and nothing
-// is written.
+// send sends a request. It waits for the response to the first one, so that a fault of it refuses
+// the import before anything is written.
 func (i *Import) send(ctx context.Context, b *batch) error {
 	if len(i.flights) == inFlight {
 		if err := i.land(ctx); err != nil {
@@ -206,7 +206,8 @@ func (i *Import) send(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// call sends a request until it is answered: to repeat it does nothing twice.
+// call sends a request again until it succeeds or fails for good. A repeated request imports
+// nothing twice.
 func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	r := &usersv1.ImportRequest{}
 	if b.org != nil {
@@ -235,7 +236,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	}
 }
 
-// land takes the oldest response.
+// land waits for the oldest response and adds it to the answer.
 func (i *Import) land(ctx context.Context) error {
 	f := i.flights[0]
 	i.flights = i.flights[1:]
@@ -249,7 +250,7 @@ func (i *Import) land(ctx context.Context) error {
 		refused.Code != fault.NotFound {
 		return o.err
 	}
-	// All of it was refused, and nothing was written.
+	// The whole request was refused, and nothing was written.
 	for n, h := range f.org.GetHumanUsers() {
 		if err := i.refuse(Row{Number: f.humans[n]}, h.UserId, refused); err != nil {
 			return err
@@ -263,7 +264,7 @@ func (i *Import) land(ctx context.Context) error {
 	return nil
 }
 
-// drop waits for what is under way and notes what it did.
+// drop waits for the sent requests and adds their responses to the answer.
 func (i *Import) drop() {
 	for _, f := range i.flights {
 		if o := <-f.done; o.err == nil {

@@ -1,6 +1,6 @@
-// Package imports reads users in the shape of a bulk import, as many as there are, and has
-// them imported in small requests. Whatever comes, it keeps a few of them at a time: a body may
-// be longer than the memory, and so may the answer.
+// Package imports reads the body of a bulk import and sends its users to the service users in small
+// requests. It has only a few users in memory at a time, so that bodies and answers can be larger
+// than the memory.
 package imports
 
 import (
@@ -15,7 +15,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Faults of what is read.
+// Faults of the body of an import.
 var (
 	ErrTooLarge = fault.New(fault.Invalid, "IMPORT_ROW_TOO_LARGE", "A user of an import has at most 1 MiB")
 	ErrNoOrg    = fault.New(fault.Invalid, "IMPORT_ORG_MISSING", "The organization of the user is missing").
@@ -24,30 +24,31 @@ var (
 		"timeout: a duration such as 30m0s or 1800s, at most 24 hours").On("timeout", "is not such a duration")
 )
 
-// Row is a user, or an organization without one.
+// Row is a user, or an organization without users.
 type Row struct {
-	// Number counts the users of the body from 1; 0 for an organization.
+	// Number is the number of the user in the body, from 1. It is 0 for an organization.
 	Number uint64
 	OrgID  string
-	// Org is the JSON of the organization's data; empty where none was given yet.
+	// Org is the organization's data in JSON. It is empty if none came before the row.
 	Org     []byte
 	Machine bool
-	// JSON is the user as it was sent, not necessarily valid. It is there until the next row.
+	// JSON is the user as it was sent, which may not be valid JSON. It must not be used after the
+	// next row.
 	JSON []byte
-	// Err is a fault for which the row is not imported.
+	// Err is the fault for which the row is not imported.
 	Err error
 }
 
-// Body is a body that is read once.
+// Body reads a body once.
 type Body struct {
-	// Lines says that each line is a user or an organization with users.
+	// Lines reports that each line is a user or an organization with users.
 	Lines bool
-	// Row gets each row. It ends the reading with an error.
+	// Row is called with each row. An error of it ends the reading.
 	Row func(Row) error
-	// Timeout gets how long the import may take.
+	// Timeout is called with the time that the import may take.
 	Timeout func(time.Duration)
-	// Folder is where users wait for the id of their organization that follows them; the
-	// system's own for temporary files if it is empty.
+	// Folder is the folder of temporary files, for users who come before the id of their
+	// organization. If it is empty, the system's own is used.
 	Folder string
 
 	scanner *scanner
@@ -61,14 +62,14 @@ func (b *Body) pass(r Row) error {
 	return b.stopped
 }
 
-// Read reads the whole body. Its errors are faults, but for those of Row.
+// Read reads the whole body. Its errors are faults, except those of Row.
 func (b *Body) Read(from io.Reader) error {
 	b.scanner = newScanner(from)
 	if b.Lines {
 		return b.lines()
 	}
 	if _, err := b.scanner.peek(); errors.Is(err, io.EOF) {
-		return nil // an empty body stands for {}
+		return nil // an empty body counts as {}
 	}
 	err := b.scanner.members("", func(name string) (bool, error) {
 		switch name {
@@ -89,7 +90,7 @@ func (b *Body) Read(from io.Reader) error {
 	return b.scanner.finish()
 }
 
-// maxTimeout is the longest time that an import can ask for.
+// maxTimeout is the longest time that an import can have.
 const maxTimeout = 24 * time.Hour
 
 func (b *Body) limit(text string) error {
@@ -115,8 +116,8 @@ func (b *Body) orgs(name string) (bool, error) {
 	return true, b.scanner.items(']', func() error { return b.org(b.scanner, nil) })
 }
 
-// org reads an organization with its users. line is the text around it if it stands in a line of
-// its own: then it may be a user with the id of the organization.
+// org reads an organization with its users. line is the whole line if each line is an object, which
+// can then also be a user with the id of the organization.
 func (b *Body) org(s *scanner, line []byte) error {
 	o := &org{body: b}
 	defer o.early.close()
@@ -157,9 +158,9 @@ type org struct {
 	body *Body
 	id   string
 	data []byte
-	// told reports whether a row with the data was passed on.
+	// told reports whether a row with the data was passed to Row.
 	told bool
-	// early are users that stand before the id.
+	// early are the users who came before the id.
 	early Spool
 }
 
@@ -180,7 +181,8 @@ func (o *org) users(s *scanner, list string) error {
 	})
 }
 
-// row passes a user on; nil for one that was too large.
+// row passes a user to Row, or stores it if the id of the organization is not known yet. text is
+// nil for a user that was too large.
 func (o *org) row(machine bool, text []byte) error {
 	if o.id == "" {
 		return o.early.put(o.body.Folder, machine, text)
@@ -197,7 +199,7 @@ func (o *org) pass(machine bool, text []byte, err error) error {
 	return o.body.pass(Row{Number: o.body.rows, OrgID: o.id, Org: o.data, Machine: machine, JSON: text, Err: err})
 }
 
-// release passes on the users that waited for the id.
+// release passes the stored users to Row.
 func (o *org) release() error {
 	var missing error
 	if o.id == "" {
@@ -206,7 +208,7 @@ func (o *org) release() error {
 	return o.early.each(func(machine bool, text []byte) error { return o.pass(machine, text, missing) })
 }
 
-// end passes on what is left where the organization ends.
+// end passes the rest to Row at the end of the organization.
 func (o *org) end() error {
 	if o.id == "" {
 		return o.release()
@@ -217,7 +219,7 @@ func (o *org) end() error {
 	return o.body.pass(Row{OrgID: o.id, Org: o.data})
 }
 
-// lines reads a body of lines. A line that cannot be read does not touch the others.
+// lines reads a body of lines. A wrong line does not stop the others.
 func (b *Body) lines() error {
 	for {
 		line, err := b.scanner.line()
@@ -250,13 +252,13 @@ func (b *Body) oneLine(line []byte) error {
 	return err
 }
 
-// refuse passes on a line that is no row.
+// refuse passes a line that is not a row to Row, with the reason.
 func (b *Body) refuse(line []byte, err error) error {
 	b.rows++
 	return b.pass(Row{Number: b.rows, JSON: line, Err: err})
 }
 
-// line reads to the end of a line, which is there until the next one is read.
+// line reads a line, which is valid until the next one is read.
 func (s *scanner) line() ([]byte, error) {
 	s.kept = s.kept[:0]
 	for size := 0; ; {
@@ -291,7 +293,7 @@ func (s *scanner) lineEnd(size int) ([]byte, error) {
 	return bytes.TrimSpace(s.kept), nil
 }
 
-// camel is the JSON name of a field whose name may be written as in the proto: data_orgs.
+// camel returns the JSON name of a field, which may be written as in the proto, such as data_orgs.
 func camel(name string) string {
 	if !strings.Contains(name, "_") {
 		return name

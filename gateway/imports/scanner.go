@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// maxValue is how many bytes one value may have, such as a user; as many as a whole request
-	// of another method.
+	// maxValue is the maximum size of a value, such as a user, in bytes. It is the same as that of
+	// a request of other methods.
 	maxValue = 1 << 20
-	// maxSpace is how many bytes of white space may stand in one place. A compressed body could
-	// otherwise keep the gateway busy with nothing.
+	// maxSpace is the maximum number of bytes of white space in one place. Without it a small
+	// compressed body could keep the gateway busy for long.
 	maxSpace = 1 << 20
-	// maxNames is how many unknown names the objects around the users may have together.
+	// maxNames is the maximum number of unknown names in all objects around the users.
 	maxNames = 1000
-	// maxName is how many bytes such a name may have.
+	// maxName is the maximum size of such a name in bytes.
 	maxName = 1 << 10
 
 	chunk = 64 << 10
 )
 
-// ErrBrokenOff is the fault of a body that ends before its end.
+// ErrBrokenOff is returned for a body that ends too early.
 var ErrBrokenOff = fault.New(fault.Invalid, "IMPORT_BROKEN_OFF", "The body breaks off")
 
-// errTooLarge is returned for a value of more than maxValue bytes, which has been skipped.
+// errTooLarge is returned for a value that is too large and was skipped.
 var errTooLarge = errors.New("the value is too large")
 
-// scanner reads JSON of any length piece by piece. It keeps at most one value. Of the values
-// that it returns it has checked where they end, and nothing else.
+// scanner reads JSON of any length in pieces. It has at most one value in memory. It does not check
+// that a value that it returns is valid JSON.
 type scanner struct {
 	from io.Reader
-	// rest is what of buf is not read yet.
+	// rest is the part of buf that was not read yet.
 	buf, rest []byte
 	kept      []byte
 	at        place
 	names     int
 }
 
-// place is where a scanner stands, counted from 0.
+// place is the position of a scanner, counted from 0.
 type place struct{ line, column, offset int64 }
 
 func (p *place) move(read []byte) {
@@ -57,10 +57,10 @@ func (p *place) move(read []byte) {
 
 func newScanner(from io.Reader) *scanner { return &scanner{from: from, buf: make([]byte, chunk)} }
 
-// newLine returns a scanner for a text that is there already.
+// newLine returns a scanner for a text.
 func newLine(text []byte) *scanner { return &scanner{from: bytes.NewReader(nil), rest: text} }
 
-// fill reads more if rest is empty.
+// fill reads the next piece if rest is empty.
 func (s *scanner) fill() error {
 	for tries := 0; len(s.rest) == 0; tries++ {
 		if s.buf == nil || tries > 100 {
@@ -82,7 +82,7 @@ func (s *scanner) take(n int) []byte {
 	return read
 }
 
-// broken returns the fault for a body that ended with err before its end.
+// broken returns the fault for a body whose reading failed with err.
 func (s *scanner) broken(err error) error {
 	if f, ok := errors.AsType[*fault.Fault](err); ok {
 		return f
@@ -96,7 +96,7 @@ func (s *scanner) malformed(reason string) error {
 		s.at.offset)
 }
 
-// peek skips white space and returns the byte that follows it.
+// peek skips white space and returns the next byte without reading it.
 func (s *scanner) peek() (byte, error) {
 	for skipped := 0; ; {
 		if err := s.fill(); err != nil {
@@ -113,7 +113,7 @@ func (s *scanner) peek() (byte, error) {
 	}
 }
 
-// expect takes one of the bytes c, with the white space before it.
+// expect skips white space and reads one of the bytes c.
 func (s *scanner) expect(c string) (byte, error) {
 	got, err := s.peek()
 	switch {
@@ -126,8 +126,8 @@ func (s *scanner) expect(c string) (byte, error) {
 	return got, nil
 }
 
-// value reads a value, which is there until the next one is read. A value that is too large
-// is skipped and errTooLarge returned.
+// value reads a value, which is valid until the next one is read. It skips a value that is too
+// large and returns errTooLarge.
 func (s *scanner) value(limit int) ([]byte, error) {
 	if _, err := s.peek(); err != nil {
 		return nil, s.broken(err)
@@ -158,16 +158,16 @@ func (s *scanner) value(limit int) ([]byte, error) {
 	return s.kept, nil
 }
 
-// ending looks for the end of a value, in pieces.
+// ending finds the end of a value that comes in pieces.
 type ending struct {
 	depth   int
 	text    bool // in a string
 	escaped bool
-	bare    bool // a number or word, which ends before whatever follows
+	bare    bool // a number, true, false or null, which has no end sign of its own
 	done    bool
 }
 
-// find returns how many bytes of a piece belong to the value.
+// find returns the number of bytes of a piece that belong to the value.
 func (e *ending) find(piece []byte) int {
 	for i := 0; i < len(piece); i++ {
 		c := piece[i]
@@ -222,7 +222,7 @@ func (e *ending) find(piece []byte) int {
 	return len(piece)
 }
 
-// skip reads a value that nobody needs. It must be JSON all the same.
+// skip reads a value that is not used. It returns a fault if the value is not JSON.
 func (s *scanner) skip() error {
 	v, err := s.value(maxValue)
 	switch {
@@ -236,7 +236,7 @@ func (s *scanner) skip() error {
 	return nil
 }
 
-// text reads a string; null is empty.
+// text reads a string. null counts as an empty one.
 func (s *scanner) text(path string) (string, error) {
 	v, err := s.value(maxName)
 	if err != nil && !errors.Is(err, errTooLarge) {
@@ -249,7 +249,7 @@ func (s *scanner) text(path string) (string, error) {
 	return text, nil
 }
 
-// open takes the bracket that an object or list begins with; false for null.
+// open reads the bracket at the beginning of an object or list. It returns false for null.
 func (s *scanner) open(bracket byte, path string) (bool, error) {
 	c, err := s.peek()
 	if err != nil {
@@ -269,8 +269,8 @@ func (s *scanner) open(bracket byte, path string) (bool, error) {
 	return false, fault.ErrInvalid.On(path, kind).Say("%s: %s", path, kind)
 }
 
-// members calls known with the name of each member of an object, whose value known reads. It
-// returns false for a name that it does not know.
+// members calls known with the name of each member of an object. known reads the value, or returns
+// false for an unknown name, whose value is skipped.
 func (s *scanner) members(path string, known func(name string) (bool, error)) error {
 	there, err := s.open('{', path)
 	if err != nil || !there {
@@ -310,7 +310,8 @@ func (s *scanner) members(path string, known func(name string) (bool, error)) er
 	})
 }
 
-// items calls item where each item of a list or object begins, after its opening bracket.
+// items calls item at the beginning of each item of a list or object, whose opening bracket was
+// read.
 func (s *scanner) items(end byte, item func() error) error {
 	c, err := s.peek()
 	if err != nil {
@@ -334,7 +335,7 @@ func (s *scanner) items(end byte, item func() error) error {
 	}
 }
 
-// finish accepts white space to the end and nothing else.
+// finish returns a fault if anything but white space follows.
 func (s *scanner) finish() error {
 	switch _, err := s.peek(); {
 	case errors.Is(err, io.EOF):

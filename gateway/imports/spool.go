@@ -13,19 +13,19 @@ import (
 	"herald/shared/fault"
 )
 
-// ErrSpool is the fault of a disk without room for what the memory has no room for.
+// ErrSpool is returned if the disk has no room for an import.
 var ErrSpool = fault.New(fault.Unavailable, "IMPORT_DISK_FULL", "The disk of the gateway has no room for the import; "+
 	"make room, or send it in parts").After(time.Minute)
 
 const (
-	// inMemory is how much of a Spool stays in memory.
+	// inMemory is the part of a Spool that is in memory, in bytes.
 	inMemory = 256 << 10
-	// maxSpool is how much a Spool takes.
+	// maxSpool is the maximum size of a Spool in bytes.
 	maxSpool = 4 << 30
 )
 
-// Spool keeps bytes of any number, the first in memory and the others in a file without a
-// name, which is gone with the process. The zero Spool is empty.
+// Spool stores bytes: the first ones in memory, the others in a file without a name, which the
+// system removes when the process ends. The zero Spool is empty.
 type Spool struct {
 	memory bytes.Buffer
 	file   *os.File
@@ -33,7 +33,7 @@ type Spool struct {
 	size   int64
 }
 
-// write appends; the file is made in a folder.
+// write appends bytes. It creates the file in a folder when the memory is full.
 func (s *Spool) write(folder string, b []byte) error {
 	s.size += int64(len(b))
 	if s.file == nil && s.memory.Len()+len(b) <= inMemory {
@@ -65,7 +65,7 @@ func noRoom(err error) error {
 	return err
 }
 
-// reader reads all that was written, from the beginning.
+// reader returns a reader of everything that was written.
 func (s *Spool) reader() (io.Reader, error) {
 	if s.file == nil {
 		return bytes.NewReader(s.memory.Bytes()), nil
@@ -79,7 +79,7 @@ func (s *Spool) reader() (io.Reader, error) {
 	return io.MultiReader(bytes.NewReader(s.memory.Bytes()), bufio.NewReader(s.file)), nil
 }
 
-// close removes what was kept.
+// close removes everything that was written.
 func (s *Spool) close() {
 	if s.file != nil {
 		s.file.Close()
@@ -87,7 +87,7 @@ func (s *Spool) close() {
 	*s = Spool{}
 }
 
-// put keeps a user.
+// put appends a user.
 func (s *Spool) put(folder string, machine bool, text []byte) error {
 	head := binary.AppendUvarint(nil, uint64(len(text)))
 	kind := byte(0)
@@ -100,7 +100,7 @@ func (s *Spool) put(folder string, machine bool, text []byte) error {
 	return s.write(folder, text)
 }
 
-// each calls do with the users that were put, and removes them.
+// each calls do with every user that was appended, and then removes them.
 func (s *Spool) each(do func(machine bool, text []byte) error) error {
 	defer s.close()
 	all, err := s.reader()
@@ -133,7 +133,7 @@ func (s *Spool) each(do func(machine bool, text []byte) error) error {
 	}
 }
 
-// spooled is a Spool as a writer.
+// spooled is an io.Writer that appends to a Spool.
 type spooled struct {
 	*Spool
 	folder string

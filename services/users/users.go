@@ -26,8 +26,8 @@ import (
 type Config struct {
 	MaxLimit  int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
 	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald" help:"what authenticator apps call the system"`
-	// TokenFile gets the administrator's personal access token at the first start;
-	// empty for no token.
+	// TokenFile is the file for the administrator's personal access token, which the first start
+	// writes. It is empty for no file.
 	TokenFile string `env:"HERALD_ADMIN_PAT_FILE" help:"file for the administrator's personal access token, written at the first start"`
 }
 
@@ -37,14 +37,14 @@ var Migrations = store.Migrations
 // Sealed are the columns with sealed secrets.
 var Sealed = []secret.Column{domain.SealedOTP, domain.SealedLastingKey}
 
-// Administrator is whom the first start made, with a one-time password; empty at
+// Administrator is the user that the first start made, with a one-time password. It is empty at
 // every other start.
 type Administrator = start.Administrator
 
-// waitingHashes is how many passwords may wait for one of the cores.
+// waitingHashes is how many passwords can wait to be hashed.
 const waitingHashes = 64
 
-// waitingPairs is how many key pairs may wait for one of the cores.
+// waitingPairs is how many calls can wait for a key pair.
 const waitingPairs = 16
 
 // New registers the service and makes what a first start needs.
@@ -76,7 +76,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
-// forgetTries removes, once an hour, guesses at codes that have expired since.
+// forgetTries removes every hour the guesses at expired codes.
 func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

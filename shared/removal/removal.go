@@ -1,7 +1,7 @@
-// Package removal removes what an organization had in a service, after the organization itself
-// was removed in users. The event is noted in the table removals, and a task removes the objects
-// a batch at a time, so that neither a request nor a consumer waits for them. A process that ends
-// in the middle leaves the note behind, and the next one goes on.
+// Package removal removes the objects of a removed organization in a service. The event of the
+// removal is stored in the table removals, and a background task removes the objects in batches, so
+// that no request and no consumer waits for them. If the process ends before they are removed, the
+// next one continues.
 package removal
 
 import (
@@ -21,21 +21,22 @@ import (
 )
 
 const (
-	// Batch is how many objects a Sweep removes at most.
+	// Batch is the maximum number of objects that a Sweep removes.
 	Batch = 100
-	// settle is how long an organization is looked at again: a request that began before its
-	// removal can still write for 60 s (caller.Lifetime and rpc.MaxDuration).
+	// settle is how long the task looks for new objects of an organization, because a request that
+	// began before the removal can write for another 60 s (caller.Lifetime and rpc.MaxDuration).
 	settle = 90 * time.Second
-	// look is how often notes are looked for without an event.
+	// look is how often the task looks at the table without a new event.
 	look = 10 * time.Second
 )
 
-// Sweep removes a batch of what an organization has, with an event for each object that names the
-// cause, which is removed.ID. The caller in ctx is who removed the organization. It reports
-// whether there was anything.
+// Sweep removes a batch of an organization's objects. Each removal has an event whose cause is
+// removed.ID. The caller in ctx is the one who removed the organization. It returns whether it
+// found any object.
 type Sweep func(ctx context.Context, removed event.Delivery) (found bool, err error)
 
-// Start lets a service sweep in the background. It returns the handler that the service consumes.
+// Start starts the background task of a service. It returns the handler of the events, which the
+// service must consume.
 func Start(s *boot.Service, sweep Sweep) event.Handler {
 	w := sweeper{db: s.DB, log: s.Log, sweep: sweep, wake: make(chan struct{}, 1)}
 	s.Background(w.run)
@@ -44,8 +45,8 @@ func Start(s *boot.Service, sweep Sweep) event.Handler {
 	})
 }
 
-// Each removes objects with remove. One that is not there any more was removed by another
-// replica, or by its user.
+// Each removes objects with remove. It ignores that an object is not found, because another replica
+// or a caller has removed it.
 func Each[T any](objects []T, remove func(T) error) (found bool, err error) {
 	for _, o := range objects {
 		if err := remove(o); err != nil && fault.From(err).Code != fault.NotFound {
@@ -70,7 +71,7 @@ func (w sweeper) note(ctx context.Context, d event.Delivery) error {
 	}
 	select {
 	case w.wake <- struct{}{}:
-	default: // it is woken already
+	default: // the task is to be woken already
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ type removal struct {
 	Actor          string
 }
 
-// sweepAll takes a batch of each organization by turns, until nothing is found.
+// sweepAll removes a batch of each organization in turn, until it finds no object.
 func (w sweeper) sweepAll(ctx context.Context) error {
 	all, err := postgres.All[removal](ctx, w.db, `select organization_id, cause, actor from removals
 		order by heard_at`, nil)

@@ -1,5 +1,5 @@
-// Package sealed keeps the secrets in databases readable while the master key changes: it counts
-// which keys they need, and seals them anew with the first one.
+// Package sealed re-encrypts the sealed secrets in databases when the master key changes, and
+// counts which keys they need.
 package sealed
 
 import (
@@ -14,10 +14,11 @@ import (
 	"herald/shared/secret"
 )
 
-// batch is how many rows are written at once. It bounds how long their locks are held.
+// batch is how many rows are written in one transaction. It bounds how long they are locked.
 const batch = 200
 
-// Count returns how many secrets of a column each key has sealed. It reads the whole table.
+// Count returns the number of secrets of a column by the key that sealed them. It reads the whole
+// table.
 func Count(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.KeyID]int64, error) {
 	type group struct {
 		Key []byte
@@ -35,7 +36,7 @@ func Count(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.K
 	return counts, nil
 }
 
-// Check returns an error that names the missing keys when the keys cannot open every secret.
+// Check returns an error that names a missing key if the keys cannot open every secret.
 func Check(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, columns []secret.Column) error {
 	known := map[secret.KeyID]bool{}
 	for _, id := range keys.IDs() {
@@ -62,12 +63,12 @@ type row struct {
 	Value []byte
 }
 
-// Reseal seals anew what another key than the first has sealed, and calls done with the number of
-// secrets of each batch. A secret that somebody changes at the same time is left to them. It can
-// be stopped and repeated at any time, and run twice at once. Secrets that cannot be opened are
-// left as they are, and are an error at the end.
+// Reseal seals the secrets of a column with the first key that other keys have sealed. It calls
+// done with the number of secrets of each batch. It does not overwrite a secret that changes at the
+// same time. It can be stopped and repeated, and two can run at once. It leaves secrets that cannot
+// be opened as they are and returns an error at the end.
 func Reseal(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, c secret.Column, done func(int64)) error {
-	// What somebody sealed with another key meanwhile is found by one more pass.
+	// Another pass finds secrets that were sealed with another key during this one.
 	for {
 		n, lost, err := pass(ctx, db, keys, c, done)
 		if err != nil {
@@ -83,8 +84,9 @@ func Reseal(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, c secret.Co
 	}
 }
 
-// pass goes through a column once, in the order of its rows, so that two passes at once lock them
-// in the same order. It returns how many secrets it found to seal anew, and how many it cannot open.
+// pass reseals the secrets of a column once, in the order of the rows' keys, so that two passes at
+// once lock them in the same order. It returns how many secrets another key had sealed, and how
+// many it cannot open.
 func pass(
 	ctx context.Context, db *pgxpool.Pool, keys secret.Keys, c secret.Column, done func(int64),
 ) (found, lost int, err error) {
@@ -108,21 +110,21 @@ func pass(
 				postgres.Args{"new": keys.Seal(plain, c, r.Key), "row": r.Key, "old": r.Value})
 		}
 		found += writes.Len()
-		if err := db.SendBatch(ctx, &writes).Close(); err != nil { // in one transaction
+		if err := db.SendBatch(ctx, &writes).Close(); err != nil { // one transaction
 			return found, lost, postgres.Fault(err)
 		}
 		done(int64(writes.Len()))
 	}
 }
 
-// sql puts a column's names into a statement.
+// sql replaces the placeholders of a statement by a column's names.
 func sql(c secret.Column, statement string) string {
 	quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	return strings.NewReplacer("{table}", quoted(c.Table), "{column}", quoted(c.Name), "{key}", quoted(c.Key)).
 		Replace(statement)
 }
 
-// keyID is the zero KeyID for what no key has sealed.
+// keyID returns the id at the beginning of a sealed secret.
 func keyID(prefix []byte) (id secret.KeyID) {
 	copy(id[:], prefix)
 	return id

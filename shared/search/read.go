@@ -14,9 +14,9 @@ import (
 	"herald/shared/postgres"
 )
 
-// few is up to how many matches of a text are found first, then counted and sorted. If the
-// planner guesses that a part of a text is common, it reads the list in its order until it has
-// a page of matches. Where it guesses wrong, it reads the whole table.
+// few is the maximum number of matches of a text that are found first, and then counted and sorted.
+// Without this, a planner that expects many matches reads the list in its order until it has a page
+// of matches, and if it is wrong, reads the whole table.
 const few = 5000
 
 // How Postgres plans a statement: anew for its arguments, or once for all arguments, which
@@ -106,7 +106,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, p
 // scan reads the rows of a statement.
 func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	if err := rows.Err(); err != nil {
-		return err // without columns
+		return err // then there are no columns
 	}
 	columns := place{of: rows.FieldDescriptions()[head:]}
 	row, err := pgx.RowToAddrOfStructByName[T](&columns)
@@ -132,7 +132,7 @@ func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	return rows.Err()
 }
 
-// place takes the place of a row, to learn from pgx once for all rows into which field of the
+// place is given to pgx instead of a row, to find out once for all rows into which field of the
 // struct each column is scanned.
 type place struct {
 	pgx.CollectableRow

@@ -22,10 +22,10 @@ import (
 // that operators can allow (specification, section 8).
 const DefaultLimit = 1000
 
-// ErrLimit refuses a page larger than the configured maximum.
+// ErrLimit is returned for a page larger than the configured maximum.
 var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 
-// CheckMax refuses a configured maximum that is not between 1 and DefaultLimit.
+// CheckMax returns an error if a configured maximum is not between 1 and DefaultLimit.
 func CheckMax(limit int64) error {
 	if limit < 1 || limit > DefaultLimit {
 		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", limit, DefaultLimit)
@@ -33,14 +33,14 @@ func CheckMax(limit int64) error {
 	return nil
 }
 
-// Page is the part of a list that is asked for.
+// Page is the requested part of a list.
 type Page struct {
 	Offset uint64
 	Limit  int64
 	Asc    bool
 }
 
-// Bounds reads a page; largest is the configured maximum.
+// Bounds returns the requested page. largest is the configured maximum.
 func Bounds(q *heraldv1.ListQuery, largest int64) (Page, error) {
 	p := Page{q.GetOffset(), q.GetLimit(), q.GetAsc()}
 	switch {
@@ -70,8 +70,8 @@ type Query struct {
 	plan string
 }
 
-// Select begins a search. The first column must not be nullable. order is the list of columns
-// that sort the list oldest first, with ", " between them.
+// Select returns a query without filters. The first column must not be nullable. order is the list
+// of columns that sort the list oldest first, with ", " between them.
 func Select(columns, from, order string) *Query {
 	return &Query{columns: columns, from: from, order: order}
 }
@@ -100,7 +100,7 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 		s.texts = true
 		return s.Where(column+" = ?", value)
 	}
-	if value == "" { // every text contains it
+	if value == "" { // every text contains the empty one
 		return s
 	}
 	s.texts = true
@@ -139,7 +139,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// after returns the first text that sorts after all that begin with prefix; empty for none.
+// after returns the first text that sorts after all texts that begin with prefix. It is empty if
+// there is none.
 func after(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {

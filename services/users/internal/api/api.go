@@ -27,14 +27,14 @@ type Users struct {
 	Lasting   domain.Lasting
 	Keys      secret.Keys
 	Pairs     *secret.Pairs
-	// Projects knows which projects there are.
+	// Projects calls the service projects.
 	Projects projectsv1.ProjectsClient
-	// Idps knows the identity providers of organizations.
+	// Idps calls the service idp.
 	Idps idpv1.IdpsClient
 	Now  func() time.Time
-	// PublicURL is where browsers reach the system.
+	// PublicURL is the address that browsers use.
 	PublicURL *url.URL
-	// OTPIssuer is what authenticator apps call the system.
+	// OTPIssuer is the name of the system in authenticator apps.
 	OTPIssuer string
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
@@ -48,7 +48,8 @@ var (
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
-// pageOf reads which page of what a user has is asked for; the user is there.
+// pageOf returns the requested page of a list that belongs to a user, or a fault if the user does
+// not exist.
 func (u Users) pageOf(ctx context.Context, orgID, userID string, q *heraldv1.ListQuery) (search.Page, error) {
 	p, err := search.Bounds(q, u.MaxLimit)
 	if err != nil {
@@ -58,9 +59,10 @@ func (u Users) pageOf(ctx context.Context, orgID, userID string, q *heraldv1.Lis
 	return p, err
 }
 
-// MayActOn implements rpc.Guard: it compares with the roles that a user of the
-// organization acted on has in it, on its projects and in the instance. Roles elsewhere do
-// not count: the organization that a user belongs to can always revoke.
+// MayActOn implements rpc.Guard. It compares the caller's permissions with those of a user of the
+// organization acted on: by roles in it, on its projects and in the instance. Roles in other
+// organizations do not count, because the organization of a user can always remove the user's
+// credentials.
 func (u Users) MayActOn(ctx context.Context, userID string) error {
 	members, err := u.Store.MembershipsAt(ctx, orgID(ctx), userID)
 	if err != nil {

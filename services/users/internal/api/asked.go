@@ -9,12 +9,12 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// askedFor is how long after its event ListAskedMails lists a mail. Events come within
-// seconds; older ones are not listed, so that no mail that has ended begins again.
+// askedFor is how long after its event ListAskedMails lists a mail. Events are delivered within
+// seconds. Older mails are not listed, so that a finished mail is not queued again.
 const askedFor = 5 * time.Minute
 
-// ListAskedMails lists the mails to a user of an organization that were asked for in the
-// last minutes. Their events may still be on the way to the notifier.
+// ListAskedMails lists the mails to a user of an organization that were requested in the last
+// minutes, because their events may not have reached the service notification.
 func (u Users) ListAskedMails(
 	ctx context.Context, r *usersv1.ListAskedMailsRequest,
 ) (*usersv1.ListAskedMailsResponse, error) {

@@ -9,8 +9,8 @@ import (
 	"herald/shared/search"
 )
 
-// SearchUserChanges lists what happened to a user of the organization acted on, and to
-// the user's tokens.
+// SearchUserChanges lists the changes of a user of the organization acted on, and of the user's
+// credentials.
 func (u Users) SearchUserChanges(
 	ctx context.Context, r *usersv1.SearchUserChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {
@@ -21,7 +21,7 @@ func (u Users) SearchUserChanges(
 	return u.Store.Changes(ctx, "user", orgID(ctx), r.UserId, p)
 }
 
-// SearchMyChanges lists what happened to the caller.
+// SearchMyChanges lists the changes of the caller.
 func (u Users) SearchMyChanges(
 	ctx context.Context, r *usersv1.SearchMyChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {
@@ -33,7 +33,7 @@ func (u Users) SearchMyChanges(
 	return u.Store.Changes(ctx, "user", c.HomeOrganizationID, c.UserID, p)
 }
 
-// SearchMyOrgChanges lists what happened to the organization acted on.
+// SearchMyOrgChanges lists the changes of the organization acted on.
 func (u Users) SearchMyOrgChanges(
 	ctx context.Context, r *usersv1.SearchMyOrgChangesRequest,
 ) (*heraldv1.SearchChangesResponse, error) {

@@ -45,7 +45,7 @@ func (u Users) searchIdpLinks(
 	return &usersv1.SearchUserIdpLinksResponse{Details: list.Details(), Result: search.Each(list.Rows, idpLink)}, nil
 }
 
-// RemoveUserIdpLink ends a user's logins with an account at an identity provider.
+// RemoveUserIdpLink unlinks a user from an account at an identity provider.
 func (u Users) RemoveUserIdpLink(
 	ctx context.Context, r *usersv1.RemoveUserIdpLinkRequest,
 ) (*usersv1.RemoveUserIdpLinkResponse, error) {
@@ -54,7 +54,7 @@ func (u Users) RemoveUserIdpLink(
 	})
 }
 
-// RemoveMyIdpLink ends the caller's logins with an account at an identity provider.
+// RemoveMyIdpLink unlinks the caller from an account at an identity provider.
 func (u Users) RemoveMyIdpLink(
 	ctx context.Context, r *usersv1.RemoveMyIdpLinkRequest,
 ) (*usersv1.RemoveUserIdpLinkResponse, error) {
@@ -74,7 +74,8 @@ func (u Users) removeIdpLink(
 	return &usersv1.RemoveUserIdpLinkResponse{Details: resource.Changed(l.Record, l.OrgID)}, nil
 }
 
-// checkIdpLinks refuses links to providers that the user's organization has not.
+// checkIdpLinks returns a fault if a link names a provider that the user's organization does not
+// have.
 func (u Users) checkIdpLinks(ctx context.Context, orgID string, links []domain.IdpLink) error {
 	if len(links) == 0 {
 		return nil
@@ -86,7 +87,7 @@ func (u Users) checkIdpLinks(ctx context.Context, orgID string, links []domain.I
 	return domain.CheckIdpLinks(links, known)
 }
 
-// knownIdps returns the ids of those providers of links that the organization has.
+// knownIdps returns the ids of those providers of the links that belong to the organization.
 func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLink) ([]string, error) {
 	if len(links) == 0 {
 		return nil, nil
@@ -100,14 +101,14 @@ func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLi
 	return search.Each(found.Idps, (*idpv1.Idp).GetId), nil
 }
 
-// idpIDs lists the providers of links, each once.
+// idpIDs returns the ids of the providers of links, each once.
 func idpIDs(links []domain.IdpLink) []string {
 	ids := search.Each(links, func(l domain.IdpLink) string { return l.IdpID })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// newIdpLinks reads the links that a new user brings along.
+// newIdpLinks returns the links of a new user.
 func newIdpLinks(data []*usersv1.IdpLink) []domain.IdpLink {
 	return search.Each(data, func(l *usersv1.IdpLink) domain.IdpLink {
 		return domain.IdpLink{IdpID: l.ConfigId, ExternalUserID: l.ExternalUserId,
@@ -115,7 +116,8 @@ func newIdpLinks(data []*usersv1.IdpLink) []domain.IdpLink {
 	})
 }
 
-// idpLinksText writes links in the same way whatever order they came in; empty for none.
+// idpLinksText returns links as a text that does not depend on their order. It is empty for no
+// links.
 func idpLinksText(data []*usersv1.IdpLink) string {
 	all := search.Each(newIdpLinks(data), func(l domain.IdpLink) string {
 		return fmt.Sprintf("%q %q %q %q", l.IdpID, l.ExternalUserID, l.TenantID, l.DisplayName)

@@ -61,7 +61,7 @@ func (u Users) ImportHumanUser(
 	}, nil
 }
 
-// imported is the event of a user who is sent a mail of a kind, or none.
+// imported returns the event of a new user. The kind is that of the mail to send, or empty.
 func imported(n *store.NewUser, kind domain.Kind) *usersv1.HumanImported {
 	e := &usersv1.HumanImported{
 		State: usersv1.UserState(n.State), InitMail: initMail(kind), IdpIds: idpIDs(n.IdpLinks),
@@ -72,12 +72,13 @@ func imported(n *store.NewUser, kind domain.Kind) *usersv1.HumanImported {
 	return e
 }
 
-// repeated returns the answer to an import whose id or name is taken, which may be a repeat.
+// repeated returns the answer to an import whose id or name is taken, because it may be a repeated
+// one.
 func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*usersv1.ImportHumanUserResponse, error) {
 	first, err := u.Store.FirstImport(ctx, n.ID)
 	switch {
 	case errors.Is(err, domain.ErrUserNotFound):
-		return nil, taken // by a user that was not imported, or the name by another
+		return nil, taken // the id by a user who was not imported, or the name by another user
 	case err != nil:
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func passwordHash(d *usersv1.HumanUserData) (string, error) {
 	}
 }
 
-// bringOTP keeps the secret of an authenticator app in the request.
+// bringOTP seals the secret of an authenticator app, if the request has one.
 func (u Users) bringOTP(n *store.NewUser, d *usersv1.HumanUserData) error {
 	if d.OtpCode == "" {
 		return nil

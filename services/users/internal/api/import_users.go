@@ -16,18 +16,18 @@ import (
 	"herald/shared/rpc"
 )
 
-// arrival is a row of an import on its way.
+// arrival is a row of an import while it is processed.
 type arrival struct {
 	kind, id string
-	// password is to be hashed; hash is one that was sent. Either may be empty.
+	// password is still to be hashed. hash is the one of the request. Either can be empty.
 	password, hash string
 	user           store.NewUser
-	// name is the login name as it is compared.
+	// name is the folded login name.
 	name  string
 	event proto.Message
-	// known reports whether the row was imported before.
+	// known reports whether the row was imported already.
 	known bool
-	// err is why the row is not imported.
+	// err is the reason why the row is not imported.
 	err error
 }
 
@@ -37,11 +37,11 @@ const (
 	machineRow = "machine_user"
 )
 
-// pending reports whether nothing is decided yet.
+// pending reports whether the row is still to be imported.
 func (a *arrival) pending() bool { return a.err == nil && !a.known }
 
-// ImportUsers imports the users of organizations. Those of one organization are written in one
-// statement, and a row that is refused does not touch the others.
+// ImportUsers imports the users of organizations. It writes those of one organization in one
+// statement. A row that is refused does not stop the others.
 func (u Users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.ImportResponse, error) {
 	out := &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{}}
 	var errs importErrors
@@ -66,7 +66,7 @@ func (u Users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*user
 	return out, err
 }
 
-// CheckImport tells what ImportUsers would do.
+// CheckImport reports what ImportUsers would do.
 func (u Users) CheckImport(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.CheckImportResponse, error) {
 	out := &usersv1.CheckImportResponse{}
 	var errs importErrors
@@ -112,10 +112,10 @@ func countFormat(formats map[string]*usersv1.HashFormat, encoded string) {
 	}
 }
 
-// importErrors are the rows that are not imported, and why.
+// importErrors collects the rows that are not imported, with the reasons.
 type importErrors struct{ list []*usersv1.ImportError }
 
-// add notes why a row is not imported. It returns an error that is not the row's.
+// add adds a row with the reason. It returns the error if it is not the row's own.
 func (e *importErrors) add(of *usersv1.ImportError, err error) error {
 	f, own := domain.Refusal(err)
 	if !own {
@@ -126,9 +126,9 @@ func (e *importErrors) add(of *usersv1.ImportError, err error) error {
 	return nil
 }
 
-// eachOrg checks the rows of every organization that is there, and calls do with them. Where
-// an organization is missing and the request has its name, maker makes it. What a row is
-// refused for is noted in errs afterwards.
+// eachOrg checks the rows of every organization and calls do with them. It calls maker for an
+// organization that does not exist and whose name is in the request. Afterwards it adds the refused
+// rows to errs.
 func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *importErrors,
 	maker func(context.Context, domain.Org) error, do func(*usersv1.ImportOrg, []*arrival) error) error {
 	for _, org := range r.DataOrgs.GetOrgs() {
@@ -175,7 +175,8 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 	return nil
 }
 
-// findOrg looks for the organization of an import, or makes it. It returns why there is none.
+// findOrg finds the organization of an import, or calls maker to create it. It returns an error if
+// there is none.
 func (u Users) findOrg(ctx context.Context, org *usersv1.ImportOrg, errs *importErrors,
 	maker func(context.Context, domain.Org) error) error {
 	found, err := u.Store.Org(ctx, org.OrgId)
@@ -206,7 +207,7 @@ func (u Users) makeOrg(ctx context.Context, o domain.Org) error {
 	return err
 }
 
-// checkHuman holds a row against the rules of new users. A password is not hashed yet.
+// checkHuman checks a row by the rules of new users and fills a. It does not hash a password.
 func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *arrival) error {
 	a.password, a.hash = row.User.GetPassword(), row.User.GetHashedPassword().GetValue()
 	if err := checkRow(row, row.UserId); err != nil {
@@ -236,7 +237,7 @@ func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *arri
 	return nil
 }
 
-// checkMachine holds a row against the rules of new machine users.
+// checkMachine checks a row by the rules of new machine users and fills a.
 func (u Users) checkMachine(orgID string, row *usersv1.ImportMachineUserRow, a *arrival) error {
 	if err := checkRow(row, row.UserId); err != nil {
 		return err
@@ -260,14 +261,14 @@ func checkRow(row proto.Message, userID string) error {
 	return domain.CheckUserID(userID)
 }
 
-// identify gives a new user the id, and what the user is compared by.
+// identify sets the id of a new user, and the name and digest with which other users are compared.
 func (u Users) identify(a *arrival, fields map[string]string) {
 	a.name = store.FoldedName(a.user.UserName)
 	a.user.ID, a.user.Digest = a.id, domain.NewDigest(u.Lasting, a.id, fields)
 }
 
-// checkProviders refuses rows with links to providers that the organization has not. A user who
-// was imported before stays, also if the provider is gone.
+// checkProviders refuses rows with links to providers that the organization does not have. It does
+// not refuse a user who was imported already, because the provider may have been removed since.
 func (u Users) checkProviders(ctx context.Context, orgID string, all []*arrival) error {
 	var links []domain.IdpLink
 	for _, a := range all {

@@ -8,14 +8,15 @@ import (
 	"herald/services/users/internal/store"
 )
 
-// unhashed takes the place of a hash until a password is hashed.
+// unhashed stands for the hash of a password that is not hashed yet.
 const unhashed = domain.Hidden("*")
 
-// importRounds is how often users may vanish who were in the way of others.
+// importRounds is how often rows are tried again whose id or name was taken by a user who was then
+// removed.
 const importRounds = 10
 
-// importAll writes the users that are new. Of rows with the same id or login name the first
-// comes first; the others are decided about once it is written.
+// importAll writes the new users. Of rows with the same id or login name it writes the first one,
+// and then compares the others with it.
 func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) error {
 	if err := u.hashPasswords(ctx, orgID, all); err != nil {
 		return err
@@ -43,13 +44,13 @@ func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) erro
 	}
 	for _, a := range all {
 		if a.pending() {
-			a.err = domain.ErrUserNameTaken // as it was each time
+			a.err = domain.ErrUserNameTaken // as in every round
 		}
 	}
 	return nil
 }
 
-// distinct parts rows into those whose id and login name no row before them has, and the others.
+// distinct returns the rows whose id and login name no earlier row has, and the other rows.
 func distinct(all []*arrival) (first, later []*arrival) {
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, a := range all {
@@ -74,8 +75,8 @@ func parted(all []*arrival) (humans, machines []*arrival) {
 	return humans, machines
 }
 
-// write writes users of one kind and returns those whose id or login name is taken. Where the
-// statement is refused because of a row, it is tried without that row.
+// write writes users of one kind and returns those whose id or login name is taken. If the
+// statement is refused because of a row, it tries again without that row.
 func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflicts []*arrival, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -99,8 +100,9 @@ func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflic
 	return conflicts, nil
 }
 
-// writeWithout writes what is left of users who cannot be written together, which refused says,
-// without those who are in the way.
+// writeWithout writes users of whom at least one makes the statement fail, with the fault refused.
+// It leaves out those whose id, name or link is taken. If there are none, it writes each half by
+// itself.
 func (u Users) writeWithout(
 	ctx context.Context, orgID string, all []*arrival, refused error,
 ) (conflicts []*arrival, err error) {
@@ -123,7 +125,8 @@ func (u Users) writeWithout(
 	return append(conflicts, rest...), err
 }
 
-// hashPasswords hashes the passwords of users that are new: hashing takes longer than all else.
+// hashPasswords hashes the passwords of new users. It compares the rows before, because hashing
+// takes longer than everything else.
 func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) error {
 	var typed []*arrival
 	for _, a := range all {
@@ -150,8 +153,8 @@ func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) 
 	return nil
 }
 
-// compare decides about rows whose id or login name is taken, by a user who is there or by a
-// row before them.
+// compare decides rows whose id, login name or linked account is taken by an existing user or an
+// earlier row.
 func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error {
 	var ids, names []string
 	var links []domain.IdpLink

@@ -23,8 +23,8 @@ func (u Users) CreateMachineUser(
 	return &usersv1.MachineUserResponse{UserId: m.ID, Details: resource.Details(record, m.OrgID)}, nil
 }
 
-// UpdateMachineUser replaces what can be chosen for a machine user. Where nothing differs
-// there is no event.
+// UpdateMachineUser replaces a machine user's names, description and token type. If nothing
+// differs, it writes no event.
 func (u Users) UpdateMachineUser(
 	ctx context.Context, r *usersv1.UpdateMachineUserRequest,
 ) (*usersv1.MachineUserResponse, error) {

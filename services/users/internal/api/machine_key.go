@@ -17,8 +17,8 @@ import (
 	"herald/shared/secret"
 )
 
-// AddMachineKey adds a key with which a machine user authenticates. A private key that is made
-// here is in the answer only.
+// AddMachineKey adds a key with which a machine user authenticates. A new private key is only in
+// the answer and is not stored.
 func (u Users) AddMachineKey(
 	ctx context.Context, r *usersv1.AddMachineKeyRequest,
 ) (*usersv1.AddMachineKeyResponse, error) {
@@ -44,8 +44,8 @@ func (u Users) AddMachineKey(
 	}, nil
 }
 
-// keyPair reads the caller's public key, or makes a pair where the caller has none and the
-// user may have one.
+// keyPair returns the caller's public key, or a new pair if the request has none and the user may
+// have keys.
 func (u Users) keyPair(ctx context.Context, k domain.MachineKey, publicKey []byte) (secret.Pair, error) {
 	if len(publicKey) > 0 {
 		public, err := secret.ParsePublicKey(publicKey)
@@ -61,7 +61,7 @@ func (u Users) keyPair(ctx context.Context, k domain.MachineKey, publicKey []byt
 	return u.Pairs.Make(ctx)
 }
 
-// keyFile is what a machine reads its key from.
+// keyFile returns the key file for a machine, in JSON.
 func keyFile(k domain.MachineKey, private secret.Text) ([]byte, error) {
 	file, err := json.Marshal(struct {
 		Type           string    `json:"type"`
@@ -76,8 +76,7 @@ func keyFile(k domain.MachineKey, private secret.Text) ([]byte, error) {
 	return file, nil
 }
 
-// GetMachineKey reads a machine user's key, never the key itself. An expired one is there
-// until it is removed.
+// GetMachineKey returns the details of a machine user's key, also of an expired one.
 func (u Users) GetMachineKey(
 	ctx context.Context, r *usersv1.GetMachineKeyRequest,
 ) (*usersv1.GetMachineKeyResponse, error) {
@@ -88,7 +87,7 @@ func (u Users) GetMachineKey(
 	return &usersv1.GetMachineKeyResponse{Key: machineKey(k)}, nil
 }
 
-// SearchMachineKeys lists a machine user's keys; of a person there are none.
+// SearchMachineKeys lists a machine user's keys. A person has none.
 func (u Users) SearchMachineKeys(
 	ctx context.Context, r *usersv1.SearchMachineKeysRequest,
 ) (*usersv1.SearchMachineKeysResponse, error) {
@@ -105,7 +104,7 @@ func (u Users) SearchMachineKeys(
 	}, nil
 }
 
-// RemoveMachineKey ends a machine user's key.
+// RemoveMachineKey removes a machine user's key.
 func (u Users) RemoveMachineKey(
 	ctx context.Context, r *usersv1.RemoveMachineKeyRequest,
 ) (*usersv1.RemoveMachineKeyResponse, error) {

@@ -11,7 +11,7 @@ import (
 	"herald/shared/search"
 )
 
-// SetUserMetadata notes a value about a user under a key, or replaces it.
+// SetUserMetadata sets the value of a metadata key of a user.
 func (u Users) SetUserMetadata(
 	ctx context.Context, r *usersv1.SetUserMetadataRequest,
 ) (*usersv1.SetUserMetadataResponse, error) {
@@ -33,7 +33,7 @@ func (u Users) SetUserMetadata(
 	return &usersv1.SetUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
 }
 
-// GetUserMetadata reads what is noted about a user under a key.
+// GetUserMetadata returns the value of a metadata key of a user.
 func (u Users) GetUserMetadata(
 	ctx context.Context, r *usersv1.GetUserMetadataRequest,
 ) (*usersv1.GetUserMetadataResponse, error) {
@@ -44,7 +44,7 @@ func (u Users) GetUserMetadata(
 	return &usersv1.GetUserMetadataResponse{Metadata: metadata(m)}, nil
 }
 
-// RemoveUserMetadata removes what is noted about a user under a key.
+// RemoveUserMetadata removes a metadata key of a user.
 func (u Users) RemoveUserMetadata(
 	ctx context.Context, r *usersv1.RemoveUserMetadataRequest,
 ) (*usersv1.RemoveUserMetadataResponse, error) {
@@ -55,7 +55,7 @@ func (u Users) RemoveUserMetadata(
 	return &usersv1.RemoveUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
 }
 
-// SearchUserMetadata lists what is noted about a user.
+// SearchUserMetadata lists the metadata of a user.
 func (u Users) SearchUserMetadata(
 	ctx context.Context, r *usersv1.SearchUserMetadataRequest,
 ) (*usersv1.SearchUserMetadataResponse, error) {

@@ -21,7 +21,8 @@ func (u Users) sealOTP(userID, key string) []byte {
 	return u.Keys.Seal([]byte(key), domain.SealedOTP, userID)
 }
 
-// AddMyOtp adds an authenticator app to the caller's login, or gives one that is not verified another secret.
+// AddMyOtp adds an authenticator app to the caller's login. With r.Replace it replaces the secret
+// of one that is not verified.
 func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*usersv1.AddMyOtpResponse, error) {
 	c := caller.From(ctx)
 	found, err := u.Store.User(ctx, c.HomeOrganizationID, c.UserID)
@@ -51,7 +52,7 @@ func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*users
 	}, nil
 }
 
-// VerifyMyOtp takes the first code of the caller's app.
+// VerifyMyOtp verifies the caller's app with its first code.
 func (u Users) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) (*usersv1.VerifyMyOtpResponse, error) {
 	c := caller.From(ctx)
 	var recovery []string
@@ -66,7 +67,8 @@ func (u Users) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) (
 	return &usersv1.VerifyMyOtpResponse{Details: resource.Changed(f.Record, f.OrgID), RecoveryCodes: recovery}, nil
 }
 
-// changeOTP changes a user's app, whose key change is given. A wrong code is counted, although the call is refused.
+// changeOTP changes a user's app. It passes the app's secret to change. A wrong code is counted and
+// saved, although the call is refused.
 func (u Users) changeOTP(
 	ctx context.Context, orgID, userID string, change func(*domain.OTP, secret.Text) (proto.Message, error),
 ) (domain.OTP, error) {

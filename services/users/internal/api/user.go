@@ -12,7 +12,7 @@ import (
 	"herald/shared/search"
 )
 
-// CreateHumanUser creates a human user; an initial password has to be changed.
+// CreateHumanUser creates a human user, who must change an initial password.
 func (u Users) CreateHumanUser(
 	ctx context.Context, r *usersv1.CreateHumanUserRequest,
 ) (*usersv1.CreateHumanUserResponse, error) {
@@ -34,7 +34,8 @@ func (u Users) CreateHumanUser(
 	}, nil
 }
 
-// settle gives a new user its state, and a code where a mail is needed, whose kind it returns.
+// settle sets the state of a new user and, if a mail is needed, its code. It returns the kind of
+// the mail, or "".
 func (u Users) settle(n *store.NewUser) domain.Kind {
 	kind := n.Settle(len(n.IdpLinks) > 0)
 	if kind != "" {
@@ -43,7 +44,7 @@ func (u Users) settle(n *store.NewUser) domain.Kind {
 	return kind
 }
 
-// initMail says whether the mail to a new user is the one that lets them in.
+// initMail returns whether the mail to a new user is the initialize-user mail.
 func initMail(kind domain.Kind) usersv1.InitMail {
 	if kind == domain.KindInit {
 		return usersv1.InitMail_INIT_MAIL_QUEUED

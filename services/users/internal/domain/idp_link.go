@@ -26,13 +26,14 @@ type IdpLink struct {
 	OrgID          string // the user's
 	IdpID          string
 	ExternalUserID string
-	// TenantID is the tenant of the account; empty where it is not known.
+	// TenantID is the directory's tenant to which the account belongs. It is empty if it is not
+	// known.
 	TenantID    string
 	DisplayName string
 }
 
-// CheckIdpLinks refuses links of which two name the same account, or of which one names a
-// provider that is not among those that are known.
+// CheckIdpLinks returns a fault if two links name the same account, or if a link names a provider
+// that is not known.
 func CheckIdpLinks(links []IdpLink, known []string) error {
 	there, seen := map[string]bool{}, map[[2]string]bool{}
 	for _, id := range known {

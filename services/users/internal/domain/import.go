@@ -29,11 +29,11 @@ var (
 		"which has another name").On("org.name", "differs from that of the organization")
 )
 
-// Digest has a keyed digest of each field of a first import, by which a repeat is recognized. Data and
-// credentials cannot be read from it.
+// Digest has a keyed digest of each field of the first import of a user, to recognize a repeated
+// import. The values cannot be computed from it.
 type Digest map[string]string
 
-// NewDigest digests fields by their JSON paths; empty fields are left out.
+// NewDigest returns the digest of fields by their JSON paths, without empty fields.
 func NewDigest(lasting Lasting, userID string, fields map[string]string) Digest {
 	d, mac := Digest{}, secret.MACs(lasting.digest)
 	for path, value := range fields {
@@ -44,7 +44,7 @@ func NewDigest(lasting Lasting, userID string, fields map[string]string) Digest 
 	return d
 }
 
-// Compare returns nil for equal digests, else a fault that names the fields that differ.
+// Compare returns nil for equal digests, else a fault that names the different fields.
 func (d Digest) Compare(other Digest) error {
 	var differ []string
 	all := maps.Clone(d)
@@ -64,15 +64,15 @@ func (d Digest) Compare(other Digest) error {
 	return f
 }
 
-// Known is what is known of a user whose id is to be imported again.
+// Known is an existing user whose id is in an import.
 type Known struct {
 	OrgID string
-	// Digest is nil for a user who was not imported under an id of choice.
+	// Digest is nil for a user who was not imported with a chosen id.
 	Digest Digest
 }
 
-// Repeat returns nil if an import into an organization is the one that the user came with, and
-// else the fault. It compares nothing with users of other organizations.
+// Repeat returns nil if an import into an organization equals the user's first import, else the
+// fault. It does not compare digests with a user of another organization.
 func (k Known) Repeat(orgID string, d Digest) error {
 	if k.OrgID != orgID || k.Digest == nil {
 		return ErrUserIDTaken
@@ -80,8 +80,8 @@ func (k Known) Repeat(orgID string, d Digest) error {
 	return k.Digest.Compare(d)
 }
 
-// SettleAs is Settle for a user who comes with a state from elsewhere. Whoever could not log in
-// there cannot log in here, and gets no mail; 0, UserActive and UserInitial leave the state to
+// SettleAs is Settle for a user with a state in another system. A user who is inactive or locked
+// there is so here too, and gets no mail. With 0, UserActive and UserInitial the state is that of
 // Settle.
 func (u *User) SettleAs(state UserState, linked bool) Kind {
 	kind := u.Settle(linked)
@@ -92,8 +92,8 @@ func (u *User) SettleAs(state UserState, linked bool) Kind {
 	return ""
 }
 
-// Refusal returns the fault for which a row of an import is refused. It returns false for an
-// error that is not the row's own: then none of the rows around it was imported.
+// Refusal returns the fault for which a row of an import is refused. It returns false for an error
+// that is not the row's own; then no row of the statement was imported.
 func Refusal(err error) (*fault.Fault, bool) {
 	f := fault.From(err)
 	switch f.Code {
@@ -104,8 +104,8 @@ func Refusal(err error) (*fault.Fault, bool) {
 	}
 }
 
-// OTPSecret reads an authenticator app's secret: base32 in any case, padded or not,
-// in groups or not. It returns the form that is kept.
+// OTPSecret parses an authenticator app's secret: base32 in any case, with or without padding,
+// spaces and hyphens. It returns the form to store.
 func OTPSecret(s string) (string, error) {
 	s = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "=", "").Replace(s))
 	if len(s) < 16 || len(s) > 104 { // 10 and 64 bytes

@@ -2,17 +2,17 @@ package domain
 
 import "herald/shared/secret"
 
-// The columns with secrets that the master key has sealed.
+// The columns with sealed secrets.
 var (
 	SealedOTP        = secret.Column{Table: "otp_factors", Name: "secret", Key: "user_id"}
 	SealedLastingKey = secret.Column{Table: "lasting_keys", Name: "secret", Key: "name"}
 )
 
-// Lasting is the key of what outlives a master key: mailed codes, and the digests of imports. It is
-// random, stays the same, and is stored sealed.
+// Lasting is the key of mailed codes and of the digests of imports, which must stay valid when the
+// master key changes. It is random, never changes, and is stored sealed.
 type Lasting struct {
 	keys secret.Keys
-	// digest is derived once: a bulk import digests each of its users.
+	// digest is derived once, because a bulk import uses it for each user.
 	digest []byte
 }
 

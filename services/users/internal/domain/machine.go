@@ -9,7 +9,7 @@ var (
 	ErrSecretNotFound = fault.New(fault.NotFound, "SECRET_NOT_FOUND", "The user has no secret")
 )
 
-// AccessTokenType is how a machine's access tokens look.
+// AccessTokenType is the format of a machine's access tokens.
 type AccessTokenType int16
 
 // The types of access tokens, numbered as in their contract.
@@ -18,25 +18,23 @@ const (
 	AccessTokenJWT
 )
 
-// MachineData is what can be chosen for a machine user.
+// MachineData is the fields of a machine user that a caller sets.
 type MachineData struct {
 	UserName    string
 	Name        string
 	Description string
-	// AccessTokenType is AccessTokenBearer where it is left out.
+	// AccessTokenType is AccessTokenBearer if it is 0.
 	AccessTokenType AccessTokenType
 }
 
-// NewMachine returns a machine user of an organization. It has nothing to wait for: it is
-// active at once.
+// NewMachine returns a machine user of an organization, which is active at once.
 func NewMachine(orgID, id string, d MachineData) User {
 	u := User{ID: id, OrgID: orgID, Type: Machine, State: UserActive}
 	u.setMachine(d)
 	return u
 }
 
-// ChangeMachine replaces what was chosen, and returns the names of the fields that differ;
-// none where nothing does.
+// ChangeMachine replaces the fields of a machine user and returns the names of the changed ones.
 func (u *User) ChangeMachine(d MachineData) (changed []string, err error) {
 	if u.Type != Machine {
 		return nil, ErrUserNotMachine
@@ -66,7 +64,7 @@ func (u *User) setMachine(d MachineData) {
 	}
 }
 
-// MayHaveKeys refuses keys and secrets to people, and to all who may have no tokens.
+// MayHaveKeys returns a fault for a person, and for a user who may not have tokens.
 func (u *User) MayHaveKeys() error {
 	if u.Type != Machine {
 		return ErrUserNotMachine
@@ -74,8 +72,7 @@ func (u *User) MayHaveKeys() error {
 	return u.MayHaveTokens()
 }
 
-// SetSecret gives a machine user the secret with a hash, which is that of SecretHash; the one
-// before counts no more.
+// SetSecret replaces a machine user's secret by the one with this hash.
 func (u *User) SetSecret(hash Hidden) error {
 	if err := u.MayHaveKeys(); err != nil {
 		return err
@@ -84,7 +81,7 @@ func (u *User) SetSecret(hash Hidden) error {
 	return nil
 }
 
-// RemoveSecret ends a machine user's secret, whatever the user's state.
+// RemoveSecret removes a machine user's secret, in any state of the user.
 func (u *User) RemoveSecret() error {
 	if u.Type != Machine {
 		return ErrUserNotMachine

@@ -7,8 +7,8 @@ import (
 	"herald/shared/resource"
 )
 
-// MaxMetadata is how many keys a user can have. With their values of at most 64 KiB they fit
-// in one answer.
+// MaxMetadata is the maximum number of keys of a user. With values of at most 64 KiB they fit in
+// one answer.
 const MaxMetadata = 100
 
 // Faults of metadata.
@@ -17,7 +17,7 @@ var (
 	ErrMetadataLimit    = fault.New(fault.Precondition, "METADATA_LIMIT", "A user has at most 100 keys of metadata")
 )
 
-// Metadata is what another system notes about a user.
+// Metadata is a value that another system stores about a user.
 type Metadata struct {
 	resource.Record
 	UserID string
@@ -26,7 +26,7 @@ type Metadata struct {
 	Value  []byte
 }
 
-// Set replaces the value; false where it is the same.
+// Set replaces the value. It returns false if it is the same.
 func (m *Metadata) Set(value []byte) bool {
 	if m.Sequence != 0 && bytes.Equal(m.Value, value) {
 		return false

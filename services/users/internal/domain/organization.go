@@ -19,7 +19,8 @@ type OrgState int16
 const (
 	OrgActive OrgState = iota + 1
 	OrgInactive
-	// OrgRemoved is in no contract: its users are being removed, and nobody sees it.
+	// OrgRemoved is not in the contract. No caller finds the organization, and its users are being
+	// removed.
 	OrgRemoved
 )
 
@@ -55,7 +56,7 @@ func (o *Org) Rename(name string) bool {
 	return changed
 }
 
-// Deactivate ends the tokens of the organization's users for good and refuses new ones.
+// Deactivate makes the organization inactive, which ends the tokens of its users for good.
 func (o *Org) Deactivate() error {
 	if o.State != OrgActive {
 		return ErrOrgNotActive
@@ -65,7 +66,7 @@ func (o *Org) Deactivate() error {
 	return nil
 }
 
-// Reactivate lets the organization's users in again.
+// Reactivate makes the organization active again.
 func (o *Org) Reactivate() error {
 	if o.State == OrgActive {
 		return ErrOrgActive
@@ -74,7 +75,8 @@ func (o *Org) Reactivate() error {
 	return nil
 }
 
-// Remove ends the tokens of the organization's users like Deactivate, in whatever state it is.
+// Remove makes the organization removed, in any state, and ends the tokens of its users like
+// Deactivate.
 func (o *Org) Remove() {
 	o.State = OrgRemoved
 	o.Generation++

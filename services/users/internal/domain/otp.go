@@ -19,12 +19,12 @@ import (
 	"herald/shared/secret"
 )
 
-// FactorState is how far a second factor is.
+// FactorState is the state of a second factor.
 type FactorState int16
 
 // The states of a factor, numbered as in its contract.
 const (
-	// FactorNotReady waits for the first code.
+	// FactorNotReady is a factor whose first code was not verified.
 	FactorNotReady FactorState = iota + 1
 	FactorReady
 )
@@ -63,15 +63,16 @@ type OTP struct {
 	UserID string
 	OrgID  string // the user's
 	State  FactorState
-	// Secret is the key, sealed.
+	// Secret is the sealed key.
 	Secret []byte
-	// LastStep is the time step of the code that was accepted last. No code of it or of an older one counts.
+	// LastStep is the time step of the code that was accepted last. Codes of this and older steps
+	// are wrong.
 	LastStep int64
-	// WrongAt are the times of wrong codes, the oldest first. With the fifth one within 15 minutes no code counts
-	// for the next 15.
+	// WrongAt are the times of the wrong codes, the oldest first. After the fifth one within 15
+	// minutes no code is accepted for the next 15.
 	WrongAt []time.Time
-	// RecoveryCodes are the hashes of the codes that were not used yet. They are keyed with the app's secret,
-	// which stays the same when the master key changes.
+	// RecoveryCodes are the hashes of the unused codes. They are keyed with the app's secret, which
+	// stays the same when the master key changes.
 	RecoveryCodes [][]byte
 }
 
@@ -87,7 +88,7 @@ func NewOTP(u User, sealed []byte) OTP {
 	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed}
 }
 
-// MayHaveOTP refuses apps to machines, and to all who may have no tokens.
+// MayHaveOTP returns a fault for a machine, and for a user who may not have tokens.
 func (u *User) MayHaveOTP() error {
 	if u.Type != Human {
 		return ErrUserNotHuman
@@ -95,7 +96,8 @@ func (u *User) MayHaveOTP() error {
 	return u.MayHaveTokens()
 }
 
-// CheckOTPIssuer refuses a setting that apps could not show or tell from a login name.
+// CheckOTPIssuer returns an error for an issuer that apps could not show or separate from the login
+// name.
 func CheckOTPIssuer(issuer string) error {
 	bad := func(r rune) bool { return r == ':' || r == utf8.RuneError || !unicode.IsPrint(r) }
 	if n := utf8.RuneCountInString(issuer); n == 0 || n > 100 || strings.TrimSpace(issuer) != issuer ||
@@ -106,15 +108,16 @@ func CheckOTPIssuer(issuer string) error {
 	return nil
 }
 
-// OTPURL returns the URL that an app reads as a QR code. All but letters, digits and -._~ is percent-encoded, so
-// that a colon or a slash in the login name is no part of the URL's form.
+// OTPURL returns the URL that an app reads as a QR code. It percent-encodes everything but letters,
+// digits and -._~, so that apps do not take a colon or slash of the login name for a separator.
 func OTPURL(issuer, loginName string, key secret.Text) string {
 	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	return "otpauth://totp/" + escape(issuer) + ":" + escape(loginName) + "?algorithm=SHA1&digits=6&issuer=" +
 		escape(issuer) + "&period=30&secret=" + key.Reveal()
 }
 
-// Renew gives an app that is not verified another secret, for which nobody has guessed codes.
+// Renew replaces the secret of an app that is not verified, and forgets the wrong codes for the old
+// one.
 func (f *OTP) Renew(sealed []byte) error {
 	if f.State == FactorReady {
 		return ErrOTPReady
@@ -123,7 +126,8 @@ func (f *OTP) Renew(sealed []byte) error {
 	return nil
 }
 
-// Verify takes the first code of the app and returns recovery codes. With ErrCodeInvalid the wrong code was counted.
+// Verify verifies the app with its first code and returns recovery codes. If it returns
+// ErrCodeInvalid, it has counted a wrong code.
 func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []string, err error) {
 	if f.State == FactorReady {
 		return nil, ErrOTPVerified
@@ -135,8 +139,8 @@ func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []s
 	return f.RenewRecoveryCodes(key)
 }
 
-// Check takes a code at a login: one of the app or a recovery code, each once. With ErrCodeInvalid the wrong code
-// was counted.
+// Check checks a code at a login: one of the app or a recovery code, each once. If it returns
+// ErrCodeInvalid, it has counted a wrong code.
 func (f *OTP) Check(key secret.Text, typed string, now time.Time) error {
 	if f.State != FactorReady {
 		return ErrOTPNotReady
@@ -159,7 +163,7 @@ func (f *OTP) RenewRecoveryCodes(key secret.Text) ([]string, error) {
 	return codes, nil
 }
 
-// LockedFor returns how long no code counts; zero or less if codes count.
+// LockedFor returns how long no code is accepted. It is zero or less if the app is not locked.
 func (f *OTP) LockedFor(now time.Time) time.Duration {
 	if len(f.WrongAt) < otpTries {
 		return 0
@@ -187,7 +191,8 @@ func (f *OTP) take(key secret.Text, typed string, now time.Time) error {
 	return ErrCodeInvalid
 }
 
-// step returns the time step whose code it is, if none of it or of a later one was accepted (RFC 6238, section 5.2).
+// step returns the time step of a code, and false if there is none or a code of this or a later
+// step was accepted already (RFC 6238, section 5.2).
 func (f *OTP) step(key secret.Text, code string, now time.Time) (int64, bool) {
 	current := now.Unix() / otpPeriod
 	for step := max(current-otpDrift, f.LastStep+1); step <= current+otpDrift; step++ {

@@ -13,7 +13,7 @@ var (
 	ErrTokenInvalid  = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
 )
 
-// PAT is a personal access token, of which only the hash is known.
+// PAT is the details of a personal access token, of which only the hash is stored.
 type PAT struct {
 	resource.Record
 	ID        string

@@ -10,8 +10,7 @@ var (
 	ErrUserNotLocked   = fault.New(fault.Precondition, "USER_NOT_LOCKED", "The user is not locked")
 )
 
-// Deactivate ends the user's tokens for good and refuses new ones, also those of a user who
-// is locked.
+// Deactivate makes the user inactive, also a locked one, which ends the user's tokens for good.
 func (u *User) Deactivate() error {
 	if u.State == UserInactive {
 		return ErrUserInactive
@@ -20,7 +19,7 @@ func (u *User) Deactivate() error {
 	return nil
 }
 
-// Reactivate lets an inactive user in again.
+// Reactivate makes an inactive user active or initial again.
 func (u *User) Reactivate() error {
 	if u.State != UserInactive {
 		return ErrUserNotInactive
@@ -29,7 +28,7 @@ func (u *User) Reactivate() error {
 	return nil
 }
 
-// Lock does the same as Deactivate until Unlock.
+// Lock makes the user locked, which ends the user's tokens for good.
 func (u *User) Lock() error {
 	switch u.State {
 	case UserLocked:
@@ -41,7 +40,7 @@ func (u *User) Lock() error {
 	return nil
 }
 
-// Unlock lets a locked user in again.
+// Unlock makes a locked user active or initial again.
 func (u *User) Unlock() error {
 	if u.State != UserLocked {
 		return ErrUserNotLocked
@@ -50,7 +49,7 @@ func (u *User) Unlock() error {
 	return nil
 }
 
-// MayHaveTokens refuses new tokens to all who are not active.
+// MayHaveTokens returns a fault for a user who is not active.
 func (u *User) MayHaveTokens() error {
 	if u.State == UserInitial {
 		return ErrUserInitial
@@ -67,8 +66,8 @@ func (u *User) leave(to UserState) {
 	u.Generation++
 }
 
-// comeBack returns the state after a reactivation or unlock. A user who still waited for the code of
-// the first mail waits again, unless nothing that the mail asks for is missing now.
+// comeBack sets the state after a reactivation or unlock. A user who had not used the code of the
+// initialize-user mail is initial again, unless the user has a verified address and a password now.
 func (u *User) comeBack() {
 	u.State = UserActive
 	if u.Uninitialized {

@@ -1,5 +1,5 @@
-// Package intake reacts to events of other services: a new project gets its owner, a removed
-// one loses its members, and nobody stays linked to a removed identity provider.
+// Package intake handles events of other services: it adds the owner of a new project, and removes
+// the members of a removed project and the links to a removed identity provider.
 package intake
 
 import (

@@ -9,10 +9,10 @@ import (
 	"herald/shared/secret"
 )
 
-// lastingKey is the row of the only key.
+// lastingKey is the name of the only key.
 const lastingKey = "users"
 
-// LastingKey returns the key of what outlives a master key, which the first start makes.
+// LastingKey returns the lasting key, which the first start makes.
 func LastingKey(ctx context.Context, db store.Store, keys secret.Keys) (domain.Lasting, error) {
 	made := keys.Seal([]byte(secret.NewKeyText()), domain.SealedLastingKey, lastingKey)
 	held, err := db.LastingKey(ctx, lastingKey, made)

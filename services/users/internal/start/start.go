@@ -23,7 +23,7 @@ import (
 type Settings struct {
 	// Host is the host of the public URL.
 	Host string
-	// TokenFile is where the administrator's token goes; empty for nowhere.
+	// TokenFile is the file for the administrator's token. It is empty for no file.
 	TokenFile string
 }
 
@@ -52,7 +52,7 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 	if err != nil {
 		return Administrator{}, fmt.Errorf("first start: %w", err)
 	}
-	if settings.TokenFile != "" { // on the disk before the account is
+	if settings.TokenFile != "" { // before the account is written
 		if err := durable.Replace(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
 			return Administrator{}, fmt.Errorf("administrator's token: %w", err)
 		}
@@ -90,7 +90,8 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 		}
 }
 
-// email is the administrator's address; a host such as ::1 is no domain to send to.
+// email returns the administrator's address. It is at localhost for a host such as ::1, to which no
+// mail can be sent.
 func email(host string) string {
 	if at := userName + "@" + host; domain.CheckEmail("email", at) == nil {
 		return at

@@ -117,8 +117,8 @@ func (s Store) UseCode(
 	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error),
 ) (domain.User, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
-		// The user first, as in every other change: the tables are locked in the order
-		// in which they stand.
+		// Postgres locks the rows in the order of the tables: the user first, as in every other
+		// change.
 		Lock: `select ` + prefixed("u", userColumns) + ` from users u join codes c on c.user_id = u.id
 			where u.id = @id and c.purpose = @purpose and c.mac = @mac for update`,
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},

@@ -18,7 +18,7 @@ const (
 	idpLinkFrom = `user_idp_links l join users u on u.id = l.user_id`
 )
 
-// insertIdpLinks is a part of a statement that creates a user.
+// insertIdpLinks is the part of a statement that writes the links of a new user.
 const insertIdpLinks = `idp_links as (
 	insert into user_idp_links (
 		user_id, idp_id, external_user_id, tenant_id, display_name, sequence, created_at, changed_at)
@@ -47,7 +47,8 @@ func (s Store) SearchIdpLinks(
 		Where("u.org_id = ?", orgID).Where("l.user_id = ?", userID), p)
 }
 
-// RemoveIdpLink ends a link of a user of an organization; key is its owner and account.
+// RemoveIdpLink removes a link of a user of an organization. key has the organization, user and
+// account.
 func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed proto.Message) (domain.IdpLink, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.IdpLink]{
 		Lock: `select ` + idpLinkColumns + ` from ` + idpLinkFrom + `
@@ -71,10 +72,10 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 	}, func(*domain.IdpLink) (proto.Message, error) { return removed, nil })
 }
 
-// mostUnlinked is how many users lose their links to a removed provider in one transaction.
+// mostUnlinked is the maximum number of users whose links are removed in one transaction.
 const mostUnlinked = 1000
 
-// RemoveIdpLinks ends all links to a provider that is gone, as an event says.
+// RemoveIdpLinks removes all links to the provider whose removal was delivered.
 func (s Store) RemoveIdpLinks(ctx context.Context, removed event.Delivery) error {
 	if err := s.refuseIdp(ctx, removed.AggregateID); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (s Store) RemoveIdpLinks(ctx context.Context, removed event.Delivery) error
 	}
 }
 
-// refuseIdp waits for links that are being made, and lets nobody make others.
+// refuseIdp waits for links to the provider that are just being written, and makes later ones fail.
 func (s Store) refuseIdp(ctx context.Context, idpID string) error {
 	return postgres.Fault(pgx.BeginFunc(ctx, s.journal.DB, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table user_idp_links in share mode`); err != nil {

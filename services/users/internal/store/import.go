@@ -12,7 +12,7 @@ import (
 	"herald/shared/search"
 )
 
-// Arrival is a new user and the event that tells of it.
+// Arrival is a new user and its event.
 type Arrival struct {
 	NewUser
 	Imported proto.Message
@@ -139,7 +139,7 @@ const insertFactors = `, factor as (
 	join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = e.n
 )`
 
-// factorValues returns nil if no user brings a factor along.
+// factorValues returns nil if no user has a second factor.
 func factorValues(users []Arrival) postgres.Args {
 	var rows []int
 	var secrets [][]byte
@@ -187,7 +187,7 @@ const insertManyIdpLinks = `, idp_links as (
 	) l (n, idp_id, external_user_id, tenant_id, display_name) on l.n = e.n
 )`
 
-// linkValues returns nil if no user is linked to an account at an identity provider.
+// linkValues returns nil if no user has a linked account.
 func linkValues(users []Arrival) postgres.Args {
 	var rows []int
 	var links []domain.IdpLink
@@ -204,23 +204,24 @@ func linkValues(users []Arrival) postgres.Args {
 	return args
 }
 
-// Taken says what is there already of what users would be called.
+// Taken is the ids, names and accounts of new users that are taken.
 type Taken struct {
-	// IDs are the users with such an id, of any organization; of none if the user was removed.
+	// IDs are the users with the taken ids, of any organization. The organization of a removed user
+	// is empty.
 	IDs map[string]domain.Known
-	// Names are the login names, folded.
+	// Names are the folded login names.
 	Names map[string]bool
 
 	accounts map[account]bool
 }
 
-// account is a person's account at an identity provider.
+// account identifies an account at an identity provider.
 type account struct{ IdpID, ExternalUserID string }
 
 // Linked reports whether a user is linked to the account.
 func (t Taken) Linked(l domain.IdpLink) bool { return t.accounts[account{l.IdpID, l.ExternalUserID}] }
 
-// Link notes that a user is linked to accounts.
+// Link adds the accounts of links, which are then taken.
 func (t Taken) Link(links []domain.IdpLink) {
 	for _, l := range links {
 		t.accounts[account{l.IdpID, l.ExternalUserID}] = true
@@ -262,5 +263,5 @@ func (s Store) Taken(ctx context.Context, ids, names []string, links []domain.Id
 	return t, err
 }
 
-// FoldedName is a login name in the form in which login names are compared.
+// FoldedName returns the form of a login name in which login names are compared.
 func FoldedName(name string) string { return search.Fold(name) }

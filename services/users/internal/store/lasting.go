@@ -6,8 +6,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// LastingKey returns the sealed key of a name. The first call keeps made; replicas that start at
-// once get the same one.
+// LastingKey returns the sealed key of a name. The first call stores made. Replicas that start at
+// the same time get the same key.
 func (s Store) LastingKey(ctx context.Context, name string, made []byte) ([]byte, error) {
 	if _, err := s.journal.DB.Exec(ctx,
 		`insert into lasting_keys (name, secret) values (@name, @secret) on conflict (name) do nothing`,

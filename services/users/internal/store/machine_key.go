@@ -19,7 +19,7 @@ const (
 		` where k.id = @id and u.org_id is not distinct from @org_id and k.user_id is not distinct from @user_id`
 )
 
-// MachineKey reads a machine user's key.
+// MachineKey returns the details of a machine user's key.
 func (s Store) MachineKey(ctx context.Context, orgID, userID, id string) (domain.MachineKey, error) {
 	k, err := postgres.One[domain.MachineKey](ctx, s.journal.DB, readMachineKey,
 		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
@@ -40,7 +40,7 @@ func (s Store) AddMachineKey(
 	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveKeys() })
 }
 
-// RemoveMachineKey ends a machine user's key.
+// RemoveMachineKey removes a machine user's key.
 func (s Store) RemoveMachineKey(
 	ctx context.Context, orgID, userID, id string, removed proto.Message,
 ) (domain.MachineKey, error) {

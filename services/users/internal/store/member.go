@@ -43,7 +43,7 @@ func newMember(m domain.Member) event.Statement {
 }
 
 func memberArgs(m domain.Member) postgres.Args {
-	// Without roles there is an empty list; nil would be null.
+	// An empty list must not be nil, which would be null.
 	return postgres.Args{
 		"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID, "roles": append([]string{}, m.Roles...),
 	}

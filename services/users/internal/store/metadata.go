@@ -22,21 +22,21 @@ func metadataKey(orgID, userID, key string) postgres.Args {
 	return postgres.Args{"org_id": orgID, "user_id": userID, "key": key}
 }
 
-// Metadata reads what is noted about a user under a key.
+// Metadata returns the value of a metadata key of a user.
 func (s Store) Metadata(ctx context.Context, orgID, userID, key string) (domain.Metadata, error) {
 	m, err := postgres.One[domain.Metadata](ctx, s.journal.DB, readMetadata, metadataKey(orgID, userID, key))
 	return m, postgres.Missing(err, domain.ErrMetadataNotFound)
 }
 
-// SetMetadata locks a user and saves what change makes of the value under a key; a key that
-// is not there has the sequence 0. The user, who does not change, is held so that the events
-// stay in order and the keys can be counted.
+// SetMetadata locks a user, calls change with the value of a metadata key, and saves the result. A
+// new key has the sequence 0. The user is locked, although it does not change, so that events are
+// in order and keys are counted correctly.
 func (s Store) SetMetadata(
 	ctx context.Context, orgID, userID, key string, change func(*domain.Metadata) (proto.Message, error),
 ) (domain.Metadata, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Metadata]{
-		// The row is made here, so that others see what has just been set; without a change it
-		// goes with the transaction.
+		// A new row is inserted before it is locked, so that simultaneous calls wait for it.
+		// Without a change it is rolled back.
 		Lock: `insert into user_metadata as m (user_id, key, value, sequence, created_at, changed_at)
 			select id, @key, '', 0, created_at, created_at from users
 			where id = @user_id and org_id is not distinct from @org_id for no key update
@@ -52,7 +52,7 @@ func (s Store) SetMetadata(
 						created_at = case sequence when 0 then time else created_at end
 					from event where user_id = @user_id and key = @key
 				), undone as (
-					-- The transaction is committed at the bound too.
+					-- The transaction is also committed if the maximum is reached.
 					delete from user_metadata where user_id = @user_id and key = @key and sequence = 0
 						and not exists (select from event)
 				)`,
@@ -64,8 +64,7 @@ func (s Store) SetMetadata(
 	}, change)
 }
 
-// RemoveMetadata removes what is noted about a user under a key. The user is held as
-// SetMetadata does.
+// RemoveMetadata removes a metadata key of a user. It locks the user like SetMetadata.
 func (s Store) RemoveMetadata(
 	ctx context.Context, orgID, userID, key string, removed proto.Message,
 ) (domain.Metadata, error) {
@@ -82,7 +81,7 @@ func (s Store) RemoveMetadata(
 	}, func(*domain.Metadata) (proto.Message, error) { return removed, nil })
 }
 
-// SearchMetadata lists what is noted about a user.
+// SearchMetadata returns a page of a user's metadata.
 func (s Store) SearchMetadata(
 	ctx context.Context, orgID, userID string, p search.Page,
 ) (search.List[domain.Metadata], error) {
@@ -91,7 +90,7 @@ func (s Store) SearchMetadata(
 			Where("u.org_id = ?", orgID).Where("m.user_id = ?", userID), p)
 }
 
-// metadataOf writes what is noted about a user who is created.
+// metadataOf returns the part of a statement that writes the metadata of a new user.
 func metadataOf(all map[string][]byte) (sql string, args postgres.Args) {
 	var keys []string
 	var values [][]byte

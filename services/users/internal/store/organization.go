@@ -29,8 +29,7 @@ func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 	return o, postgres.Missing(err, domain.ErrOrgNotFound)
 }
 
-// CreateOrg writes an organization and its first owner; ownerID is empty where a
-// service creates it.
+// CreateOrg writes an organization and its first owner. It writes no owner if ownerID is empty.
 func (s Store) CreateOrg(
 	ctx context.Context, o domain.Org, ownerID string, created proto.Message,
 ) (resource.Record, error) {
@@ -57,7 +56,7 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 	}
 }
 
-// ChangeOrg locks an organization and saves what change makes of it.
+// ChangeOrg locks an organization, calls change and saves the result.
 func (s Store) ChangeOrg(
 	ctx context.Context, id string, change func(*domain.Org) (proto.Message, error),
 ) (domain.Org, error) {
@@ -82,12 +81,12 @@ func saveOrg(o domain.Org) event.Statement {
 	}
 }
 
-// Orgs begins a search among all organizations.
+// Orgs returns a query for all organizations.
 func (s Store) Orgs() *search.Query {
 	return search.Select(orgColumns, "organizations", "created_at, id").Where("state <> org_removed()")
 }
 
-// SearchOrgs runs such a search.
+// SearchOrgs runs a query of Orgs.
 func (s Store) SearchOrgs(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Org], error) {
 	return search.Read[domain.Org](ctx, s.journal.DB, query, p)
 }

@@ -22,7 +22,8 @@ const (
 		` where f.user_id = @user_id and u.org_id is not distinct from @org_id for update of f`
 )
 
-// CreateOTP writes the app of a user who may have one; ErrOTPNotVerified where there is one, verified or not.
+// CreateOTP writes the app of a user who may have one. It returns ErrOTPNotVerified if there is
+// one, verified or not.
 func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message) (resource.Record, error) {
 	return s.createCredential(ctx, f.UserID, event.Statement{
 		AggregateID: f.UserID, OrganizationID: f.OrgID,
@@ -34,8 +35,8 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveOTP() })
 }
 
-// ChangeOTP locks a user's app and saves what change makes of it, so that of codes that are typed at once each one
-// is looked at after the others were counted.
+// ChangeOTP locks a user's app, calls change and saves the result. Because of the lock,
+// simultaneous codes are checked one after another, each after the others were counted.
 func (s Store) ChangeOTP(
 	ctx context.Context, orgID, userID string, change func(*domain.OTP) (proto.Message, error),
 ) (domain.OTP, error) {
@@ -51,7 +52,7 @@ func (s Store) ChangeOTP(
 				)`,
 				Args: postgres.Args{
 					"user_id": f.UserID, "state": f.State, "secret": f.Secret, "last_step": f.LastStep,
-					// Without elements there is an empty list; nil would be null.
+					// An empty list must not be nil, which would be null.
 					"wrong_at":       append([]time.Time{}, f.WrongAt...),
 					"recovery_codes": append([][]byte{}, f.RecoveryCodes...),
 				},

@@ -11,9 +11,9 @@ import (
 	"herald/shared/postgres"
 )
 
-// TryPassword counts a guess at a user's password before it is looked at, so that no number
-// of guesses at once gets more than the bound. From the bound on it returns how long until
-// guesses count anew; zero where the guess is allowed.
+// TryPassword counts a guess at a user's password before it is checked, so that simultaneous
+// guesses cannot exceed the bound. It returns zero if the guess is allowed, else how long guesses
+// are refused.
 func (s Store) TryPassword(ctx context.Context, userID string, now time.Time) (wait time.Duration, err error) {
 	args := postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword, "now": now,
 		"most": domain.PasswordTries, "old": now.Add(-domain.PasswordPause)}
@@ -28,7 +28,7 @@ func (s Store) TryPassword(ctx context.Context, userID string, now time.Time) (w
 	var since time.Time
 	err = s.journal.DB.QueryRow(ctx, `select since from code_tries where user_id = @user_id and purpose = @purpose`,
 		postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword}).Scan(&since)
-	if errors.Is(err, pgx.ErrNoRows) { // the right password came meanwhile
+	if errors.Is(err, pgx.ErrNoRows) { // the right password has just removed the row
 		since = now
 	} else if err != nil {
 		return 0, postgres.Fault(err)
@@ -36,7 +36,7 @@ func (s Store) TryPassword(ctx context.Context, userID string, now time.Time) (w
 	return max(since.Add(domain.PasswordPause).Sub(now), time.Second), nil
 }
 
-// UntryPassword takes back a guess that was not looked at.
+// UntryPassword removes a guess that was not checked.
 func (s Store) UntryPassword(ctx context.Context, userID string) error {
 	_, err := s.journal.DB.Exec(ctx, `update code_tries set tries = tries - 1
 		where user_id = @user_id and purpose = @purpose and tries > 0`,

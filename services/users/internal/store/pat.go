@@ -61,7 +61,7 @@ func (s Store) PAT(ctx context.Context, orgID, userID, id string) (domain.PAT, e
 	return t, postgres.Missing(err, domain.ErrTokenNotFound)
 }
 
-// RemovePAT ends a user's token.
+// RemovePAT removes a user's token.
 func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed proto.Message) (domain.PAT, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.PAT]{
 		Lock: readPAT + ` for update of p`, Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id},

@@ -10,8 +10,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// ofUsers selects the events of objects that are removed with their users. Names, codes and metadata have
-// no events.
+// ofUsers selects the events of the objects that are removed with their users. Codes and metadata
+// have no events.
 const ofUsers = `
 	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
 		from personal_access_tokens p join users u on u.id = p.user_id where u.id = any (@ids)
@@ -29,7 +29,8 @@ const ofUsers = `
 	select distinct 'idp_link', 'removed', u.id, u.org_id, jsonb_build_object('idpId', l.idp_id)
 		from user_idp_links l join users u on u.id = l.user_id where u.id = any (@ids)`
 
-// gone removes users with all that is theirs. Their ids are not given again.
+// gone removes users with everything that belongs to them, and stores their ids, which no other
+// user can get.
 const gone = `gone as (
 		delete from users u using event where u.id = any (@ids)
 	), remembered as (
@@ -52,7 +53,8 @@ func (s Store) RemoveUser(ctx context.Context, orgID, id string, removed proto.M
 	}, func(*domain.User) (proto.Message, error) { return removed, nil })
 }
 
-// RemoveOrg hides an organization, other than the instance's own, until all that it has is gone.
+// RemoveOrg makes an organization removed, which no other method finds. Its objects are removed
+// later. The organization of the instance cannot be removed.
 func (s Store) RemoveOrg(ctx context.Context, id string, removed proto.Message) (domain.Org, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
 		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
@@ -67,22 +69,22 @@ func (s Store) RemoveOrg(ctx context.Context, id string, removed proto.Message) 
 	})
 }
 
-// SomeUsers reads the ids of some users of an organization.
+// SomeUsers returns the ids of at most so many users of an organization.
 func (s Store) SomeUsers(ctx context.Context, orgID string, most int) (ids []string, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select array(select id from users where org_id = @org_id
 		order by created_at, id limit @most)`, postgres.Args{"org_id": orgID, "most": most}).Scan(&ids)
 	return ids, postgres.Fault(err)
 }
 
-// SomeMembers reads some of those who have roles in an organization or on its projects.
+// SomeMembers returns at most so many members of an organization and its projects.
 func (s Store) SomeMembers(ctx context.Context, orgID string, most int) ([]domain.Member, error) {
 	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
 		where org_id = @org_id order by project_id, created_at, user_id limit @most`,
 		postgres.Args{"org_id": orgID, "most": most})
 }
 
-// ForgetOrg deletes the row of a removed organization that has no users any more. Its id is not
-// given again.
+// ForgetOrg deletes the row of a removed organization without users, and stores its id, which no
+// other organization can get.
 func (s Store) ForgetOrg(ctx context.Context, id string) error {
 	_, err := s.journal.DB.Exec(ctx, `with gone as (
 			delete from organizations where id = @id and state = org_removed()
