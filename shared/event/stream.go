@@ -27,6 +27,9 @@ type StreamConfig struct {
 const (
 	keep     = 7 * 24 * time.Hour
 	minBytes = 1 << 20 // so that 1/64 of it, a window, has room for the largest event
+
+	// A server that still reads its files after a crash answers later than clients wait by default, which is 5 s.
+	ensureTimeout = time.Minute
 )
 
 // EnsureStreams creates the streams; every service does so at its start. EVENTS stays as large
@@ -38,6 +41,8 @@ func EnsureStreams(
 	if c.MaxBytes < minBytes {
 		return "", fmt.Errorf("HERALD_EVENTS_MAX_BYTES is %d, want at least %d", c.MaxBytes, minBytes)
 	}
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
 	size, lagging, err := fitting(ctx, js, c.MaxBytes, services)
 	if err != nil {
 		return "", fmt.Errorf("stream %s: %w", Stream, err)

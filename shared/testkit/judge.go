@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"herald/shared/fault"
@@ -95,6 +96,44 @@ func Listed[T any](t testing.TB, asked []string, elsewhere map[string]string) {
 	for _, name := range append(slices.Collect(maps.Keys(elsewhere)), asked...) {
 		if !slices.Contains(all, name) {
 			t.Errorf("the store has no method %s: take it out", name)
+		}
+	}
+}
+
+// Constrained fails the test unless every constraint of a service's tables is in one of two maps: constraints that
+// the test violates, by name, and constraints that no request can violate, with the reason. Exactly the first have a
+// fault in the store. Unique indexes count, and so do the constraints that triggers name when they raise an error.
+func Constrained[V any](
+	t testing.TB, db *pgxpool.Pool, faults map[string]*fault.Fault, violations map[string]V, never map[string]string,
+) {
+	t.Helper()
+	// The tables of the package event are older than schema_version.
+	rows, _ := db.Query(t.Context(), `
+		select conname from pg_constraint
+			where conrelid > 'schema_version'::regclass and contype in ('c', 'f', 'p', 'u', 'x')
+		union select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
+			where indrelid > 'schema_version'::regclass and indisunique and relnamespace = 'public'::regnamespace
+		union select (regexp_matches(prosrc, 'constraint = ''(\w+)''', 'g'))[1] from pg_proc
+			where pronamespace = 'public'::regnamespace
+		order by 1`)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d constraints, %v", len(all), err)
+	}
+	for _, name := range all {
+		_, violated := violations[name]
+		switch means := faults[name] != nil; {
+		case means && !violated:
+			t.Errorf("%s: add to violations a change that the constraint refuses, and the fault that it means", name)
+		case means == (never[name] != ""):
+			t.Errorf("%s: add to the store's constraints the fault that it means, or to never why no request is "+
+				"refused by it", name)
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(faults)), slices.Collect(maps.Keys(violations)),
+		slices.Collect(maps.Keys(never))) {
+		if !slices.Contains(all, name) {
+			t.Errorf("no table has a constraint %s: take it out", name)
 		}
 	}
 }

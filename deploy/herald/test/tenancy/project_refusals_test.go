@@ -3,6 +3,7 @@ package tenancy_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -106,7 +108,7 @@ func TestProjectRefusals(t *testing.T) {
 	for _, c := range projectRefusals {
 		met[c.id] = true
 		w.meets(c.id, list[c.id], w.asked(c.method, strings.NewReplacer(names...).Replace(c.json), owner.token),
-			func() {})
+			func(call func()) { call() })
 	}
 	met["USER_GRANT_OUTDATED"] = true
 	w.outdated(list["USER_GRANT_OUTDATED"], owner, names)
@@ -117,14 +119,14 @@ func TestProjectRefusals(t *testing.T) {
 	}
 }
 
-// meets calls before and sends the request, over every protocol, and compares the refusals with the
-// documented one.
-func (w *world) meets(id string, want documented, r whole.Request, before func()) {
+// meets sends the request over every protocol and compares the refusals with the documented one. send
+// gets the function that sends it.
+func (w *world) meets(id string, want documented, r whole.Request, send func(call func())) {
 	w.t.Helper()
 	var first *statuspb.Status
 	for _, p := range w.Protocols() {
-		before()
-		_, s := p.Call(w.t, r)
+		var s *statuspb.Status
+		send(func() { _, s = p.Call(w.t, r) })
 		if first == nil {
 			first = s
 		}
@@ -203,7 +205,7 @@ func (w *world) outdated(want documented, owner visitor, names []string) {
 	p := names[slices.Index(names, "{p}")+1]
 	db, ctx := w.db["projects"], w.t.Context()
 	body := strings.NewReplacer(names...).Replace(`{"userId":"{stranger}","projectId":"{p}","roleKeys":["passing"]}`)
-	w.meets("USER_GRANT_OUTDATED", want, w.asked("AddUserGrant", body, owner.token), func() {
+	w.meets("USER_GRANT_OUTDATED", want, w.asked("AddUserGrant", body, owner.token), func(call func()) {
 		w.must(w.own.org, "POST /management/v1/projects/"+p+"/roles", `{"key":"passing"}`)
 		tx, err := db.Begin(ctx)
 		if err != nil {
@@ -212,24 +214,36 @@ func (w *world) outdated(want documented, owner visitor, names []string) {
 		if _, err := tx.Exec(ctx, `select from projects where id = $1 for no key update`, p); err != nil {
 			w.t.Fatal(err)
 		}
-		go func() {
-			defer tx.Rollback(context.Background())
-			tick := time.NewTicker(10 * time.Millisecond)
-			defer tick.Stop()
-			for waits := false; !waits; <-tick.C {
-				if err := tx.QueryRow(ctx, `select exists (select from pg_stat_activity
-					where wait_event in ('tuple', 'transactionid') and datname = current_database())`).
-					Scan(&waits); err != nil {
-					w.t.Error(err)
-					return
-				}
-			}
-			if _, err := tx.Exec(ctx, `delete from roles where project_id = $1 and key = 'passing'`, p); err != nil {
-				w.t.Error(err)
-			}
-			if err := tx.Commit(ctx); err != nil {
-				w.t.Error(err)
-			}
-		}()
+		answered, removed := make(chan struct{}), make(chan error, 1)
+		go func() { removed <- removeAwaited(ctx, tx, p, answered) }()
+		call()
+		close(answered)
+		if err := <-removed; err != nil {
+			w.t.Fatal(err)
+		}
 	})
+}
+
+// removeAwaited removes the role "passing" of a project when somebody waits for the transaction, which holds the
+// project. It fails if the request is answered before anybody has waited.
+func removeAwaited(ctx context.Context, tx pgx.Tx, project string, answered <-chan struct{}) error {
+	defer tx.Rollback(ctx)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for waits := false; !waits; {
+		if err := tx.QueryRow(ctx, `select exists (select from pg_stat_activity
+			where wait_event in ('tuple', 'transactionid') and datname = current_database())`).
+			Scan(&waits); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-answered:
+			return errors.New("the grant did not wait for the project")
+		}
+	}
+	if _, err := tx.Exec(ctx, `delete from roles where project_id = $1 and key = 'passing'`, project); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
 }

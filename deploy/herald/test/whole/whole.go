@@ -111,6 +111,7 @@ func (i *Instance) StartCommand(name string, args ...string) {
 	select {
 	case i.Out = <-ready:
 		if i.Out == nil {
+			i.Cmd = nil
 			i.T.Fatalf("herald ended before it was ready: %v\n%s", <-i.ended, Tail(i.Logs))
 		}
 	case <-time.After(time.Minute):

@@ -154,3 +154,11 @@ func TestOneOfMany(t *testing.T) {
 		t.Errorf("%d removed it", n)
 	}
 }
+
+// No request violates a constraint: the only one is the id's, which the service makes.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
+		"idps_pkey": "the api makes a new id",
+	})
+}

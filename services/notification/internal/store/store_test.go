@@ -139,3 +139,13 @@ func (w world) plan(sql string, args postgres.Args) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// No request violates a constraint of the tables.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
+		"notifications_pkey":            "a repeated notification is left as it is, and a test mail has a new id",
+		"attempts_pkey":                 "an attempt has the number of the claim that it ends",
+		"attempts_notification_id_fkey": "the statement has locked the notification",
+	})
+}

@@ -13,61 +13,6 @@ import (
 
 var clerk = ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"}
 
-// A violated constraint returns its fault.
-func TestConstraints(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	i := w.make(clerk)
-	other := ids{org: "org-a", project: "p2"}
-	w.must(w.CreateProject(t.Context(), other.aProject(), happened))
-	before := testkit.Rows(t, w.db, "events")
-	for what, c := range map[string]struct {
-		want error
-		do   func() error
-	}{
-		"a project's name": {domain.ErrProjectNameTaken, func() error {
-			p := ids{org: "org-a", project: "p3"}.aProject()
-			p.Name = i.project
-			_, err := w.CreateProject(t.Context(), p, happened)
-			return err
-		}},
-		"a renamed project's name": {domain.ErrProjectNameTaken, func() error {
-			_, err := w.ChangeProject(t.Context(), other.org, other.project, renamed(i.project))
-			return err
-		}},
-		"an application's name": {domain.ErrAppNameTaken, func() error {
-			a := i.more("2").anApp()
-			a.Name = i.app
-			_, err := w.CreateApplication(t.Context(), a, happened)
-			return err
-		}},
-		"a role's key": {domain.ErrRoleExists, func() error {
-			roles := []domain.Role{{Key: "new"}, {Key: i.role}}
-			_, err := w.CreateRoles(t.Context(), i.org, i.project, roles, happened)
-			return err
-		}},
-		"an organization's grant": {domain.ErrGrantExists, func() error {
-			g := i.aGrant()
-			g.ID = "g2"
-			_, err := w.CreateProjectGrant(t.Context(), g, happened)
-			return err
-		}},
-		"a user's grant": {domain.ErrUserGrantExists, func() error {
-			g := i.aUserGrant()
-			g.ID = "ug2"
-			_, err := w.CreateUserGrant(t.Context(), g, happened)
-			return err
-		}},
-	} {
-		if err := c.do(); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", what, err, c.want)
-		}
-	}
-	if testkit.Rows(t, w.db, "events") != before {
-		t.Error("something was written")
-	}
-}
-
 // Adding to a project while it is removed fails: the project is not found.
 func TestProjectRemovedMeanwhile(t *testing.T) {
 	t.Parallel()

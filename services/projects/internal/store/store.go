@@ -34,7 +34,6 @@ var constraints = map[string]*fault.Fault{
 	"projects_name":        domain.ErrProjectNameTaken,
 	"applications_name":    domain.ErrAppNameTaken,
 	"applications_project": domain.ErrProjectNotFound,
-	"roles_project":        domain.ErrProjectNotFound,
 	"roles_key":            domain.ErrRoleExists,
 	"project_grants_org":   domain.ErrGrantExists,
 	"user_grants_place":    domain.ErrUserGrantExists,

@@ -196,3 +196,14 @@ func TestLanguagesTakeTurns(t *testing.T) {
 		t.Error("a default language that is not allowed is saved")
 	}
 }
+
+// No request violates a constraint of the tables.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
+		"custom_texts_pkey":         "no insert of texts that exist fails",
+		"languages_pkey":            "no statement inserts another row",
+		"languages_single_check":    "no statement changes the column",
+		"languages_default_allowed": "the domain refuses a default language that is not allowed",
+	})
+}
