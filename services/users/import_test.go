@@ -108,7 +108,7 @@ func TestImportRefusesPeople(t *testing.T) {
 		"two addresses": {"EMAIL_INVALID", "email.email", func(r *request) {
 			r.Email.Email = "a@example.com,b@example.com"
 		}},
-		"CR LF in email": {"EMAIL_INVALID", "email.email", func(r *request) {
+		"CR LF in email": {"INVALID_ARGUMENT", "email.email", func(r *request) {
 			r.Email.Email = "a@example.com\r\nBcc: b@example.com"
 		}},
 		"quoted local part": {"EMAIL_INVALID", "email.email", func(r *request) {

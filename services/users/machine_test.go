@@ -109,7 +109,7 @@ func TestMachinesRefused(t *testing.T) {
 			UserName: "x", Name: "x", Description: strings.Repeat("é", 501),
 		}, "INVALID_ARGUMENT", "description"},
 		"look-alike": {&usersv1.UpdateMachineUserRequest{UserName: "ad\u200bmin", Name: "x"},
-			"INVALID_ARGUMENT", "userName: must hold no invisible characters"},
+			"INVALID_ARGUMENT", "userName: must hold no invisible or control characters"},
 		"unknown type": {&usersv1.UpdateMachineUserRequest{UserName: "x", Name: "x", AccessTokenType: 3},
 			"INVALID_ARGUMENT", "accessTokenType"},
 	} {

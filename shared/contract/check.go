@@ -12,7 +12,7 @@ import (
 
 // check refuses a method that its contract leaves unprotected.
 func (m Method) check() error {
-	return errors.Join(m.checkShape(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin())
+	return errors.Join(m.checkShape(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin(), m.checkFields())
 }
 
 func (m Method) checkShape() error {

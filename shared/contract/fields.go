@@ -3,7 +3,9 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -11,6 +13,7 @@ import (
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -22,27 +25,36 @@ const MaxIDLength = 200
 // ErrNotFound is returned for an id that cannot exist.
 var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 
-// Validate trims the fields that have the option trim and checks the contract's field rules. In
-// trimmed fields it allows no invisible characters. Its fault names every invalid field by its
-// JSON path.
+// maxFlaws is how many flaws of a request are told: enough for a form, and nobody can ask for a
+// large answer with many of them.
+const maxFlaws = 20
+
+// Validate removes the white space around fields that have the option trim, then checks the
+// contract's field rules. Its fault names the invalid fields by their JSON paths, at most 20 of
+// them. The lengths of lists come first: nothing reads the elements of a list that is too long.
 func Validate(m proto.Message) error {
-	flaws := trim(m.ProtoReflect())
-	err := protovalidate.Validate(m)
-	if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
-		for _, v := range invalid.Violations {
-			flaws = append(flaws, flaw{jsonPath(v.Proto.GetField()), v.Proto.GetMessage()})
+	flaws, enough := trim(m.ProtoReflect())
+	if !enough {
+		err := protovalidate.Validate(m)
+		if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
+			for _, v := range invalid.Violations {
+				flaws = append(flaws, flaw{jsonPath(v.Proto.GetField()), reason(v)})
+			}
+		} else if err != nil {
+			return err
 		}
-	} else if err != nil {
-		return err
 	}
-	if flaws == nil {
+	if len(flaws) == 0 {
 		return nil
 	}
 	f := fault.ErrInvalid
 	var said []string
-	for _, w := range flaws {
+	for _, w := range flaws[:min(len(flaws), maxFlaws)] {
 		f = f.On(w.path, w.reason)
 		said = append(said, w.path+": "+w.reason)
+	}
+	if len(flaws) > maxFlaws {
+		said = append(said, "and more")
 	}
 	return f.Say("%s", strings.Join(said, "; "))
 }
@@ -70,49 +82,123 @@ func under(field string, flaws []flaw) []flaw {
 	return flaws
 }
 
+// shape is what trim needs to know of a message type.
+type shape struct {
+	filter bool
+	texts  []protoreflect.FieldDescriptor // with the option trim
+	lists  []list
+	inner  []protoreflect.FieldDescriptor // messages
+}
+
+// list is a list with the most elements that it may have, and with the flaw of a longer one.
+type list struct {
+	protoreflect.FieldDescriptor
+	most int
+	flaw flaw
+}
+
+// shapes returns the shapes of all messages that the program knows: options are slow to read.
+var shapes = sync.OnceValue(func() map[protoreflect.MessageDescriptor]*shape {
+	all := map[protoreflect.MessageDescriptor]*shape{}
+	protoregistry.GlobalTypes.RangeMessages(func(m protoreflect.MessageType) bool {
+		all[m.Descriptor()] = shapeOf(m.Descriptor())
+		return true
+	})
+	return all
+})
+
+// shapeOf keeps the order of the contract, so that the same fault has the same words.
+func shapeOf(m protoreflect.MessageDescriptor) *shape {
+	s := &shape{filter: filters(m)}
+	for i := range m.Fields().Len() {
+		f := m.Fields().Get(i)
+		switch {
+		case f.IsMap() || ignored(f):
+		case f.IsList():
+			l := list{f, math.MaxInt, flaw{}}
+			if rules := rulesOf(f).GetRepeated(); rules.GetMaxItems() > 0 {
+				l.most = int(rules.GetMaxItems())
+				l.flaw = flaw{f.JSONName(), between(rules.GetMinItems(), rules.GetMaxItems(), "elements")}
+			}
+			s.lists = append(s.lists, l)
+		case f.Kind() == protoreflect.MessageKind:
+			s.inner = append(s.inner, f)
+		case f.Kind() == protoreflect.StringKind && trimmed(f):
+			s.texts = append(s.texts, f)
+		}
+	}
+	return s
+}
+
 // trim removes the white space around every field that has the option, at any depth. It returns the
-// fields with invisible characters and the filters in which nothing is set. Their paths are put
-// together on the way back, because most messages have no flaw. It leaves out lists without rules,
-// whose elements the method checks one by one.
-func trim(m protoreflect.Message) (flaws []flaw) {
-	bare := true
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() { // in the order of the contract, so that the same fault has the same words
-		f := fields.Get(i)
+// fields with characters that nobody sees, the lists that are too long and the filters in which
+// nothing is set. It reports that this is enough, and nobody need look for further flaws, where a list
+// is too long or the flaws are many. Paths are put together on the way back, because most messages
+// have no flaw.
+func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
+	s := shapes()[m.Descriptor()]
+	for _, f := range s.texts {
 		if !m.Has(f) {
 			continue
 		}
-		bare = false
-		switch v := m.Get(f); {
-		case f.Kind() == protoreflect.StringKind && !f.IsList() && trimmed(f):
-			text := strings.TrimSpace(v.String())
-			m.Set(f, protoreflect.ValueOfString(text))
-			if strings.ContainsFunc(text, invisible) {
-				flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible characters"})
-			}
-		case f.Kind() != protoreflect.MessageKind || f.IsMap():
-		case f.IsList() && unruled(f):
-		case f.IsList():
-			for i := range v.List().Len() {
-				if found := trim(v.List().Get(i).Message()); found != nil {
-					flaws = append(flaws, under(fmt.Sprintf("%s[%d]", f.JSONName(), i), found)...)
-				}
-			}
-		default:
-			flaws = append(flaws, under(f.JSONName(), trim(v.Message()))...)
+		text := strings.TrimSpace(m.Get(f).String())
+		m.Set(f, protoreflect.ValueOfString(text))
+		if strings.ContainsFunc(text, unseen) {
+			flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible or control characters"})
 		}
 	}
-	if bare && filters(m.Descriptor()) {
+	for _, f := range s.inner {
+		if m.Has(f) {
+			found, many := trim(m.Get(f).Message())
+			flaws, enough = append(flaws, under(f.JSONName(), found)...), enough || many
+		}
+	}
+	for _, l := range s.lists {
+		found, many := l.trim(m.Get(l.FieldDescriptor).List())
+		flaws, enough = append(flaws, found...), enough || many
+	}
+	if s.filter && empty(m) {
 		flaws = append(flaws, flaw{"", "names no filter"})
 	}
-	return flaws
+	return flaws, enough || len(flaws) > maxFlaws
 }
 
-// invisible reports whether two texts that differ in r only look alike, or r turns the direction
-// of the text: two users could have what reads as one name.
-func invisible(r rune) bool {
-	return r > unicode.MaxASCII &&
-		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
+	if elements.Len() > l.most {
+		return []flaw{l.flaw}, true
+	}
+	if l.Kind() != protoreflect.MessageKind {
+		return nil, false
+	}
+	for i := range elements.Len() {
+		found, many := trim(elements.Get(i).Message())
+		if found != nil {
+			flaws = append(flaws, under(fmt.Sprintf("%s[%d]", l.JSONName(), i), found)...)
+		}
+		if many || len(flaws) > maxFlaws {
+			return flaws, true
+		}
+	}
+	return flaws, false
+}
+
+// empty reports whether no field of a message is set.
+func empty(m protoreflect.Message) bool {
+	none := true
+	m.Range(func(protoreflect.FieldDescriptor, protoreflect.Value) bool {
+		none = false
+		return false
+	})
+	return none
+}
+
+// unseen reports whether r is a control character, or two texts that differ in r only look alike, or r
+// turns the direction of the text: two users could have what reads as one name.
+func unseen(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == '\x7f'
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 func filters(m protoreflect.MessageDescriptor) bool {
@@ -120,14 +206,14 @@ func filters(m protoreflect.MessageDescriptor) bool {
 	return on
 }
 
+// ignored reports whether protovalidate leaves a field alone: whoever reads it checks it.
+func ignored(f protoreflect.FieldDescriptor) bool {
+	return rulesOf(f).GetIgnore() == validate.Ignore_IGNORE_ALWAYS
+}
+
 func trimmed(f protoreflect.FieldDescriptor) bool {
 	on, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool)
 	return on
-}
-
-func unruled(f protoreflect.FieldDescriptor) bool {
-	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
-	return rules.GetIgnore() == validate.Ignore_IGNORE_ALWAYS
 }
 
 // jsonPath returns a path as callers of the REST API know it: queries[0].nameQuery.name.

@@ -2,12 +2,16 @@ package contract_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"herald/shared/contract"
 	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -49,8 +53,8 @@ func TestValidateInvisible(t *testing.T) {
 			Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse" + string(r)},
 		}
 		f := fault.From(contract.Validate(m))
-		if f.ID != "INVALID_ARGUMENT" || f.Message != "userName: must hold no invisible characters; "+
-			"profile.lastName: must hold no invisible characters" {
+		if f.ID != "INVALID_ARGUMENT" || f.Message != "userName: must hold no invisible or control characters; "+
+			"profile.lastName: must hold no invisible or control characters" {
 			t.Errorf("%U: %v", r, f)
 		}
 	}
@@ -58,5 +62,79 @@ func TestValidateInvisible(t *testing.T) {
 		if err := contract.Validate(&usersv1.CreateOrgRequest{Name: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// Whoever sends something wrong is told what to send, in words of our own.
+func TestValidateReasons(t *testing.T) {
+	t.Parallel()
+	user := func(change func(*usersv1.HumanUserData)) proto.Message {
+		m := &usersv1.HumanUserData{
+			UserName: "mini", Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"},
+			Email: &usersv1.Email{Email: "mini@example.com"},
+		}
+		change(m)
+		return m
+	}
+	for want, m := range map[string]proto.Message{
+		"userName: must have 1 to 200 characters": user(func(m *usersv1.HumanUserData) { m.UserName = " " }),
+		"userName: must have 1 to 200 characters ": user(func(m *usersv1.HumanUserData) {
+			m.UserName = strings.Repeat("é", 201)
+		}),
+		"userName: must hold no invisible or control characters": user(func(m *usersv1.HumanUserData) {
+			m.UserName = "mi\tni"
+		}),
+		"profile: is required": user(func(m *usersv1.HumanUserData) { m.Profile = nil }),
+		"profile.gender: must be one of GENDER_UNSPECIFIED, GENDER_FEMALE, GENDER_MALE, GENDER_DIVERSE": user(
+			func(m *usersv1.HumanUserData) { m.Profile.Gender = 9 }),
+		"phone.phone: must be a phone number in the form +41791234567: + and 2 to 15 digits": user(
+			func(m *usersv1.HumanUserData) { m.Phone = &usersv1.Phone{Phone: "041"} }),
+		"metadata[0].value: must have at most 65536 bytes": user(func(m *usersv1.HumanUserData) {
+			m.Metadata = []*usersv1.Metadata{{Key: "k", Value: make([]byte, 65537)}}
+		}),
+		"roles: must have 1 to 20 elements": &usersv1.AddMemberRequest{UserId: "u"},
+		"roles: must not hold the same value twice": &usersv1.AddMemberRequest{
+			UserId: "u", Roles: []string{"ORG_OWNER", "ORG_OWNER"},
+		},
+		"userId: must not be empty": &usersv1.AddMemberRequest{Roles: []string{"ORG_OWNER"}},
+		"queries[0]: names no filter": &usersv1.SearchUsersRequest{
+			Queries: []*usersv1.UserFilter{{}},
+		},
+		"queries[0].stateQuery.state: must be one of USER_STATE_ACTIVE, USER_STATE_INACTIVE, USER_STATE_LOCKED, " +
+			"USER_STATE_INITIAL": &usersv1.SearchUsersRequest{
+			Queries: []*usersv1.UserFilter{{StateQuery: &usersv1.UserStateQuery{}}},
+		},
+		"clockSkew: must be 0s to 5s": &projectsv1.CreateOidcAppRequest{
+			ProjectId: "p", Name: "n", ClockSkew: durationpb.New(time.Minute),
+		},
+	} {
+		if f := fault.From(contract.Validate(m)); f.Message != strings.TrimSpace(want) {
+			t.Errorf("said %q, want %q", f.Message, want)
+		}
+	}
+}
+
+// Hostile case 31: a list of 50,000 elements costs next to nothing, and so does its answer.
+//
+//nolint:paralleltest // it counts allocations
+func TestValidateLongLists(t *testing.T) {
+	long := &usersv1.SearchUsersRequest{Queries: make([]*usersv1.UserFilter, 50_000)}
+	for i := range long.Queries {
+		long.Queries[i] = &usersv1.UserFilter{}
+	}
+	f := fault.From(contract.Validate(long))
+	if f.Message != "queries: must have at most 20 elements" || len(f.Fields) != 1 {
+		t.Errorf("said %q on %d fields", f.Message, len(f.Fields))
+	}
+	if n := testing.AllocsPerRun(10, func() { _ = contract.Validate(long) }); n > 100 {
+		t.Errorf("%v allocations for a list that is too long", n)
+	}
+	flawed := &projectsv1.AddRolesRequest{ProjectId: "p", Roles: make([]*projectsv1.NewRole, 200)}
+	for i := range flawed.Roles {
+		flawed.Roles[i] = &projectsv1.NewRole{Key: "\x01"}
+	}
+	f = fault.From(contract.Validate(flawed))
+	if len(f.Fields) != 20 || !strings.HasSuffix(f.Message, "; and more") {
+		t.Errorf("%d flaws of 200 told: %q", len(f.Fields), f.Message)
 	}
 }

@@ -127,7 +127,7 @@ func TestFieldRules(t *testing.T) {
 			t.Errorf("%s: %q in %q", v.Path, v.Reason, f.Message)
 		}
 	}
-	if s := strings.Join(paths, " "); s != "userName profile.firstName profile.lastName email phone.phone" {
+	if s := strings.Join(paths, " "); s != "profile.firstName userName profile.lastName email phone.phone" {
 		t.Errorf("fields %q", s)
 	}
 	if _, err := w.gateway.CreateHumanUser(w.as(), &usersv1.CreateHumanUserRequest{}); err == nil {

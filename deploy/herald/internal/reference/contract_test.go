@@ -119,7 +119,8 @@ func TestDocuments(t *testing.T) {
 		{"api paths /management/v1/users/human post requestBody required", "true"},
 		{"api paths /management/v1/orgs/me/_deactivate post requestBody required", "false"},
 		{schema + "users.Profile required", `["firstName","lastName"]`},
-		{schema + "users.Profile properties firstName", `{"description":"White space around it is dropped.","maxLength":200,"minLength":1,"pattern":"^\\P{Cc}*$","type":"string"}`},
+		{schema + "users.Profile properties firstName", `{"description":"White space around it is dropped; ` +
+			`control characters and invisible ones are refused.","maxLength":200,"minLength":1,"type":"string"}`},
 		{schema + "users.CreateHumanUserRequest required", `["userName","profile","email"]`},
 		{schema + "users.Phone required", `["phone"]`},
 		{schema + "users.Metadata properties value", `{"contentEncoding":"base64","description":"At most 65536 ` +

@@ -93,7 +93,7 @@ func (s *schemas) message(m protoreflect.MessageDescriptor, without []string) ob
 func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	notes := []string{comment(f)}
 	if trimmed, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool); trimmed {
-		notes = append(notes, "White space around it is dropped.")
+		notes = append(notes, "White space around it is dropped; control characters and invisible ones are refused.")
 	}
 	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
 	var schema object
@@ -113,6 +113,9 @@ func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	options, _ := f.Options().(*descriptorpb.FieldOptions)
 	if options.GetDebugRedact() && s.asked(f.ContainingMessage()) {
 		schema = append(schema, member{"format", "password"}, member{"writeOnly", true})
+	}
+	if says, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string); says != "" {
+		said = append(said, "It "+says+".")
 	}
 	text := sentences(append(notes, said...)...)
 	if text != "" && len(schema) > 0 && schema[0].name == "$ref" { // older drafts ignore everything beside $ref

@@ -445,6 +445,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,84001,opt,name=trim",
 		Filename:      "herald/v1/options.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         84002,
+		Name:          "herald.v1.says",
+		Tag:           "bytes,84002,opt,name=says",
+		Filename:      "herald/v1/options.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -482,11 +490,15 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// White space around the value is removed before the field's rules are checked. A value with invisible
-	// characters (Unicode Cf, default-ignorable) is refused.
+	// White space around the value is removed before the field's rules are checked. A value with control
+	// characters or with invisible ones (Unicode Cc, Cf, default-ignorable) is refused.
 	//
 	// optional bool trim = 84001;
 	E_Trim = &file_herald_v1_options_proto_extTypes[6]
+	// What a field with a pattern asks for, as a caller is told who sent something else: "must be …".
+	//
+	// optional string says = 84002;
+	E_Says = &file_herald_v1_options_proto_extTypes[7]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
@@ -533,7 +545,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
-	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trimB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trim:3\n" +
+	"\x04says\x12\x1d.google.protobuf.FieldOptions\x18\xa2\x90\x05 \x01(\tR\x04saysB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_options_proto_rawDescOnce sync.Once
@@ -564,13 +577,14 @@ var file_herald_v1_options_proto_depIdxs = []int32{
 	4,  // 4: herald.v1.event:extendee -> google.protobuf.MessageOptions
 	4,  // 5: herald.v1.filter:extendee -> google.protobuf.MessageOptions
 	5,  // 6: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	0,  // 7: herald.v1.access:type_name -> herald.v1.Access
-	1,  // 8: herald.v1.pages:type_name -> herald.v1.Pages
-	2,  // 9: herald.v1.event:type_name -> herald.v1.Event
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	7,  // [7:10] is the sub-list for extension type_name
-	0,  // [0:7] is the sub-list for extension extendee
+	5,  // 7: herald.v1.says:extendee -> google.protobuf.FieldOptions
+	0,  // 8: herald.v1.access:type_name -> herald.v1.Access
+	1,  // 9: herald.v1.pages:type_name -> herald.v1.Pages
+	2,  // 10: herald.v1.event:type_name -> herald.v1.Event
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	8,  // [8:11] is the sub-list for extension type_name
+	0,  // [0:8] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
 }
 
@@ -592,7 +606,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
-			NumExtensions: 7,
+			NumExtensions: 8,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

@@ -2460,11 +2460,11 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x13compliance_problems\x18\x10 \x03(\tR\x12complianceProblems\"y\n" +
 	"\tApiConfig\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12O\n" +
-	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xc1\b\n" +
+	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xb6\b\n" +
 	"\x14CreateOidcAppRequest\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\x12-\n" +
-	"\x04name\x18\x02 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\x128\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
+	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x128\n" +
 	"\rredirect_uris\x18\x03 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\fredirectUris\x12`\n" +
 	"\x0eresponse_types\x18\x04 \x03(\x0e2$.herald.projects.v1.OidcResponseTypeB\x13\xbaH\x10\x92\x01\r\x10\x03\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\rresponseTypes\x12W\n" +
 	"\vgrant_types\x18\x05 \x03(\x0e2!.herald.projects.v1.OidcGrantTypeB\x13\xbaH\x10\x92\x01\r\x10\x03\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\n" +
@@ -2486,11 +2486,11 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1b\n" +
 	"\tclient_id\x18\x03 \x01(\tR\bclientId\x12(\n" +
-	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xbe\x01\n" +
+	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xb3\x01\n" +
 	"\x13CreateApiAppRequest\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\x12-\n" +
-	"\x04name\x18\x02 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\x12Y\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
+	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x12Y\n" +
 	"\x10auth_method_type\x18\x03 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0eauthMethodType\"\xa8\x01\n" +
 	"\x14CreateApiAppResponse\x12\x15\n" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
@@ -2521,12 +2521,12 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05state\"w\n" +
 	"\x12SearchAppsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12/\n" +
-	"\x06result\x18\x02 \x03(\v2\x17.herald.projects.v1.AppR\x06result\"w\n" +
+	"\x06result\x18\x02 \x03(\v2\x17.herald.projects.v1.AppR\x06result\"l\n" +
 	"\x10UpdateAppRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06app_id\x18\x02 \x01(\tR\x05appId\x12-\n" +
-	"\x04name\x18\x03 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\"\xac\b\n" +
+	"\x06app_id\x18\x02 \x01(\tR\x05appId\x12\"\n" +
+	"\x04name\x18\x03 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"\xac\b\n" +
 	"\x17UpdateOidcConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +

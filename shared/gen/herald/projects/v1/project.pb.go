@@ -1103,9 +1103,9 @@ const file_herald_projects_v1_project_proto_rawDesc = "" +
 	"\x16project_role_assertion\x18\x05 \x01(\bR\x14projectRoleAssertion\x12,\n" +
 	"\x12project_role_check\x18\x06 \x01(\bR\x10projectRoleCheck\x12*\n" +
 	"\x11has_project_check\x18\a \x01(\bR\x0fhasProjectCheck\x12d\n" +
-	"\x18private_labeling_setting\x18\b \x01(\x0e2*.herald.projects.v1.PrivateLabelingSettingR\x16privateLabelingSetting\"\xc5\x02\n" +
-	"\x14CreateProjectRequest\x12-\n" +
-	"\x04name\x18\x01 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\x124\n" +
+	"\x18private_labeling_setting\x18\b \x01(\x0e2*.herald.projects.v1.PrivateLabelingSettingR\x16privateLabelingSetting\"\xba\x02\n" +
+	"\x14CreateProjectRequest\x12\"\n" +
+	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x124\n" +
 	"\x16project_role_assertion\x18\x02 \x01(\bR\x14projectRoleAssertion\x12,\n" +
 	"\x12project_role_check\x18\x03 \x01(\bR\x10projectRoleCheck\x12*\n" +
 	"\x11has_project_check\x18\x04 \x01(\bR\x0fhasProjectCheck\x12n\n" +
@@ -1117,11 +1117,11 @@ const file_herald_projects_v1_project_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\"K\n" +
 	"\x12GetProjectResponse\x125\n" +
-	"\aproject\x18\x01 \x01(\v2\x1b.herald.projects.v1.ProjectR\aproject\"\xe4\x02\n" +
+	"\aproject\x18\x01 \x01(\v2\x1b.herald.projects.v1.ProjectR\aproject\"\xd9\x02\n" +
 	"\x14UpdateProjectRequest\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\x12-\n" +
-	"\x04name\x18\x02 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\x124\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
+	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x124\n" +
 	"\x16project_role_assertion\x18\x03 \x01(\bR\x14projectRoleAssertion\x12,\n" +
 	"\x12project_role_check\x18\x04 \x01(\bR\x10projectRoleCheck\x12*\n" +
 	"\x11has_project_check\x18\x05 \x01(\bR\x0fhasProjectCheck\x12n\n" +

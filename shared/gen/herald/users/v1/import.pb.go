@@ -739,21 +739,21 @@ var File_herald_users_v1_import_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_import_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/import.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"\x8e\x01\n" +
-	"\rImportRequest\x12C\n" +
-	"\atimeout\x18\x01 \x01(\tB)\xbaH&r$2\"^(([0-9]+(\\.[0-9]+)?)(h|m|s|ms))*$R\atimeout\x128\n" +
+	"\x1cherald/users/v1/import.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"\xbe\x01\n" +
+	"\rImportRequest\x12s\n" +
+	"\atimeout\x18\x01 \x01(\tBY\xbaH&r$2\"^(([0-9]+(\\.[0-9]+)?)(h|m|s|ms))*$\x92\x82),must be a duration such as 90s, 30m or 1h30mR\atimeout\x128\n" +
 	"\tdata_orgs\x18\x02 \x01(\v2\x1b.herald.users.v1.ImportDataR\bdataOrgs\"<\n" +
 	"\n" +
 	"ImportData\x12.\n" +
-	"\x04orgs\x18\x01 \x03(\v2\x1a.herald.users.v1.ImportOrgR\x04orgs\"\x97\x02\n" +
-	"\tImportOrg\x124\n" +
-	"\x06org_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,200}$R\x05orgId\x122\n" +
+	"\x04orgs\x18\x01 \x03(\v2\x1a.herald.users.v1.ImportOrgR\x04orgs\"\xc5\x02\n" +
+	"\tImportOrg\x12b\n" +
+	"\x06org_id\x18\x01 \x01(\tBK\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,200}$\x92\x82)*must have 1 to 200 letters, digits, _ or -R\x05orgId\x122\n" +
 	"\x03org\x18\x02 \x01(\v2 .herald.users.v1.ImportedOrgDataR\x03org\x12L\n" +
 	"\vhuman_users\x18\x03 \x03(\v2#.herald.users.v1.ImportHumanUserRowB\x06\xbaH\x03\xd8\x01\x03R\n" +
 	"humanUsers\x12R\n" +
-	"\rmachine_users\x18\x04 \x03(\v2%.herald.users.v1.ImportMachineUserRowB\x06\xbaH\x03\xd8\x01\x03R\fmachineUsers\"@\n" +
-	"\x0fImportedOrgData\x12-\n" +
-	"\x04name\x18\x01 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\"\xa5\x01\n" +
+	"\rmachine_users\x18\x04 \x03(\v2%.herald.users.v1.ImportMachineUserRowB\x06\xbaH\x03\xd8\x01\x03R\fmachineUsers\"5\n" +
+	"\x0fImportedOrgData\x12\"\n" +
+	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"\xa5\x01\n" +
 	"\x12ImportHumanUserRow\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12:\n" +
 	"\x04user\x18\x02 \x01(\v2\x1e.herald.users.v1.HumanUserDataB\x06\xbaH\x03\xc8\x01\x01R\x04user\x12:\n" +

@@ -1066,9 +1066,9 @@ const file_herald_users_v1_org_proto_rawDesc = "" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12/\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12%\n" +
-	"\x0eprimary_domain\x18\x05 \x01(\tR\rprimaryDomain\"A\n" +
-	"\x10CreateOrgRequest\x12-\n" +
-	"\x04name\x18\x01 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\"W\n" +
+	"\x0eprimary_domain\x18\x05 \x01(\tR\rprimaryDomain\"6\n" +
+	"\x10CreateOrgRequest\x12\"\n" +
+	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"W\n" +
 	"\x11CreateOrgResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x11\n" +
@@ -1078,9 +1078,9 @@ const file_herald_users_v1_org_proto_rawDesc = "" +
 	"\rGetOrgRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"8\n" +
 	"\x0eGetOrgResponse\x12&\n" +
-	"\x03org\x18\x01 \x01(\v2\x14.herald.users.v1.OrgR\x03org\"C\n" +
-	"\x12UpdateMyOrgRequest\x12-\n" +
-	"\x04name\x18\x01 \x01(\tB\x19\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x88\x82)\x01R\x04name\"I\n" +
+	"\x03org\x18\x01 \x01(\v2\x14.herald.users.v1.OrgR\x03org\"8\n" +
+	"\x12UpdateMyOrgRequest\x12\"\n" +
+	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"I\n" +
 	"\x13UpdateMyOrgResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x18\n" +
 	"\x16DeactivateMyOrgRequest\"M\n" +

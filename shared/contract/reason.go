@@ -1,0 +1,145 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// reason returns what is wrong with a field as one says it to a person. Every rule of a contract has a
+// reason: checkFields holds this.
+func reason(v *protovalidate.Violation) string {
+	if v.FieldDescriptor == nil { // a rule of a whole message, with words of its own
+		return v.Proto.GetMessage()
+	}
+	f, rules := v.FieldDescriptor, rulesOf(v.FieldDescriptor)
+	path := v.Proto.GetRule().GetElements()
+	if len(path) > 1 && path[0].GetFieldName() == "repeated" && path[1].GetFieldName() == "items" {
+		rules = rules.GetRepeated().GetItems()
+	}
+	if said := words(f, rules, v.Proto.GetRuleId()); said != "" {
+		return said
+	}
+	return v.Proto.GetMessage()
+}
+
+// words returns what the rule of a field asks for; empty for a rule that it does not know.
+func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule string) string {
+	kind, name, _ := strings.Cut(rule, ".")
+	switch {
+	case rule == "required":
+		return "is required"
+	case rule == "string.min_len" || rule == "string.max_len":
+		return between(rules.GetString().GetMinLen(), rules.GetString().GetMaxLen(), "characters")
+	case rule == "string.max_bytes":
+		return between(0, rules.GetString().GetMaxBytes(), "bytes")
+	case rule == "bytes.max_len":
+		return between(0, rules.GetBytes().GetMaxLen(), "bytes")
+	case rule == "string.pattern":
+		said, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string)
+		return said
+	case kind == "enum" && (name == "defined_only" || name == "not_in"):
+		return "must be one of " + strings.Join(allowed(f.Enum(), rules.GetEnum().GetNotIn()), ", ")
+	case rule == "repeated.min_items" || rule == "repeated.max_items":
+		return between(rules.GetRepeated().GetMinItems(), rules.GetRepeated().GetMaxItems(), "elements")
+	case rule == "repeated.unique":
+		return "must not hold the same value twice"
+	case kind == "duration" && strings.Trim(name, "gtel_") == "":
+		d := rules.GetDuration()
+		return fmt.Sprintf("must be %ds to %ds", d.GetGte().GetSeconds(), d.GetLte().GetSeconds())
+	}
+	return ""
+}
+
+// between returns the words for a length from least to most; most is 0 where there is no bound.
+func between(least, most uint64, of string) string {
+	switch {
+	case most == 0 && least == 1:
+		return "must not be empty"
+	case most == 0:
+		return fmt.Sprintf("must have at least %d %s", least, of)
+	case least == 0:
+		return fmt.Sprintf("must have at most %d %s", most, of)
+	}
+	return fmt.Sprintf("must have %d to %d %s", least, most, of)
+}
+
+// allowed returns the names of an enum's values but those of the numbers in not.
+func allowed(e protoreflect.EnumDescriptor, not []int32) (names []string) {
+	for i := range e.Values().Len() {
+		if v := e.Values().Get(i); !slices.Contains(not, int32(v.Number())) {
+			names = append(names, string(v.Name()))
+		}
+	}
+	return names
+}
+
+func rulesOf(f protoreflect.FieldDescriptor) *validate.FieldRules {
+	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+	return rules
+}
+
+// checkFields refuses a request from outside with a list of any length, and rules that have no words for
+// people. The lists of a streamed request reach the method in batches, which are bounded.
+func (m Method) checkFields() error {
+	bounded := len(m.Access.GetInternal()) == 0 && !m.Streamed
+	var faults []error
+	seen := map[protoreflect.FullName]bool{}
+	var check func(protoreflect.MessageDescriptor)
+	check = func(d protoreflect.MessageDescriptor) {
+		if seen[d.FullName()] || d.ParentFile().Package() == "google.protobuf" {
+			return
+		}
+		seen[d.FullName()] = true
+		for i := range d.Fields().Len() {
+			f := d.Fields().Get(i)
+			faults = append(faults, checkWords(f))
+			if bounded && f.IsList() && rulesOf(f).GetRepeated().GetMaxItems() == 0 {
+				faults = append(faults, fmt.Errorf("%s is a list of any length, which lets one call take all of the "+
+					"machine's time: add (buf.validate.field).repeated.max_items", f.FullName()))
+			}
+			if f.Message() != nil && !f.IsMap() {
+				check(f.Message())
+			}
+		}
+	}
+	check(m.Input())
+	return errors.Join(faults...)
+}
+
+func checkWords(f protoreflect.FieldDescriptor) error {
+	rules := rulesOf(f)
+	for _, of := range []*validate.FieldRules{rules, rules.GetRepeated().GetItems()} {
+		for _, rule := range ruleNames(of) {
+			if words(f, of, rule) == "" {
+				return fmt.Errorf("a caller would not understand the rule %s of %s: add the option herald.v1.says "+
+					"to a pattern, a case to words in shared/contract/reason.go for any other rule", rule, f.FullName())
+			}
+		}
+	}
+	return nil
+}
+
+// ruleNames returns the names of the rules that are set, as protovalidate calls them: string.max_len.
+func ruleNames(rules *validate.FieldRules) (names []string) {
+	if rules.GetType() == nil {
+		return nil
+	}
+	outer := rules.ProtoReflect()
+	kind := outer.WhichOneof(outer.Descriptor().Oneofs().ByName("type"))
+	outer.Get(kind).Message().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if f.Name() != "items" {
+			names = append(names, string(kind.Name())+"."+string(f.Name()))
+		}
+		return true
+	})
+	return names
+}
