@@ -46,6 +46,10 @@ func FuzzDecode(f *testing.F) {
 				if _, err := proto.Marshal(m); err != nil {
 					t.Fatal(err)
 				}
+				same := m.ProtoReflect().New().Interface()
+				if err := lenient.Unmarshal(body, same); len(body) > 0 && (err != nil || !proto.Equal(m, same)) {
+					t.Fatalf("%q was read as %v, where protojson reads %v: %v", body, m, same, err)
+				}
 				if _, err := Encode(nil, m); err != nil &&
 					m.ProtoReflect().Descriptor().FullName() != "buf.validate.FieldRules" {
 					t.Fatal(err)

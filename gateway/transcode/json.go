@@ -4,8 +4,10 @@
 package transcode
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -31,11 +33,14 @@ func Decode(body []byte, m proto.Message) error {
 	if !json.Valid(body) {
 		return ErrJSON
 	}
-	w := walk{rest: body}
-	if flaw := w.message(m.ProtoReflect().Descriptor()); flaw != nil {
+	proto.Reset(m)
+	// protojson knows which characters there are, and reads \u escapes more strictly than encoding/json.
+	w := walk{rest: body, partial: !utf8.Valid(body) || bytes.Contains(body, []byte(`\u`))}
+	if flaw := w.message(m.ProtoReflect().Descriptor(), m.ProtoReflect()); flaw != nil {
+		proto.Reset(m)
 		return flaw.fault()
 	}
-	if lenient.Unmarshal(body, m) != nil { // also invalid UTF-8; the error would quote the body
+	if w.partial && lenient.Unmarshal(body, m) != nil { // also invalid UTF-8; the error would quote the body
 		return ErrJSON
 	}
 	return nil

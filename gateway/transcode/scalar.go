@@ -24,7 +24,10 @@ func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 		}
 		return nil
 	case protoreflect.EnumKind:
-		return names(f.Enum(), value)
+		if constant(f.Enum(), value) == nil {
+			return &flaw{reason: "is not a value of " + string(f.Enum().Name())}
+		}
+		return nil
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		return parses(f, value, "must be a number")
 	case protoreflect.BytesKind:
@@ -41,17 +44,16 @@ func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 	return parses(f, value, "must be an integer of its type")
 }
 
-func names(d protoreflect.EnumDescriptor, value []byte) *flaw {
-	var known protoreflect.EnumValueDescriptor
+// constant returns the value of an enum with a name or number, or nil.
+func constant(d protoreflect.EnumDescriptor, value []byte) protoreflect.EnumValueDescriptor {
 	if value[0] == '"' {
-		known = d.Values().ByName(protoreflect.Name(text(value)))
-	} else if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
-		known = d.Values().ByNumber(protoreflect.EnumNumber(n))
+		return d.Values().ByName(protoreflect.Name(text(value)))
 	}
-	if known == nil {
-		return &flaw{reason: "is not a value of " + string(d.Name())}
+	n, err := strconv.ParseInt(string(value), 10, 32)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return d.Values().ByNumber(protoreflect.EnumNumber(n))
 }
 
 // parses reports a flaw if protojson cannot parse the value alone.

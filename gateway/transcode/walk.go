@@ -8,17 +8,28 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// walk checks valid JSON against a message's descriptor, in one pass.
+// walk checks valid JSON against a message's descriptor and reads it into the message, in one pass.
 type walk struct {
 	rest  []byte
 	depth int
+	// partial reports whether the JSON has something that only protojson reads. The message is then
+	// worth nothing.
+	partial bool
 }
 
-func (w *walk) message(d protoreflect.MessageDescriptor) *flaw {
+// slot is where a value goes: a field of a message, or the end of a list. The zero slot keeps nothing.
+type slot struct {
+	message protoreflect.Message
+	list    protoreflect.List
+}
+
+// message reads an object into a message, or only checks it if the message is nil.
+func (w *walk) message(d protoreflect.MessageDescriptor, m protoreflect.Message) *flaw {
 	if w.next() != '{' {
 		return &flaw{reason: "must be an object"}
 	}
-	return w.object(func(key string) (string, protoreflect.FieldDescriptor) {
+	w.partial = w.partial || d.ExtensionRanges().Len() > 0 || d.RequiredNumbers().Len() > 0
+	return w.object(slot{message: m}, func(key string) (string, protoreflect.FieldDescriptor) {
 		if f := named(d, key); f != nil {
 			return f.JSONName(), f
 		}
@@ -35,7 +46,7 @@ func named(d protoreflect.MessageDescriptor, name string) protoreflect.FieldDesc
 
 // object checks an object. what returns for a key its canonical name, by which keys that occur
 // twice are found, and its field; a nil field accepts any value.
-func (w *walk) object(what func(key string) (string, protoreflect.FieldDescriptor)) *flaw {
+func (w *walk) object(in slot, what func(key string) (string, protoreflect.FieldDescriptor)) *flaw {
 	seen := map[string]bool{}
 	return w.nested(func() *flaw {
 		name, f := what(text(w.token()))
@@ -48,7 +59,7 @@ func (w *walk) object(what func(key string) (string, protoreflect.FieldDescripto
 			return &flaw{reason: "has a name twice"}
 		}
 		seen[name] = true
-		flaw := w.field(f)
+		flaw := w.field(f, in)
 		if declared {
 			return flaw.under(name)
 		}
@@ -76,47 +87,100 @@ func (w *walk) nested(item func() *flaw) *flaw {
 }
 
 // field checks a field's whole value; null leaves the field unset.
-func (w *walk) field(f protoreflect.FieldDescriptor) *flaw {
-	switch c := w.next(); {
-	case f == nil:
+func (w *walk) field(f protoreflect.FieldDescriptor, in slot) *flaw {
+	c := w.next()
+	if f == nil {
 		return w.anything()
+	}
+	w.partial = w.partial || f.IsMap() || f.ContainingOneof() != nil
+	switch {
 	case c == 'n':
+		w.partial = w.partial || own(f) // null is a google.protobuf.Value
 		w.token()
 		return nil
 	case f.IsMap() && c != '{':
 		return &flaw{reason: "must be an object"}
 	case f.IsMap():
-		return w.object(func(key string) (string, protoreflect.FieldDescriptor) { return key, f.MapValue() })
+		return w.object(slot{}, func(key string) (string, protoreflect.FieldDescriptor) { return key, f.MapValue() })
 	case f.IsList() && c != '[':
 		return &flaw{reason: "must be a list"}
 	case f.IsList():
+		if in.message != nil {
+			in.list = in.message.Mutable(f).List()
+		}
 		i := -1
 		return w.nested(func() *flaw {
 			i++
-			return w.single(f).under("[" + strconv.Itoa(i) + "]")
+			if flaw := w.single(f, in); flaw != nil {
+				return flaw.under("[" + strconv.Itoa(i) + "]")
+			}
+			return nil
 		})
 	}
-	return w.single(f)
+	return w.single(f, in)
 }
 
-func (w *walk) single(f protoreflect.FieldDescriptor) *flaw {
-	d := f.Message()
-	if d != nil && d.ParentFile().Package() != "google.protobuf" {
-		return w.message(d)
+func (w *walk) single(f protoreflect.FieldDescriptor, in slot) *flaw {
+	if f.Message() != nil && !own(f) {
+		return w.message(f.Message(), in.nested(f))
 	}
 	w.next()
 	start := w.rest
 	if flaw := w.anything(); flaw != nil {
 		return flaw
 	}
-	return fits(f, start[:len(start)-len(w.rest)])
+	value := start[:len(start)-len(w.rest)]
+	if flaw := fits(f, value); flaw != nil {
+		return flaw
+	}
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		in.put(f, protoreflect.ValueOfString(text(value)))
+	case protoreflect.BoolKind:
+		in.put(f, protoreflect.ValueOfBool(value[0] == 't'))
+	case protoreflect.EnumKind:
+		in.put(f, protoreflect.ValueOfEnum(constant(f.Enum(), value).Number()))
+	default:
+		w.partial = true
+	}
+	return nil
+}
+
+// own reports whether a field has a type of protobuf itself, which has a JSON form of its own.
+func own(f protoreflect.FieldDescriptor) bool {
+	switch {
+	case f.Message() != nil:
+		return f.Message().ParentFile().Package() == "google.protobuf"
+	case f.Enum() != nil:
+		return f.Enum().ParentFile().Package() == "google.protobuf"
+	}
+	return false
+}
+
+func (s slot) nested(f protoreflect.FieldDescriptor) protoreflect.Message {
+	switch {
+	case s.list != nil:
+		return s.list.AppendMutable().Message()
+	case s.message != nil:
+		return s.message.Mutable(f).Message()
+	}
+	return nil
+}
+
+func (s slot) put(f protoreflect.FieldDescriptor, v protoreflect.Value) {
+	switch {
+	case s.list != nil:
+		s.list.Append(v)
+	case s.message != nil:
+		s.message.Set(f, v)
+	}
 }
 
 // anything reads a value of any type.
 func (w *walk) anything() *flaw {
 	switch w.next() {
 	case '{':
-		return w.object(func(key string) (string, protoreflect.FieldDescriptor) { return key, nil })
+		return w.object(slot{}, func(key string) (string, protoreflect.FieldDescriptor) { return key, nil })
 	case '[':
 		return w.nested(w.anything)
 	}
