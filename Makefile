@@ -58,6 +58,11 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 		done; \
 	done
 
+.PHONY: mutants
+mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only REGEXP, -resume)
+	@deploy/setup.sh test
+	@TMPDIR=$$(deploy/tmpdir.sh) go run ./deploy/herald/internal/mutants $(ARGS)
+
 .PHONY: bench
 bench: ## Measure the whole system beside its floor, in the same run
 	@deploy/setup.sh run
