@@ -56,10 +56,7 @@ func run() error {
 	if err := r.matrix(); err != nil {
 		return err
 	}
-	if err := r.tests(); err != nil {
-		return err
-	}
-	return r.report()
+	return errors.Join(r.tests(), r.report())
 }
 
 // prepare writes the list and the overlay, and builds the tests.

@@ -79,6 +79,7 @@ func (r *runner) tests() error {
 	if err := r.read("tests.jsonl"); err != nil {
 		return err
 	}
+	var broken []error
 	for rank := 0; ; rank++ {
 		wanted := map[string][]Mutant{}
 		for _, m := range r.all {
@@ -94,23 +95,19 @@ func (r *runner) tests() error {
 			}
 		}
 		if len(wanted) == 0 {
-			return nil
+			return errors.Join(broken...)
 		}
 		next := make(chan string, len(wanted))
 		for folder := range wanted {
 			next <- folder
 		}
 		close(next)
-		if err := r.each(parallel, func(n int) error {
+		broken = append(broken, r.each(parallel, func(n int) (err error) {
 			for folder := range next {
-				if err := r.suite(n, folder, wanted[folder]); err != nil {
-					return err
-				}
+				err = errors.Join(err, r.suite(n, folder, wanted[folder]))
 			}
-			return nil
-		}); err != nil {
 			return err
-		}
+		}))
 	}
 }
 

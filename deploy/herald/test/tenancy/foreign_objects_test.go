@@ -19,9 +19,11 @@ const (
 	sibling
 	foreign
 	nowhere
-	// ofOwner and ofForeignOwner are own and foreign, with a user who owns the organization.
+	// ofOwner and ofForeignOwner are own and foreign, with a user who owns the organization; ofViewer
+	// is own with one who reads the instance, which an owner does not.
 	ofOwner
 	ofForeignOwner
+	ofViewer
 	// removed is last: removed+n stands for the objects of which the one at the nth field is gone.
 	removed
 )
@@ -101,7 +103,9 @@ func (w *world) objects(m contract.Method) (all []object) {
 	if m.Access.ActsOn != "" {
 		all = append(all,
 			object{fields: fields, ids: in[ofOwner], at: -1, place: own, roles: ownerOf(w.own.org)},
-			object{fields: fields, ids: in[ofForeignOwner], at: -1, place: foreign, roles: ownerOf(w.foreign.org)})
+			object{fields: fields, ids: in[ofForeignOwner], at: -1, place: foreign, roles: ownerOf(w.foreign.org)},
+			object{fields: fields, ids: in[ofViewer], at: -1, place: own,
+				roles: []permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}}})
 	}
 	return all
 }
@@ -166,6 +170,9 @@ func (w *world) placed(m contract.Method) map[place]ids {
 			w.must(s.org, "POST /management/v1/orgs/me/members", fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER"]}`,
 				made[p][field]))
 		}
+		made[ofViewer] = w.fresh(w.own, m)
+		w.must("", "POST /admin/v1/members", fmt.Sprintf(`{"userId":%q,"roles":["IAM_OWNER_VIEWER"]}`,
+			made[ofViewer][field]))
 	}
 	for n, f := range fieldsOf(m) {
 		made[nowhere][f] = "nowhere"
