@@ -132,6 +132,9 @@ func (r *runner) suite(process int, folder string, all []Mutant) error {
 	return nil
 }
 
+// users are the packages whose tests also notice a change of what services share.
+var users = []string{"services/users/internal/store", "services/projects/internal/store", "services/users"}
+
 // folders returns the packages whose tests may notice a change of a file: its own one first, then the
 // others of its service.
 func (r *runner) folders(file string) ([]string, error) {
@@ -148,6 +151,9 @@ func (r *runner) folders(file string) ([]string, error) {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	slices.SortStableFunc(all, func(a, b string) int { return rank(a, own, top) - rank(b, own, top) })
+	if strings.HasPrefix(file, "shared/") {
+		all = append(all, users...)
+	}
 	return all, err
 }
 
