@@ -10,15 +10,15 @@ import (
 	"herald/shared/fault"
 )
 
-// How many streamed requests there may be at once: each takes a few megabytes. Those of one
-// caller, and of the callers of one organization, leave room for others.
+// The maximum number of streamed requests at once, because each takes a few megabytes of memory: of
+// all callers, of one caller, and of the callers of one organization.
 const (
 	mostStreams         = 16
 	callerStreams       = 2
 	organizationStreams = 4
 )
 
-// ErrStreams is the fault of too many streamed requests at once.
+// ErrStreams is returned if there are too many streamed requests at once.
 var ErrStreams = fault.New(fault.Exhausted, "IMPORTS_BUSY", "Too many imports at once; wait until one has ended").
 	After(10 * time.Second)
 
@@ -29,7 +29,7 @@ type streams struct {
 	all                    int
 }
 
-// begin takes a place for a caller; the returned function gives it back.
+// begin takes a place for a caller. The returned function gives it back.
 func (s *streams) begin(p authn.Pass) (end func(), err error) {
 	caller, organization := p.Holder()
 	s.mu.Lock()
@@ -59,8 +59,8 @@ func (s *streams) count(caller, organization string, n int) {
 	}
 }
 
-// place is the place of one streamed request. It is taken when the caller's permission is known, so
-// that callers without one keep no others out.
+// place is the place of one streamed request. It is taken after the caller's permission was
+// checked, so that callers without permission take no places.
 type place struct {
 	// ask returns an error if the caller has no permission in an organization, which is the
 	// caller's own if it is empty.
@@ -87,9 +87,9 @@ func (p *place) leave() {
 	}
 }
 
-// entrance reads a body. As long as the request has no place, it reads no more than of other
-// requests, and takes no more time. Callers who send more before they name an organization need the
-// permission in their own.
+// entrance reads a body. Until the request has a place, the body has the limits of size and time of
+// other requests. Callers whose body is longer before it names an organization need the permission
+// in their own.
 type entrance struct {
 	*place
 	ctx  context.Context // of other requests

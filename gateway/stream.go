@@ -97,11 +97,11 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	return nil
 }
 
-// importCall sends a request of an import about one organization.
+// importCall sends a request of an import for one organization.
 type importCall func(ctx context.Context, organization string, r *usersv1.ImportRequest) (proto.Message, error)
 
-// place returns the place of an import. It is taken if the caller has the permission at home;
-// otherwise the first organization that the body names decides.
+// place returns the place of an import. It is already taken if the caller has the permission in the
+// own organization. Otherwise the first organization of the body decides.
 func (e *edge) place(pass authn.Pass, m *method, call importCall) (*place, error) {
 	p := &place{
 		begin: func() (func(), error) { return e.streams.begin(pass) },

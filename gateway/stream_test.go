@@ -24,8 +24,8 @@ import (
 
 const importPath = "/admin/v1/import"
 
-// importer is what the users service does with imports in these tests: it notes who asks for
-// what, and refuses users that are called bad.
+// importer is a double of the service users. It records the requests, and refuses users with the
+// name bad.
 type importer struct {
 	mu       sync.Mutex
 	requests []string
@@ -102,7 +102,7 @@ func (a answer) imported(t testing.TB) (out importAnswer) {
 	return out
 }
 
-// crowd is a body with n users of o1, called a prefix and their number.
+// crowd returns a body with n users of o1, whose ids are a prefix and a number.
 func crowd(prefix string, n int) string {
 	var b strings.Builder
 	b.WriteString(`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[`)
@@ -198,7 +198,7 @@ func TestStreamedShapes(t *testing.T) {
 
 func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1", org) }
 
-// What was read before a body breaks off is imported, and the answer says where it broke.
+// If a body breaks off, the users before that are imported, and the answer says where it broke off.
 func TestStreamBreaksOff(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -231,7 +231,8 @@ func TestStreamBreaksOff(t *testing.T) {
 	}
 }
 
-// A caller who loses the permission half-way imports nothing from then on, and is told so for each row.
+// If a caller loses the permission during an import, all later rows are refused, each with an
+// error.
 func TestStreamLosesPermission(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -251,7 +252,7 @@ func TestStreamLosesPermission(t *testing.T) {
 	}
 }
 
-// A token that ends half-way ends the import.
+// If the token expires during an import, the import ends.
 func TestStreamLosesToken(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -272,7 +273,7 @@ func TestStreamLosesToken(t *testing.T) {
 	}
 }
 
-// A request that is not answered is sent again; each user is told once.
+// A request without a response is sent again. The answer has each user once.
 func TestStreamTriesAgain(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -290,7 +291,7 @@ func TestStreamTriesAgain(t *testing.T) {
 	}
 }
 
-// The time counts from the start of the request, also where it is named at the end.
+// The timeout counts from the beginning of the request, also if it comes at the end of the body.
 func TestStreamTimesOut(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -313,7 +314,8 @@ func TestStreamTimesOut(t *testing.T) {
 	}
 }
 
-// Of one caller's imports two run at once; a client that reads nothing keeps nobody else from importing.
+// Two imports of one caller can run at once. A client that does not read its answer does not stop
+// other callers.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -342,8 +344,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	w.do(t, "POST", importPath, "{}", as(token)...).imported(t)
 }
 
-// Clients that send an import and read nothing of the answer hold a place until they have paused
-// for too long, no memory, and no other request.
+// A client that does not read the answer of its import holds a place until it has paused for too
+// long, but no memory and no other request.
 func TestStreamToAClientThatNeverReads(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -383,7 +385,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 	}
 }
 
-// A bomb of white space costs neither memory nor much time.
+// A compressed body of white space takes neither memory nor much time.
 func TestStreamOfNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -108,7 +108,7 @@ func TestImportFile(t *testing.T) {
 		t.Errorf("the file of refused users is\n%s, want\n%s", got, want)
 	}
 	broken := i.file("broken.json", strings.ReplaceAll(body, `"a"`, `"g"`)[:len(body)-20])
-	i.runs(1, "1 users imported|did not come to its end: The body breaks off at line 1, column ", broken)
+	i.runs(1, "1 users imported|ended early: The body breaks off at line 1, column ", broken)
 	i.runs(1, "names the file that is imported", broken, "--failed", i.folder+"/../"+filepath.Base(i.folder)+
 		"/broken.json")
 	i.twice(home)

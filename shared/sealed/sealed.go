@@ -49,8 +49,8 @@ func Check(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, columns []se
 		}
 		for id, n := range counts {
 			if !known[id] {
-				return fmt.Errorf("%d secrets in %s are sealed with the master key %s, which is not at hand: put it "+
-					"back below the others, then `herald keys status` says what needs it", n, c, id)
+				return fmt.Errorf("%d secrets in %s are sealed with the master key %s, which is missing: add it "+
+					"again at the end of the file; then `herald keys status` lists what needs it", n, c, id)
 			}
 		}
 	}

@@ -56,9 +56,9 @@ func call() *cobra.Command {
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.json, "json", "", "the request: JSON, @ and the name of its file, or - for the standard input")
 	flags.StringVar(&f.org, "org", "", "id of the organization to act on; the caller's own if empty")
-	flags.StringVar(&f.url, "url", "", "address of the instance; HERALD_PUBLIC_URL if empty, or this machine at the "+
+	flags.StringVar(&f.url, "url", "", "address of the instance; if empty, HERALD_PUBLIC_URL, or this machine at the "+
 		"port of HERALD_LISTEN")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file that holds the token")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token")
 	flags.StringVarP(&f.output, "output", "o", "json", "json, or table for people: less of each result, in columns")
 	flags.BoolVar(&f.describe, "describe", false, "print what the request looks like, with the types of its fields, "+
 		"and call nothing")

@@ -24,17 +24,17 @@ or a user in each line (NDJSON); either may be compressed with gzip.
   herald import people.json --check
   herald import people.ndjson.gz
 
-With --check nothing is written: it tells how many users are new, what stands against others, which
-password hashes can be verified and how many mails would be sent.
+With --check nothing is written. The output is the number of new users, the users that would be
+refused with the reasons, the password hashes that can be verified, and the number of mails that
+would be sent.
 
-A user who is refused does not keep the others out. Those users are written to a file of the same
-shape, to be corrected and imported. An import can be sent again at any time: whoever is there
-already stays as they are and gets no second mail.
+A refused user does not stop the others. The refused users are written to a file of the same shape,
+to be corrected and imported. An import can be sent again at any time: users who were imported
+already stay as they are and get no second mail.
 
-Exit codes: 1 where a user was not imported, or the import did not come to its end; else as for
-"herald call".`
+Exit codes: 1 if a user was not imported, or the import ended early; else as for "herald call".`
 
-// importFlags is what an import is told besides its file.
+// importFlags are the flags of an import.
 type importFlags struct {
 	call   callFlags
 	check  bool
@@ -57,12 +57,12 @@ func importUsers() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.BoolVar(&f.check, "check", false, "tell what the import would do, and write nothing")
-	flags.StringVar(&f.failed, "failed", "", "file for the users that are refused; FILE with .failed in its name "+
-		"if empty")
-	flags.StringVar(&f.call.url, "url", "", "address of the instance; HERALD_PUBLIC_URL if empty, or this machine at "+
-		"the port of HERALD_LISTEN")
-	flags.StringVar(&f.call.tokenFile, "token-file", "", "file that holds the token")
+	flags.BoolVar(&f.check, "check", false, "report what the import would do, and write nothing")
+	flags.StringVar(&f.failed, "failed", "", "file for the refused users; if empty, FILE with .failed in its "+
+		"name")
+	flags.StringVar(&f.call.url, "url", "", "address of the instance; if empty, HERALD_PUBLIC_URL, or this machine "+
+		"at the port of HERALD_LISTEN")
+	flags.StringVar(&f.call.tokenFile, "token-file", "", "file with the token")
 	return c
 }
 
@@ -103,7 +103,7 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	return told.err()
 }
 
-// send sends the file, as fast as it is imported, and returns the answer.
+// send sends the file, as fast as it is imported, and returns the body of the answer.
 func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Writer) (io.ReadCloser, error) {
 	url, token, err := f.call.instance(os.Environ())
 	switch {
@@ -131,13 +131,13 @@ func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Wr
 	if file.packed {
 		r.Header.Set("Content-Encoding", "gzip")
 	}
-	client := &http.Client{ // the token goes nowhere else
+	client := &http.Client{ // do not send the token to another address
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dialNarrow},
 	}
 	w, err := client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s; send the file again: users who are there already stay as they are",
+		return nil, fmt.Errorf("%s; send the file again: users who were imported already stay as they are",
 			line(err.Error()))
 	}
 	if w.StatusCode != http.StatusOK {
@@ -147,7 +147,8 @@ func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Wr
 	return w.Body, nil
 }
 
-// dialNarrow connects with a small buffer: what waits in it would count as imported.
+// dialNarrow connects with a small send buffer, because the progress counts what is in it as
+// imported.
 func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
@@ -156,7 +157,7 @@ func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) 
 	return c, err
 }
 
-// refusedBody reads the error body of an answer.
+// refusedBody returns the error in the body of an answer.
 func refusedBody(w *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(w.Body, 1<<20))
 	var s status.Status
@@ -166,7 +167,7 @@ func refusedBody(w *http.Response) error {
 	return &refusal{fault.FromStatus(&s), w.Header.Get("X-Request-Id")}
 }
 
-// isNot refuses a file for refused users that is the file itself.
+// isNot returns an error if the file for refused users is the file itself.
 func (f *importFile) isNot(failed string) error {
 	mine, err := f.Stat()
 	if err != nil {
@@ -178,7 +179,8 @@ func (f *importFile) isNot(failed string) error {
 	return nil
 }
 
-// failedName is the name of the file for refused users: people.failed.json of people.json.gz.
+// failedName returns the name of the file for refused users, such as people.failed.json for
+// people.json.gz.
 func (f *importFile) failedName() string {
 	kind := ".json"
 	if f.lines {

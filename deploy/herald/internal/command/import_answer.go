@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// mostTold is how many refusals are printed.
+// mostTold is the maximum number of refusals that are printed.
 const mostTold = 20
 
-// importAnswer is what is kept of an answer, which may be longer than the memory.
+// importAnswer is a summary of an answer, which may be larger than the memory.
 type importAnswer struct {
 	imported int
-	// failed are the numbers of the users that were refused.
+	// failed has the numbers of the refused users.
 	failed map[uint64]bool
-	// others counts errors that are no user's; ended is the one that ended the import.
+	// others is the number of errors about no user. ended is the error that ended the import.
 	others int
 	ended  string
-	// reasons counts the errors by what they are for.
+	// reasons has the number of errors by their id.
 	reasons map[string]int
 	check   struct {
 		NewUsers, KnownUsers, Mails uint64
@@ -40,7 +40,7 @@ type importError struct {
 	Row                       uint64 `json:",string"`
 }
 
-// readAnswer reads an answer piece by piece, and prints the first errors.
+// readAnswer reads an answer in pieces, and prints the first errors.
 func readAnswer(from io.Reader, terminal io.Writer) (*importAnswer, error) {
 	a := &importAnswer{failed: map[uint64]bool{}, reasons: map[string]int{}}
 	d := json.NewDecoder(from)
@@ -116,7 +116,7 @@ func (a *importAnswer) refused(e importError, terminal io.Writer) {
 	}
 }
 
-// print writes what became of the users.
+// print writes the result of the import.
 func (a *importAnswer) print(out io.Writer, check bool, took time.Duration) {
 	if !check {
 		fmt.Fprintf(out, "%d users imported in %s, %d refused\n", a.imported, took.Round(100*time.Millisecond),
@@ -153,11 +153,11 @@ func (a *importAnswer) printFormats(out io.Writer) {
 	}
 }
 
-// err is nil if every user was imported.
+// err returns nil if every user was imported.
 func (a *importAnswer) err() error {
 	switch {
 	case a.ended != "":
-		return fmt.Errorf("the import did not come to its end: %s", line(a.ended))
+		return fmt.Errorf("the import ended early: %s", line(a.ended))
 	case len(a.failed) > 0:
 		return fmt.Errorf("%d users were refused", len(a.failed))
 	case a.others > 0:
@@ -166,7 +166,7 @@ func (a *importAnswer) err() error {
 	return nil
 }
 
-// members calls do with the name of each member of an object, whose value do reads.
+// members calls do with the name of each member of an object. do must read the value.
 func members(d *json.Decoder, do func(name string) error) error {
 	return inside(d, func() error {
 		name, err := d.Token()
@@ -180,7 +180,7 @@ func members(d *json.Decoder, do func(name string) error) error {
 
 func elements(d *json.Decoder, do func() error) error { return inside(d, do) }
 
-// inside calls do while there is more in an object or list.
+// inside calls do for each member of an object or item of a list.
 func inside(d *json.Decoder, do func() error) error {
 	if _, err := d.Token(); err != nil {
 		return err

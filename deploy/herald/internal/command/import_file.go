@@ -19,7 +19,7 @@ type importFile struct {
 	*os.File
 	name string
 	size int64
-	// packed and lines say that it is compressed, and that each line is a user.
+	// packed reports that the file is compressed, and lines that each line is a user.
 	packed, lines bool
 }
 
@@ -36,7 +36,7 @@ func openImport(name string) (*importFile, error) {
 	return f, nil
 }
 
-// inspect finds out what kind of file it is by how it begins.
+// inspect finds out the kind of file from its beginning.
 func (f *importFile) inspect() error {
 	about, err := f.Stat()
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *importFile) inspect() error {
 	if err != nil {
 		return err
 	}
-	// Of a longer line, or of what cannot be read, this is no JSON.
+	// Of a longer line, or of one that cannot be read, this is not valid JSON.
 	first, _ := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
 	var one struct {
 		OrgID any `json:"orgId"`
@@ -60,7 +60,7 @@ func (f *importFile) inspect() error {
 	return err
 }
 
-// text reads the file from its beginning, unpacked.
+// text returns a reader of the uncompressed file from its beginning.
 func (f *importFile) text() (io.Reader, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil || !f.packed {
 		return f, err
@@ -68,10 +68,10 @@ func (f *importFile) text() (io.Reader, error) {
 	return gzip.NewReader(f)
 }
 
-// body returns the file for a request, and shows on a terminal how far it is.
+// body returns the file as the body of a request, and shows the progress on a terminal.
 func (f *importFile) body(out io.Writer) (body io.Reader, done func()) {
 	if !terminal(out) {
-		return io.NopCloser(f), func() {} // it is read again
+		return io.NopCloser(f), func() {} // so that the request does not close the file, which is read again
 	}
 	b := &bar{out: out, size: f.size, began: time.Now()}
 	counted, count := io.Pipe()
@@ -79,7 +79,7 @@ func (f *importFile) body(out io.Writer) (body io.Reader, done func()) {
 	go func() {
 		defer close(ended)
 		f.countRows(counted, &b.rows)
-		_, _ = io.Copy(io.Discard, counted) // what cannot be read is told by the answer
+		_, _ = io.Copy(io.Discard, counted) // the answer names what cannot be read
 	}()
 	stop := b.start()
 	return io.TeeReader(io.TeeReader(f, b), count), func() {
@@ -114,13 +114,13 @@ func (f *importFile) each(do func(imports.Row)) error {
 		do(r)
 		return nil
 	}}
-	_ = b.Read(text) // where it breaks off, the answer has said so
+	_ = b.Read(text) // the answer has named what cannot be read
 	return nil
 }
 
-// keepFailed writes the users with some numbers to a file of the same shape.
+// keepFailed writes the users with the given numbers to a file of the same shape.
 func (f *importFile) keepFailed(name string, failed map[uint64]bool) error {
-	to, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // it may hold password hashes
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // it may contain password hashes
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ type keeper struct {
 	*bufio.Writer
 	lines bool
 	orgs  int
-	// org and machine are what the list that is open is of.
+	// org and machine describe the list that was begun last.
 	org     string
 	machine bool
 }
@@ -159,7 +159,7 @@ func (k *keeper) begin() {
 
 func (k *keeper) keep(r imports.Row) {
 	if r.JSON == nil {
-		return // too large to be kept
+		return // was too large
 	}
 	if k.lines {
 		fmt.Fprintf(k, "%s\n", bytes.ReplaceAll(r.JSON, []byte("\n"), []byte(" ")))
@@ -175,7 +175,7 @@ func (k *keeper) keep(r imports.Row) {
 	}
 	k.org, k.machine = r.OrgID, r.Machine
 	k.orgs++
-	id, _ := json.Marshal(r.OrgID) // a text
+	id, _ := json.Marshal(r.OrgID) // cannot fail for a string
 	fmt.Fprintf(k, `{"orgId":%s,`, id)
 	if r.Org != nil {
 		fmt.Fprintf(k, `"org":%s,`, r.Org)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bar shows on a terminal how far an import is. A file is taken about as fast as it is imported; some megabytes of it
-// are on their way.
+// bar shows the progress of an import on a terminal. It counts the bytes that were sent. The server
+// reads a file about as fast as it imports it, so that at most some megabytes are not imported yet.
 type bar struct {
 	out        io.Writer
 	size       int64
@@ -20,13 +20,13 @@ type bar struct {
 	sent, rows atomic.Int64
 }
 
-// Write implements io.Writer: it counts.
+// Write implements io.Writer. It counts the bytes.
 func (b *bar) Write(p []byte) (int, error) {
 	b.sent.Add(int64(len(p)))
 	return len(p), nil
 }
 
-// start draws the bar again and again until the returned function is called.
+// start draws the bar repeatedly until the returned function is called.
 func (b *bar) start() (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -48,9 +48,9 @@ func (b *bar) start() (stop func()) {
 
 const (
 	barWidth = 30
-	// minBar is the width of the shortest bar that is worth its room.
+	// minBar is the minimum width of the bar. A narrower terminal shows none.
 	minBar = 8
-	// usualColumns is the width of a terminal that does not say its own.
+	// usualColumns is the width of a terminal whose width is unknown.
 	usualColumns = 80
 )
 
@@ -67,7 +67,8 @@ func widthOf(w io.Writer) int {
 	return int(size.Col)
 }
 
-// line is the bar after some time. It is shorter than the terminal is wide, which would begin a new line otherwise.
+// line returns the bar after some time. It is shorter than a line of the terminal, which would
+// otherwise begin a new one.
 func (b *bar) line(took time.Duration, columns int) string {
 	sent, rows := b.sent.Load(), b.rows.Load()
 	share := 1.0

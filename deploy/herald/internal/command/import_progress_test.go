@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The bar says as much as a terminal has room for, and never begins a second line.
+// The bar shows as much as fits on one line of the terminal.
 func TestBarFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	half := func(took time.Duration, columns int) string {

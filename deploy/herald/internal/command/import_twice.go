@@ -16,28 +16,28 @@ import (
 	"herald/shared/search"
 )
 
-// mostTwice is how many ids and names that stand twice in a file are looked at.
+// mostTwice is the maximum number of repeated ids, names and accounts of a file that are compared.
 const mostTwice = 100_000
 
-// The kinds of what only one user can have, as the faults of an import that break it.
+// The kinds of values that only one user can have, as the ids of the faults for a second one.
 const (
 	anID       = "IMPORT_DIFFERS"
 	aLoginName = "USER_NAME_TAKEN"
 	anAccount  = "IDP_LINK_TAKEN"
 )
 
-// unique is what only one user can have.
+// unique is a value that only one user can have.
 type unique struct{ kind, value string }
 
-// person is what of a user of a file is compared with the others.
+// person is the part of a user that is compared with the other users of a file.
 type person struct {
 	uniques []unique
-	// id is that of the user; content digests the rest.
+	// id is the user's id, and content a digest of the whole row.
 	id      string
 	content [sha256.Size]byte
 }
 
-// personOf returns false for a row that cannot be read, which the answer has said.
+// personOf returns false for a row that cannot be parsed, which the answer has named.
 func personOf(r imports.Row) (p person, ok bool) {
 	var row proto.Message
 	var name string
@@ -67,9 +67,9 @@ func personOf(r imports.Row) (p person, ok bool) {
 	return p, true
 }
 
-// refuseTwice refuses users of a file that stand against a user before them. The check of the server compares only
-// users that are near each other. It keeps 8 bytes for each id and name of the file, and reads those that it finds
-// twice again.
+// refuseTwice refuses users who conflict with an earlier user of the file, because the server's
+// check compares only users that are near each other. It reads the file twice: first it stores 8
+// bytes for each id, name and account, then it compares those that are repeated.
 func (a *importAnswer) refuseTwice(f *importFile, terminal io.Writer) error {
 	seed := maphash.MakeSeed()
 	sum := func(u unique) uint64 { return maphash.String(seed, u.kind+"\x00"+u.value) }
@@ -103,7 +103,7 @@ func (a *importAnswer) refuseTwice(f *importFile, terminal io.Writer) error {
 			before, there := first[u]
 			switch {
 			case there && before.content == p.content:
-				return // the same user again, who is imported once
+				return // the same row again, which is imported once
 			case there:
 				a.check.NewUsers -= min(1, a.check.NewUsers)
 				a.refused(importError{
@@ -120,7 +120,7 @@ func (a *importAnswer) refuseTwice(f *importFile, terminal io.Writer) error {
 	})
 }
 
-// seen is the user who has something first.
+// seen is the first user who has a value.
 type seen struct {
 	row     uint64
 	content [sha256.Size]byte
@@ -137,7 +137,7 @@ func (s seen) message(kind string) string {
 	}
 }
 
-// repeated returns the numbers that are there at least twice, mostTwice at most. It sorts them.
+// repeated sorts numbers and returns at most mostTwice of those that occur at least twice.
 func repeated(all []uint64) map[uint64]bool {
 	slices.Sort(all)
 	found := map[uint64]bool{}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Users of a file that stand against each other are found however far they are apart; the same user again is no
-// conflict, and neither is one after a user that is refused.
+// Users of a file who conflict are found at any distance. The same user again is not a conflict,
+// nor is one after a refused user.
 func TestRefuseTwice(t *testing.T) {
 	t.Parallel()
 	const between = 3000
@@ -23,7 +23,7 @@ func TestRefuseTwice(t *testing.T) {
 		people = append(people, row(fmt.Sprint(i), fmt.Sprint("name", i), ""))
 	}
 	people = append(people,
-		`{ "user": {"userName":"a"}, "userId":"a" }`, // the same as the first
+		`{ "user": {"userName":"a"}, "userId":"a" }`, // equal to the first
 		row("a", "other", ""), row("d", "STRASSE ", ""), row("e", "e", link(" 1 ")), row("f", "f", link("2")),
 		row("bad", "x", `,"phone":{"phone":"+41791234567"}`), row("g", "x", ""), row("g2", "f", ""), `{"userId":7}`)
 	machines := []string{row("h", "name7", ""), row("a", "a", ""), row("m", "m", "")}

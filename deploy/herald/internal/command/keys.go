@@ -27,17 +27,18 @@ func keys() *cobra.Command {
 		Short: "Change the master key while the system runs",
 		Long: `Change the master key while the system runs.
 
-  herald keys add           add a new key below the others; restart all processes
-  herald keys use KEY       put it before the others; restart all processes
-  herald keys rotate        seal every stored secret anew with it
-  herald keys remove        remove the keys that nothing needs any more; restart all processes
+  herald keys add           add a new key at the end of the file; then restart all processes
+  herald keys use KEY       make it the first key; then restart all processes
+  herald keys rotate        seal all stored secrets with the first key
+  herald keys remove        remove all keys but the first; then restart all processes
 
-Processes may be restarted one after another. If they are restarted all at once, as "herald run" is,
-"add" and "use" share a restart.
+Processes can be restarted one after another. If all are restarted at once, as with "herald run", one
+restart after both "add" and "use" is enough.
 
-The keys are the lines of the file HERALD_MASTER_KEY_FILE, or those of HERALD_DATA_DIR. The databases
-are on the server HERALD_DATABASE_URL; without that setting, on the one of the "herald run" whose files
-are in HERALD_DATA_DIR. If HERALD_DATABASE_URL is the own database of one service, name the service.`,
+The keys are the lines of the file HERALD_MASTER_KEY_FILE, or of master.key in HERALD_DATA_DIR. The
+databases are on the server HERALD_DATABASE_URL, or on that of the "herald run" that runs in
+HERALD_DATA_DIR. If HERALD_DATABASE_URL is the database of one service, give "status" and "rotate" the
+name of the service.`,
 		Args: cobra.NoArgs, // a mistyped command counts as an argument
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -48,7 +49,7 @@ are in HERALD_DATA_DIR. If HERALD_DATABASE_URL is the own database of one servic
 func keysAdd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "add",
-		Short: "Add a new key below the others and print its id; nothing is sealed with it yet",
+		Short: "Add a new key at the end of the file, and print its id",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := newRing()
@@ -63,7 +64,7 @@ func keysAdd() *cobra.Command {
 				return err
 			}
 			ids := keys.IDs()
-			fmt.Fprintln(c.ErrOrStderr(), "restart all processes, then use it")
+			fmt.Fprintln(c.ErrOrStderr(), "restart all processes, then type: herald keys use KEY")
 			_, err = fmt.Fprintln(c.OutOrStdout(), ids[len(ids)-1])
 			return err
 		},
@@ -73,7 +74,7 @@ func keysAdd() *cobra.Command {
 func keysUse() *cobra.Command {
 	return &cobra.Command{
 		Use:   "use KEY",
-		Short: "Put a key before the others, so that everything new is sealed with it",
+		Short: "Make a key the first one, with which all new secrets are sealed",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := newRing()
@@ -96,8 +97,8 @@ func keysUse() *cobra.Command {
 func keysRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove",
-		Short: "Remove every key but the first from the file, if nothing needs them",
-		Args:  cobra.NoArgs, // what one service does not need another may
+		Short: "Remove all keys but the first from the file, if nothing needs them",
+		Args:  cobra.NoArgs, // not for single services, because another may need the keys
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := newRing()
 			if err != nil {
@@ -120,7 +121,7 @@ func keysRemove() *cobra.Command {
 	}
 }
 
-// ring is the master keys and where they and the databases are.
+// ring is the master keys, with the settings that say where they and the databases are.
 type ring struct {
 	allinone.Config
 	keys secret.Keys
@@ -128,7 +129,7 @@ type ring struct {
 	file string
 }
 
-// newRing reads the settings, which may be those of any process, and the keys.
+// newRing reads the settings, which can be those of any process, and the keys.
 func newRing() (*ring, error) {
 	var r ring
 	services := allinone.NewServices()
@@ -157,10 +158,11 @@ func newRing() (*ring, error) {
 	return &r, nil
 }
 
-// write replaces the file of the keys, which keeps its mode.
+// write replaces the file of the keys and keeps its mode.
 func (r *ring) write(keys secret.Keys) error {
 	if r.file == "" {
-		return errors.New("the keys are in HERALD_MASTER_KEY: change them there, one a line, the one to use first")
+		return errors.New("the keys are in HERALD_MASTER_KEY: change them there, one on each line, the one to use " +
+			"first")
 	}
 	info, err := os.Stat(r.file)
 	if err != nil {
@@ -169,7 +171,8 @@ func (r *ring) write(keys secret.Keys) error {
 	return durable.Replace(r.file, keys.Text().Reveal(), info.Mode().Perm())
 }
 
-// each calls a function with the database of every service that seals secrets, or of those named.
+// each calls a function with the database of every service that seals secrets, or of the named
+// services.
 func (r *ring) each(
 	ctx context.Context, named []string, work func(service string, db *pgxpool.Pool, sealed []secret.Column) error,
 ) error {
@@ -203,7 +206,7 @@ func (r *ring) each(
 	return nil
 }
 
-// database returns the URL of a service's database. own says that the setting may be that URL.
+// database returns the URL of a service's database. own reports that the setting can be that URL.
 func (r *ring) database(service string, own bool) (secret.Text, error) {
 	server := r.Database
 	if server.Empty() {
@@ -220,7 +223,7 @@ func (r *ring) database(service string, own bool) (secret.Text, error) {
 	return postgres.WithDatabase(server, name, name, postgres.Password(r.keys, service))
 }
 
-// ids writes the ids of keys.
+// ids returns the ids of keys as a text.
 func ids(keys []secret.KeyID) string {
 	var texts []string
 	for _, id := range keys {

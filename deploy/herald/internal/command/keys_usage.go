@@ -22,7 +22,7 @@ import (
 func keysStatus() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [SERVICE ...]",
-		Short: "List the keys, and what each of them is needed for",
+		Short: "List the keys, and the secrets that need each of them",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := newRing()
 			if err != nil {
@@ -40,9 +40,9 @@ func keysStatus() *cobra.Command {
 func keysRotate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate [SERVICE ...]",
-		Short: "Seal every secret anew that another key than the first has sealed",
-		Long: "Seal every secret anew that another key than the first has sealed. It can be stopped and repeated " +
-			"at any time; what a service changes meanwhile is left to it.",
+		Short: "Seal all stored secrets with the first key",
+		Long: "Seal all stored secrets with the first key that another key has sealed. It can be stopped and " +
+			"repeated at any time. It does not overwrite what a service changes at the same time.",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := newRing()
 			if err != nil {
@@ -55,7 +55,7 @@ func keysRotate() *cobra.Command {
 			if err := u.restarted(r.keys); err != nil {
 				return err
 			}
-			var faults []error // one service's does not keep the others from theirs
+			var faults []error // continue with the other services after a fault
 			err = r.each(c.Context(), args, func(service string, db *pgxpool.Pool, columns []secret.Column) error {
 				p := progress{c.ErrOrStderr(), service, 0, u.left(service, r.keys)}
 				for _, column := range columns {
@@ -69,7 +69,7 @@ func keysRotate() *cobra.Command {
 	}
 }
 
-// progress says on a terminal how far a service is.
+// progress shows the progress of a service on a terminal.
 type progress struct {
 	w           io.Writer
 	service     string
@@ -99,7 +99,7 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// use is how many secrets of a column a key has sealed.
+// use is the number of secrets of a column that a key has sealed.
 type use struct {
 	service string
 	column  secret.Column
@@ -107,10 +107,10 @@ type use struct {
 	secrets int64
 }
 
-// usage is what the keys are needed for.
+// usage is all secrets by their keys, and the keys of the running processes.
 type usage struct {
 	uses []use
-	// holders are the keys of each running process, by the service.
+	// holders are the ids of the keys of each running process, by service.
 	holders map[string][][]string
 }
 
@@ -134,7 +134,7 @@ func (r *ring) usage(ctx context.Context, services []string) (usage, error) {
 	return u, err
 }
 
-// left returns how many secrets of a service another key than the first has sealed.
+// left returns the number of secrets of a service that other keys than the first have sealed.
 func (u usage) left(service string, keys secret.Keys) (n int64) {
 	for _, use := range u.uses {
 		if use.service == service && use.key != keys.IDs()[0] {
@@ -144,8 +144,8 @@ func (u usage) left(service string, keys secret.Keys) (n int64) {
 	return n
 }
 
-// restarted returns an error if a running process does not have the keys in this order: it could
-// not open what is sealed with the first one, or would seal with another.
+// restarted returns an error if the first key of a running process is another one, because that
+// process would seal with it, or could not open what the first one has sealed.
 func (u usage) restarted(keys secret.Keys) error {
 	for service, all := range u.holders {
 		for _, held := range all {
@@ -158,21 +158,22 @@ func (u usage) restarted(keys secret.Keys) error {
 	return nil
 }
 
-// needed returns an error if anything needs another key than the first.
+// needed returns an error if a secret or a running process needs another key than the first.
 func (u usage) needed(keys secret.Keys) error {
 	if err := u.restarted(keys); err != nil {
 		return err
 	}
 	for _, use := range u.uses {
 		if use.key != keys.IDs()[0] {
-			return fmt.Errorf("the master key %s is still needed by %d secrets in %s of %s: herald keys rotate",
+			return fmt.Errorf("the master key %s is still needed by %d secrets in %s of %s; type: herald keys rotate",
 				use.key, use.secrets, use.column, use.service)
 		}
 	}
 	return nil
 }
 
-// write lists the keys and their uses, then what to do next. A key that is missing is an error.
+// write writes the keys and their uses, and then the next step. It returns an error if a key is
+// missing.
 func (u usage) write(w io.Writer, keys secret.Keys) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tSTATE\tSECRETS\tSERVICE\tCOLUMN")
@@ -195,11 +196,11 @@ func (u usage) write(w io.Writer, keys secret.Keys) error {
 		return err
 	}
 	if missing != nil {
-		return fmt.Errorf("the master keys %s are missing: put them back below the others", ids(missing))
+		return fmt.Errorf("the master keys %s are missing: add them again at the end of the file", ids(missing))
 	}
 	next := u.needed(keys)
 	if next == nil && len(known) > 1 {
-		next = errors.New("nothing needs any key but the first: herald keys remove")
+		next = errors.New("nothing needs any key but the first; type: herald keys remove")
 	}
 	if next != nil {
 		_, err := fmt.Fprintln(w, next)
