@@ -46,7 +46,7 @@ func next(t *testing.T, conn *bufio.ReadWriter) (status int) {
 	return answer.StatusCode
 }
 
-// Callers without the permission take no place, however many they are.
+// Any number of callers without the permission take no place.
 func TestImportPlacesNeedPermission(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -69,8 +69,8 @@ func TestImportPlacesNeedPermission(t *testing.T) {
 	}
 }
 
-// The gateway refuses a caller without the permission who sends more than other requests have before
-// any organization is named. It does not wait for the end of the body.
+// The gateway refuses a caller without the permission whose body is longer than those of other
+// requests and names no organization by then. It does not wait for the end of the body.
 func TestImportEndsWithoutPermission(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -91,7 +91,7 @@ func TestImportEndsWithoutPermission(t *testing.T) {
 	}
 }
 
-// A caller who may import into another organization only takes a place when the body names it.
+// A caller who may import only into another organization takes a place when the body names it.
 func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -122,7 +122,7 @@ func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	w.do(t, "POST", importPath, there("x", 1), as(token)...).imported(t)
 }
 
-// The callers of one organization leave places for others.
+// The callers of one organization cannot take all places.
 func TestImportPlacesOfAnOrganization(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -16,7 +16,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// importer runs herald import in a folder of its own.
+// importer runs herald import in its own folder.
 type importer struct {
 	*whole.Instance
 	folder string
@@ -39,7 +39,7 @@ func (i importer) text(name string) string {
 	return string(text)
 }
 
-// runs holds the exit code of an import and what it prints.
+// runs fails the test unless an import has the exit code and prints the texts.
 func (i importer) runs(code int, says string, args ...string) {
 	i.T.Helper()
 	ctx, cancel := context.WithTimeout(i.T.Context(), 5*time.Minute)
@@ -67,13 +67,13 @@ func packed(t *testing.T, text string) string {
 	return b.String()
 }
 
-// importRow is a user whose password hash is known, or a bad one.
+// importRow returns a row with a password hash.
 func importRow(id, hash string) string {
 	return fmt.Sprintf(`{"userId":%q,"user":{"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},`+
 		`"email":{"email":"%s@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}}`, id, id, id, hash)
 }
 
-// A file is checked, imported, mended and imported again, in each of its forms.
+// A file of each form is checked, imported, corrected and imported again.
 func TestImportFile(t *testing.T) {
 	t.Parallel()
 	i := importer{whole.Start(t), t.TempDir()}
@@ -119,7 +119,8 @@ func TestImportFile(t *testing.T) {
 		"--token-file", i.Dir+"/data/admin.pat")
 }
 
-// twice holds that the check finds users of a file who stand against each other far apart, as the import does.
+// twice fails the test unless the check finds users of a file who conflict at a large distance, as
+// the import does.
 func (i importer) twice(org string) {
 	i.T.Helper()
 	rows := []string{importRow("t0", whole.Hash), importRow("t1", whole.Hash)}

@@ -17,7 +17,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// full makes a Spool write to a disk that has no room.
+// full makes a Spool write to a full disk.
 func full(t *testing.T, s *Spool) {
 	t.Helper()
 	file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -27,7 +27,7 @@ func full(t *testing.T, s *Spool) {
 	s.file, s.writer = file, bufio.NewWriterSize(file, 1<<10)
 }
 
-// accept answers requests as if every row were imported.
+// accept returns responses as if every row was imported.
 func accept(_ context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error) {
 	done := &usersv1.ImportedOrg{OrgId: orgID}
 	for _, o := range r.DataOrgs.GetOrgs() {
@@ -49,7 +49,7 @@ func run(i *Import, body string) (*Answer, error) {
 	})
 }
 
-// A disk without room is told as such, wherever it is needed.
+// A full disk is reported as ErrSpool, at every place that needs the disk.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	row := `{"userId":"` + strings.Repeat("x", 1<<10) + `"}`
@@ -87,7 +87,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// An answer that is longer than the memory comes whole: each row once, people and machines apart.
+// An answer that does not fit in memory is complete: each row once, human and machine users in
+// their lists.
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
 	const n = 40_000
@@ -152,7 +153,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// Rows of many organizations in turns make no request for each row.
+// Rows of many organizations in turn are not sent in a request each.
 func TestOrganizationsInTurns(t *testing.T) {
 	t.Parallel()
 	var body strings.Builder

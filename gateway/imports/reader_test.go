@@ -15,7 +15,7 @@ import (
 	"herald/shared/fault"
 )
 
-// said is a row as a test writes it: its number, organization, kind, text and fault.
+// said returns a row as a text: its number, organization, kind, JSON and fault.
 func said(r Row) string {
 	kind := "human"
 	if r.Machine {
@@ -182,7 +182,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// More users than there is memory for wait for the id that stands behind them.
+// Users who come before the id of their organization can be more than fit in memory.
 func TestManyUsersWaitForTheirOrganization(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -206,7 +206,8 @@ func TestManyUsersWaitForTheirOrganization(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends with rows and a fault; JSON gives the rows that encoding/json finds in it.
+// FuzzRead checks that Read returns only faults, and for valid JSON the rows that encoding/json
+// finds.
 func FuzzRead(f *testing.F) {
 	for _, c := range shapes {
 		if len(c.body) < 10_000 {

@@ -1,5 +1,5 @@
-// Package notification is the service that sends mails to users. Each mail is asked for by one event
-// and sent once, and every attempt is recorded.
+// Package notification is the service that sends mails to users. Each mail is requested by one
+// event and sent once, and every attempt is recorded.
 package notification
 
 import (

@@ -5,7 +5,7 @@ package fault
 var (
 	ErrInternal        = New(Internal, "INTERNAL", "Internal error; the request id finds it in the log")
 	ErrInvalid         = New(Invalid, "INVALID_ARGUMENT", "The request is not valid")
-	ErrUnavailable     = New(Unavailable, "UNAVAILABLE", "The service is away; try again")
+	ErrUnavailable     = New(Unavailable, "UNAVAILABLE", "The service is not available; try again")
 	ErrDeadline        = New(Deadline, "DEADLINE_EXCEEDED", "The answer took too long; the outcome is unknown")
 	ErrOverloaded      = New(Exhausted, "OVERLOADED", "Too many requests at once; try again")
 	ErrDenied          = New(Denied, "PERMISSION_DENIED", "Permission denied")

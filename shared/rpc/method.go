@@ -106,7 +106,7 @@ func Denied(permission, organizationID string) *fault.Fault {
 
 // ErrFreshLogin refuses callers who change how they themselves log in, if their login is
 // old or their token has none: somebody else may have found the session or the token.
-var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This takes a login that is at most 10 minutes old")
+var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This needs a login that is at most 10 minutes old")
 
 // freshFor is how old a login may be where the contract asks for a fresh one.
 const freshFor = 10 * time.Minute

@@ -22,10 +22,10 @@ var kit = testkit.New("sealed", fstest.MapFS{"migrations/001_boxes.sql": {Data: 
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// content needs quotes.
+// content is a column whose name must be quoted in SQL.
 var content = secret.Column{Table: "boxes", Name: "Content", Key: "id"}
 
-// world has boxes that the old key has sealed.
+// world is a database with boxes that the old key has sealed.
 type world struct {
 	*testing.T
 	db              *pgxpool.Pool
@@ -85,7 +85,8 @@ func (w *world) count() map[secret.KeyID]int64 {
 	return counts
 }
 
-// allWith holds that one key opens every box, whose content is the same as before.
+// allWith fails the test unless one key has sealed every box, and the contents are the same as
+// before.
 func (w *world) allWith(k secret.Keys) {
 	w.Helper()
 	if counts := w.count(); len(counts) != 1 || counts[k.IDs()[0]] != boxes {
@@ -127,7 +128,7 @@ func TestReseal(t *testing.T) {
 	}
 }
 
-// What was sealed before a stop stays; the next run does the rest.
+// After a stop the next run seals the secrets that are left.
 func TestResealStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,8 +151,8 @@ func TestResealStopped(t *testing.T) {
 	w.allWith(w.next)
 }
 
-// Two rotations at once, and services with the keys in either order that change boxes meanwhile:
-// every change wins. What a service seals with the old key behind their backs is left to one more.
+// Two rotations run at once while services with the keys in either order change boxes. No change is
+// lost. One more rotation seals what a service has sealed with the old key after they had passed.
 func TestResealUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,7 +199,7 @@ func TestResealUnderLoad(t *testing.T) {
 	}
 }
 
-// A change between the reading and the writing of a batch wins.
+// A change between the reading and the writing of a batch is not overwritten.
 func TestResealLosesToChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,7 +217,7 @@ func TestResealLosesToChange(t *testing.T) {
 		_, err := w.reseal(w.both)
 		ended <- err
 	}()
-	for waiting := false; !waiting; { // for the lock of the row
+	for waiting := false; !waiting; { // until it waits for the lock of the row
 		if err := w.db.QueryRow(t.Context(), `select exists (select from pg_locks where not granted and pid in
 			(select pid from pg_stat_activity where datname = current_database()))`).Scan(&waiting); err != nil {
 			t.Fatal(err)
@@ -237,8 +238,8 @@ func TestResealLosesToChange(t *testing.T) {
 	}
 }
 
-// Secrets of a key that is not at hand, of another row and cut ones are left as they are and are an
-// error; all others are sealed anew.
+// Secrets of a missing key, of another row and cut ones are left as they are and cause an error.
+// All others are resealed.
 func TestResealWithoutKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -116,14 +116,14 @@ func guards(o Operation) string {
 	a := o.Access
 	var said []string
 	if a.ActsOn != "" {
-		said = append(said, "Refused where the user holds a permission that the caller lacks.")
+		said = append(said, "It fails with `ESCALATION` if the user has a permission that the caller lacks.")
 	}
 	switch {
 	case a.FreshLogin && a.ActsOn != "":
-		said = append(said, "Of callers who name themselves it takes a login that is at most 10 minutes old, "+
-			"which no personal access token is.")
+		said = append(said, "Callers who name themselves need a login that is at most 10 minutes old. "+
+			"A personal access token is not enough.")
 	case a.FreshLogin:
-		said = append(said, "It takes a login that is at most 10 minutes old, which no personal access token is.")
+		said = append(said, "It needs a login that is at most 10 minutes old. A personal access token is not enough.")
 	}
 	return strings.Join(said, " ")
 }

@@ -92,12 +92,14 @@ func words(s source) []string {
 	return wrong
 }
 
+var tells = regexp.MustCompile(`(?i)\btells whether\b`)
+
 // idiom finds comments whose verbs are not those of Go's own comments.
 func idiom(s source) []string {
 	var wrong []string
 	for _, group := range s.Comments {
 		for _, c := range group.List {
-			if strings.Contains(c.Text, " tells whether ") {
+			if tells.MatchString(c.Text) {
 				wrong = append(wrong, s.at(c.Pos(), `Go's comments say "reports whether"`))
 			}
 		}
@@ -177,6 +179,29 @@ func waits(s source) []string {
 		case slices.Contains([]string{"t", "b", "f", "tb"}, of.Name) && strings.HasPrefix(call.Sel.Name, "Skip"),
 			of.Name == "testing" && call.Sel.Name == "Short":
 			wrong = append(wrong, s.at(n.Pos(), "a test that may be skipped: let it fail where something is missing"))
+		}
+		return true
+	})
+	return wrong
+}
+
+// timeless are the packages that get the time as a parameter or from the journal.
+var timeless = regexp.MustCompile(`^services/\w+/internal/(domain|store|intake|start)$`)
+
+// clock finds code that reads the clock and should not, because its tests set the time.
+func clock(s source) []string {
+	if s.test() || !timeless.MatchString(s.dir()) {
+		return nil
+	}
+	var wrong []string
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		call, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		of, _ := call.X.(*ast.Ident)
+		if of != nil && of.Name == "time" && slices.Contains([]string{"Now", "Since", "Until"}, call.Sel.Name) {
+			wrong = append(wrong, s.at(n.Pos(), "time.%s reads the clock: pass the time as a parameter", call.Sel.Name))
 		}
 		return true
 	})

@@ -64,6 +64,8 @@ func TestNamesAndComments(t *testing.T) {
 		{"idiom", "", head + "// F reports whether it is.\nfunc F() {}",
 			head + "// F tells whether it is.\nfunc F() {}",
 			`a.go:4: Go's comments say "reports whether"`},
+		{"idiom at the beginning", "", head + "// It does not tell whether it is.\nfunc f() {}",
+			head + "// Tells whether it is.\nfunc f() {}", "reports whether"},
 		{"comment of a method", "", head + "func (t) F() {}", head + "func (*T[P]) F() {}", "F has no comment"},
 		{"comment of a type", "", head + "// T is.\ntype T int", head + "type (\n// T is.\nT int\nU int\n)",
 			"U has no"},
@@ -118,6 +120,8 @@ func TestVariablesAndTests(t *testing.T) {
 			"a_test.go:4: a test that sleeps: wait for a signal"},
 		{"skip", "shared/a/a_test.go", head + "func f() { c.Skipped() }", head + "func f() { t.Skipf() }",
 			"a test that may be skipped: let it fail where something is missing"},
+		{"clock", "services/a/internal/store/a.go", head + "func f() { time.Unix(0, 0); now.Now() }",
+			head + "func f() { time.Since(t) }", "a.go:4: time.Since reads the clock: pass the time as a parameter"},
 		{"short", "shared/a/a_test.go", head, head + "func f() bool { return testing.Short() }",
 			"a test that may be skipped"},
 	})

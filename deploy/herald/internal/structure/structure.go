@@ -81,7 +81,9 @@ func (s source) at(p token.Pos, format string, args ...any) string {
 func check(sources []source) []string {
 	var wrong []string
 	for _, s := range sources {
-		for _, rule := range []func(source) []string{sizes, columns, words, idiom, documented, imports, waits, sql} {
+		for _, rule := range []func(source) []string{
+			sizes, columns, words, idiom, documented, imports, waits, clock, sql,
+		} {
 			wrong = append(wrong, rule(s)...)
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"herald/shared/secret"
 )
 
-// rotation is an instance with something of everything that depends on the master key.
+// rotation is an instance with an object of each kind that depends on the master key.
 type rotation struct {
 	*whole.Instance
 	provider string
@@ -116,7 +116,7 @@ func (r *rotation) typed(commands string) string {
 	return string(out)
 }
 
-// refused holds that a command fails and says why.
+// refused fails the test unless a command fails with this message.
 func (r *rotation) refused(says string, args ...string) {
 	r.T.Helper()
 	out, complaints, code := r.Herald("", append([]string{"keys"}, args...)...)
@@ -219,8 +219,8 @@ func (r *rotation) load() (stop func() (provider, app string)) {
 	}
 }
 
-// The story of SECURITY.md: the master key changes under load, with a rotation that is killed and
-// two at once. With the new key alone everything works that the old one made.
+// The master key changes under load as SECURITY.md describes, with a rotation that is killed and
+// two at once. Then everything that was made with the old key works with the new one alone.
 func TestMasterKeyChanges(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -264,7 +264,7 @@ func TestMasterKeyChanges(t *testing.T) {
 	r.lacksKey()
 }
 
-// works holds that everything of before the change is there with the new key alone.
+// works fails the test unless everything from before the change works with the new key alone.
 func (r *rotation) works(provider, app string) {
 	r.T.Helper()
 	code, err := totp.GenerateCode(app, time.Now())
@@ -287,7 +287,7 @@ func (r *rotation) works(provider, app string) {
 	}
 }
 
-// lacksKey holds that nothing starts without a key that is needed, and that the error names it.
+// lacksKey fails the test unless a start without a needed key fails with its id.
 func (r *rotation) lacksKey() {
 	r.T.Helper()
 	needed := r.keys().IDs()[0].String()
@@ -304,7 +304,7 @@ func (r *rotation) lacksKey() {
 	}
 }
 
-// What an operator mistypes is said, before anything is done.
+// Wrong commands fail with the reason before they do anything.
 func TestKeysMistakes(t *testing.T) {
 	t.Parallel()
 	i := &whole.Instance{T: t, Dir: t.TempDir()}

@@ -20,7 +20,7 @@ const (
 	removedProjects = 40
 )
 
-// had is all that an organization has, by service and table.
+// had is the tables with the objects of an organization, by service.
 var had = map[string][]string{
 	"users": {"organizations where id", "users where org_id", "members where org_id"},
 	"projects": {"projects where org_id", "user_grants where org_id", "project_grants where granted_org_id",
@@ -28,7 +28,7 @@ var had = map[string][]string{
 	"text": {"custom_texts where org_id"}, "idp": {"idps where org_id"}, "notification": {"notifications where org_id"},
 }
 
-// remains are the databases, and the organization of which something remains.
+// remains is the databases and the removed organization.
 type remains struct {
 	testing.TB
 	db  map[string]*pgx.Conn
@@ -51,7 +51,7 @@ func (r remains) count(service, from string, args ...any) (n int) {
 	return n
 }
 
-// until looks until a condition holds.
+// until waits until a condition holds.
 func (r remains) until(what string, holds func() bool) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute)
@@ -67,7 +67,7 @@ func (r remains) until(what string, holds func() bool) {
 	}
 }
 
-// all counts what remains.
+// all returns the number of remaining rows by table.
 func (r remains) all() map[string]int {
 	left := map[string]int{}
 	for service, tables := range had {
@@ -80,8 +80,8 @@ func (r remains) all() map[string]int {
 	return left
 }
 
-// Killed in the middle of an organization's removal, the system removes all of it in the end, and
-// tells of each object once.
+// If the system is killed during the removal of an organization, it removes everything in the end,
+// with one event for each object.
 func TestKilledUnderRemoval(t *testing.T) {
 	t.Parallel()
 	server := whole.Postgres(t)
@@ -127,7 +127,7 @@ func TestKilledUnderRemoval(t *testing.T) {
 	}
 }
 
-// fill makes what an organization can have.
+// fill creates an object of each kind that an organization can have.
 func fill(i *whole.Instance, must func(method, path, body string) map[string]any) {
 	i.T.Helper()
 	var makers sync.WaitGroup

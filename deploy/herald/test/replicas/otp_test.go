@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// tally asks fifty times at once, both gateways in turn, and returns how often each answer came: a status and
-// the id of its fault. The answers of status 200 are in good.
+// tally sends fifty requests at once to both gateways in turn, and returns the number of answers by
+// status and id of the fault. good are the answers with status 200.
 func (r *replicas) tally(token, path, body string) (count map[string]int, good []answer) {
 	r.T.Helper()
 	answers := make([]answer, 50)
@@ -39,8 +39,8 @@ func (r *replicas) tally(token, path, body string) (count map[string]int, good [
 	return count, good
 }
 
-// At three replicas behind two gateways fifty people at once add one app, verify it once with the same code, and
-// guess five times.
+// With three replicas behind two gateways, of fifty calls at once one adds an app and one verifies
+// it, and five wrong codes are compared.
 func TestOTPAtThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, "users")

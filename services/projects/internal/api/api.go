@@ -31,7 +31,8 @@ var _ projectsv1.ProjectsServer = Projects{}
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
-// pageOf reads which page of what is in a project is asked for; the project is there.
+// pageOf returns the requested page of a list that belongs to a project, or a fault if the project
+// does not exist.
 func (a Projects) pageOf(ctx context.Context, projectID string, q *heraldv1.ListQuery) (search.Page, error) {
 	p, err := search.Bounds(q, a.MaxLimit)
 	if err != nil {

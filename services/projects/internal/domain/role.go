@@ -16,7 +16,7 @@ var (
 		"is taken")
 	ErrRoleTwice   = fault.New(fault.Invalid, "PROJECT_ROLE_TWICE", "Two roles have the same key")
 	ErrRoleUnknown = fault.New(fault.Precondition, "PROJECT_ROLE_UNKNOWN", "The roles cannot be given: one of them "+
-		"is not there").On("roleKeys", "names a role that is not there")
+		"does not exist").On("roleKeys", "names a role that does not exist")
 )
 
 // Role is a role that users can have on a project.
@@ -49,7 +49,8 @@ func CheckDistinct(roles []Role) error {
 	for i, r := range roles {
 		if seen[r.Key] {
 			path := fmt.Sprintf("roles[%d].key", i)
-			return ErrRoleTwice.Say("%s: %q stands there twice", path, r.Key).On(path, "stands there twice")
+			return ErrRoleTwice.Say("%s: another role has the key %q", path, r.Key).
+				On(path, "has the key of another role")
 		}
 		seen[r.Key] = true
 	}

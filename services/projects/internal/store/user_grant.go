@@ -45,8 +45,8 @@ func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.
 	return g, postgres.Missing(err, domain.ErrUserGrantNotFound)
 }
 
-// CreateUserGrant writes a grant on an organization's own project, or on one that is
-// granted to it. ErrUserGrantNotAllowed where roles or grant are gone meanwhile.
+// CreateUserGrant writes a grant on an organization's own project, or on one that is granted to it.
+// It returns ErrUserGrantNotAllowed if the roles or the grant were removed in the meantime.
 func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (resource.Record, error) {
 	lock := event.Locked[domain.Project]{Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID),
 		NotFound: domain.ErrUserGrantProject}

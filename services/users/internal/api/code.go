@@ -16,14 +16,14 @@ import (
 	"herald/shared/resource"
 )
 
-// newCode derives a code for a mail that is to be sent.
+// newCode returns a new code for a mail of a kind.
 func (u Users) newCode(kind domain.Kind, userID string) *store.NewCode {
 	nonce := domain.Nonce()
 	code := u.Codes.Code(kind, userID, nonce)
 	return &store.NewCode{Kind: kind, NotificationID: id.New(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code)}
 }
 
-// requested is the event of a mail that was asked for.
+// requested returns the event that requests a mail of a kind.
 func requested(kind domain.Kind) proto.Message {
 	switch kind {
 	case domain.KindInit:
@@ -51,7 +51,7 @@ func (u Users) changeUser(
 	return details, made.Code.NotificationID, nil
 }
 
-// sendCode sends a user who waits for it a mail with a new code.
+// sendCode sends a mail with a new code to a user who waits for such a mail.
 func (u Users) sendCode(
 	ctx context.Context, orgID, userID string, kind domain.Kind,
 ) (*heraldv1.ObjectDetails, string, error) {
@@ -162,7 +162,7 @@ func (u Users) CompleteCode(
 	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, nil
 }
 
-// typed is a code as somebody typed it.
+// typed is a code that somebody entered.
 type typed struct {
 	kind   domain.Kind
 	userID string

@@ -22,8 +22,8 @@ func (u Users) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) (
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
 }
 
-// UpdateMyEmail replaces the caller's e-mail. Another address is never verified by
-// saying so; the same one stays as it is.
+// UpdateMyEmail replaces the caller's e-mail. A new address is not verified. The same address stays
+// as it is.
 func (u Users) UpdateMyEmail(
 	ctx context.Context, r *usersv1.UpdateMyEmailRequest,
 ) (*usersv1.UpdateMyEmailResponse, error) {
@@ -80,7 +80,7 @@ func (u Users) resendVerification(
 	return &usersv1.ResendEmailVerificationResponse{Details: details, NotificationId: notification}, err
 }
 
-// VerifyMyEmail takes the code that was mailed to the caller.
+// VerifyMyEmail verifies the caller's e-mail with the mailed code.
 func (u Users) VerifyMyEmail(
 	ctx context.Context, r *usersv1.VerifyMyEmailRequest,
 ) (*usersv1.VerifyMyEmailResponse, error) {

@@ -10,7 +10,7 @@ import (
 	"herald/shared/secret"
 )
 
-// SetMachineSecret makes a machine user's secret; the one before stops at once.
+// SetMachineSecret replaces a machine user's secret by a new one.
 func (u Users) SetMachineSecret(
 	ctx context.Context, r *usersv1.SetMachineSecretRequest,
 ) (*usersv1.SetMachineSecretResponse, error) {
@@ -27,7 +27,7 @@ func (u Users) SetMachineSecret(
 	}, nil
 }
 
-// RemoveMachineSecret ends a machine user's secret.
+// RemoveMachineSecret removes a machine user's secret.
 func (u Users) RemoveMachineSecret(
 	ctx context.Context, r *usersv1.RemoveMachineSecretRequest,
 ) (*usersv1.RemoveMachineSecretResponse, error) {

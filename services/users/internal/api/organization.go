@@ -36,8 +36,8 @@ func (u Users) createOrg(ctx context.Context, o domain.Org, ownerID string) (res
 	return record, err
 }
 
-// primaryDomain is the slug of the name below the public host; the end of the id tells alike
-// slugs apart: it is random, or was chosen for an import.
+// primaryDomain returns the slug of the name and the public host. If alike is true, it adds the end
+// of the id, because another organization has the same slug.
 func (u Users) primaryDomain(o domain.Org, alike bool) string {
 	slug := domain.Slug(o.Name)
 	end := domain.Slug(o.ID[max(0, len(o.ID)-12):])
@@ -59,7 +59,7 @@ func (u Users) GetMyOrg(ctx context.Context, _ *usersv1.GetMyOrgRequest) (*users
 	return &usersv1.GetMyOrgResponse{Org: org(o)}, nil
 }
 
-// GetOrg reads any organization.
+// GetOrg returns an organization of the instance.
 func (u Users) GetOrg(ctx context.Context, r *usersv1.GetOrgRequest) (*usersv1.GetOrgResponse, error) {
 	o, err := u.Store.Org(ctx, r.OrgId)
 	if err != nil {
@@ -82,7 +82,7 @@ func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (
 	return &usersv1.UpdateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
-// DeactivateMyOrg ends the tokens of the organization's users.
+// DeactivateMyOrg deactivates the organization acted on.
 func (u Users) DeactivateMyOrg(
 	ctx context.Context, _ *usersv1.DeactivateMyOrgRequest,
 ) (*usersv1.DeactivateMyOrgResponse, error) {
@@ -96,7 +96,7 @@ func (u Users) DeactivateMyOrg(
 	return &usersv1.DeactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
-// ReactivateMyOrg lets the organization's users in again.
+// ReactivateMyOrg reactivates the organization acted on.
 func (u Users) ReactivateMyOrg(
 	ctx context.Context, _ *usersv1.ReactivateMyOrgRequest,
 ) (*usersv1.ReactivateMyOrgResponse, error) {
@@ -109,7 +109,7 @@ func (u Users) ReactivateMyOrg(
 	return &usersv1.ReactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
 }
 
-// RemoveMyOrg removes the organization acted on. What it has goes in the background.
+// RemoveMyOrg removes the organization acted on. Its objects are removed in the background.
 func (u Users) RemoveMyOrg(
 	ctx context.Context, _ *usersv1.RemoveMyOrgRequest,
 ) (*usersv1.RemoveMyOrgResponse, error) {

@@ -20,7 +20,7 @@ func (u Users) newPassword(ctx context.Context, typed, field string) (string, er
 	return hash.Encoded(), err
 }
 
-// SetPassword gives a user another password.
+// SetPassword sets a user's password.
 func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
 	if r.Password == "" {
 		return nil, domain.ErrPasswordRequired
@@ -46,8 +46,8 @@ func (u Users) RequestPasswordReset(
 	return &usersv1.RequestPasswordResetResponse{Details: details, NotificationId: notification}, err
 }
 
-// UpdateMyPassword replaces the caller's password by another one. A new password that the
-// policy refuses costs no guess at the old one.
+// UpdateMyPassword replaces the caller's password. A new password that the policy refuses does not
+// count as a guess at the old one.
 func (u Users) UpdateMyPassword(
 	ctx context.Context, r *usersv1.UpdateMyPasswordRequest,
 ) (*usersv1.UpdateMyPasswordResponse, error) {
@@ -77,8 +77,8 @@ func (u Users) UpdateMyPassword(
 	return &usersv1.UpdateMyPasswordResponse{Details: details}, err
 }
 
-// guessPassword counts a try before it looks at the password. A try for which there is no room
-// does not count.
+// guessPassword counts a try and then checks the password. A try that is refused because of
+// overload does not count.
 func (u Users) guessPassword(ctx context.Context, found domain.User, typed string) error {
 	wait, err := u.Store.TryPassword(ctx, found.ID, u.Now())
 	if err != nil {

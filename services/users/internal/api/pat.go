@@ -16,14 +16,14 @@ import (
 	"herald/shared/secret"
 )
 
-// AddPersonalAccessToken makes a token for a user of the organization acted on.
+// AddPersonalAccessToken creates a token for a user of the organization acted on.
 func (u Users) AddPersonalAccessToken(
 	ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest,
 ) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	return u.addToken(ctx, orgID(ctx), r.UserId, r.ExpirationDate)
 }
 
-// AddMyPersonalAccessToken makes a token for a caller who has just logged in.
+// AddMyPersonalAccessToken creates a token for the caller.
 func (u Users) AddMyPersonalAccessToken(
 	ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest,
 ) (*usersv1.AddPersonalAccessTokenResponse, error) {
@@ -50,7 +50,7 @@ func (u Users) addToken(
 	}, nil
 }
 
-// GetPersonalAccessToken reads a token's description.
+// GetPersonalAccessToken returns the details of a token.
 func (u Users) GetPersonalAccessToken(
 	ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest,
 ) (*usersv1.GetPersonalAccessTokenResponse, error) {

@@ -8,8 +8,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// MakeProjectOwner makes the creator of a project its owner, once in the project's life:
-// a user who lost the role does not get it again.
+// MakeProjectOwner makes the creator of a project its owner. It works once for each project, so
+// that a user who lost the role does not get it again.
 func (u Users) MakeProjectOwner(
 	ctx context.Context, r *usersv1.MakeProjectOwnerRequest,
 ) (*usersv1.MakeProjectOwnerResponse, error) {

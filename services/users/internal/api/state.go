@@ -12,7 +12,7 @@ import (
 	"herald/shared/resource"
 )
 
-// DeactivateUser ends a user's tokens for good and refuses new ones.
+// DeactivateUser makes a user inactive.
 func (u Users) DeactivateUser(
 	ctx context.Context, r *usersv1.DeactivateUserRequest,
 ) (*usersv1.DeactivateUserResponse, error) {
@@ -23,7 +23,7 @@ func (u Users) DeactivateUser(
 	return &usersv1.DeactivateUserResponse{Details: details}, err
 }
 
-// ReactivateUser lets an inactive user in again.
+// ReactivateUser makes an inactive user active or initial again.
 func (u Users) ReactivateUser(
 	ctx context.Context, r *usersv1.ReactivateUserRequest,
 ) (*usersv1.ReactivateUserResponse, error) {
@@ -34,7 +34,7 @@ func (u Users) ReactivateUser(
 	return &usersv1.ReactivateUserResponse{Details: details}, err
 }
 
-// LockUser keeps a user out until UnlockUser.
+// LockUser makes a user locked.
 func (u Users) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
 	details, err := u.keepOut(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Lock()
@@ -43,7 +43,7 @@ func (u Users) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*users
 	return &usersv1.LockUserResponse{Details: details}, err
 }
 
-// UnlockUser lets a locked user in again.
+// UnlockUser makes a locked user active or initial again.
 func (u Users) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
 	details, err := u.letIn(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Unlock()
@@ -52,7 +52,8 @@ func (u Users) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*u
 	return &usersv1.UnlockUserResponse{Details: details}, err
 }
 
-// keepOut changes the state and ends the code with which the user could choose another password.
+// keepOut deactivates or locks a user, and ends the code with which the user could choose another
+// password.
 func (u Users) keepOut(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
@@ -63,7 +64,8 @@ func (u Users) keepOut(
 	return details, err
 }
 
-// letIn changes the state and ends the code of the first mail if the user does not need it any more.
+// letIn reactivates or unlocks a user, and ends the code of the initialize-user mail if the user no
+// longer needs it.
 func (u Users) letIn(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
@@ -78,7 +80,7 @@ func (u Users) letIn(
 	return details, err
 }
 
-// RemoveUser removes a user with all that the user has.
+// RemoveUser removes a user with everything that belongs to the user.
 func (u Users) RemoveUser(ctx context.Context, r *usersv1.RemoveUserRequest) (*usersv1.RemoveUserResponse, error) {
 	gone, err := u.Store.RemoveUser(ctx, orgID(ctx), r.UserId, &usersv1.UserRemoved{})
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 // Faults of accounts at identity providers.
 var (
 	ErrIdpUnknown = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider").
-			On("idps", "names an identity provider that is not there")
+			On("idps", "names an identity provider that does not exist")
 	ErrIdpLinkNotFound = fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND",
 		"The user is not linked to that account at the identity provider")
 	ErrIdpLinkTaken = fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account at the "+
 		"identity provider").On("idps", "names an account that another user is linked to")
 	ErrIdpLinkTwice = fault.New(fault.Invalid, "IDP_LINK_TWICE",
-		"An account at an identity provider stands there twice")
+		"Two links name the same account at an identity provider")
 )
 
 // IdpLink is an account at an identity provider with which a user logs in.
@@ -42,8 +42,8 @@ func CheckIdpLinks(links []IdpLink, known []string) error {
 	for i, l := range links {
 		account := [2]string{l.IdpID, l.ExternalUserID}
 		if seen[account] {
-			f := ErrIdpLinkTwice.Say("idps[%d]: the same account stands there twice", i)
-			return f.On(fmt.Sprintf("idps[%d]", i), "stands there twice")
+			f := ErrIdpLinkTwice.Say("idps[%d]: another link names the same account", i)
+			return f.On(fmt.Sprintf("idps[%d]", i), "names the same account as another link")
 		}
 		if !there[l.IdpID] {
 			path := fmt.Sprintf("idps[%d].configId", i)

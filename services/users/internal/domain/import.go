@@ -17,11 +17,11 @@ import (
 var (
 	ErrImportBulk = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to "+
 		"POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
-	ErrImportMixed = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user stand either in user or "+
-		"beside userId, not both").On("user", "stands beside fields of a user")
+	ErrImportMixed = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user must be either in user or "+
+		"beside userId, not both").On("user", "cannot be combined with the fields of a user")
 	ErrImportDiffers = fault.New(fault.Exists, "IMPORT_DIFFERS", "The user id was imported with other content")
-	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword exclude each other").
-				On("hashedPassword", "stands beside password")
+	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword cannot be combined").
+				On("hashedPassword", "cannot be combined with password")
 	ErrPasswordHash = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
 	ErrOTPCode      = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").
 			On("otpCode", "is not a base32 secret")

@@ -15,9 +15,9 @@ var (
 	ErrMemberExists   = fault.New(fault.Exists, "MEMBER_EXISTS", "The user is a member already")
 	ErrRoleUnknown    = fault.New(fault.Invalid, "ROLE_UNKNOWN", "Unknown role")
 	ErrEscalation     = fault.New(fault.Denied, "ESCALATION",
-		"This takes every permission of the user or role concerned")
+		"The caller needs every permission of the user or role concerned")
 	ErrLastOwner = fault.New(fault.Precondition, "LAST_IAM_OWNER",
-		"The last IAM_OWNER cannot be removed, deactivated or demoted")
+		"The last IAM_OWNER cannot be removed, locked, deactivated or demoted")
 	// ErrOwnerMade is not returned to callers.
 	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )

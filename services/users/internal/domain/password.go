@@ -34,7 +34,7 @@ type Password struct {
 // PasswordChange is the result of a change of the password.
 type PasswordChange struct {
 	Changed []string
-	Ended   []Kind // whose codes count no more
+	Ended   []Kind // whose codes are no longer valid
 }
 
 // SetPassword sets the user's password and ends codes for choosing one. It makes a waiting user with

@@ -10,17 +10,17 @@ import (
 	"herald/shared/mailkind"
 )
 
-// mostAsked bounds the events that AskedMails reads.
+// mostAsked is the maximum number of events that AskedMails reads.
 const mostAsked = 100
 
-// AskedMail is a mail that an event asked for.
+// AskedMail is a mail that an event requested.
 type AskedMail struct {
 	NotificationID string
 	Kind           domain.Kind
 	Time           time.Time
 }
 
-// AskedMails lists the mails to a user that were asked for since a time, newest first.
+// AskedMails returns the mails to a user that were requested since a time, newest first.
 func (s Store) AskedMails(ctx context.Context, orgID, userID string, since time.Time) (all []AskedMail, err error) {
 	asked := func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
 		all = append(all, AskedMail{d.ID, domain.Kind(kind), d.Time})
