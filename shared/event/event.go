@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +43,8 @@ type Event struct {
 	Actor string
 	Data  []byte
 	Time  time.Time
+	// endsNobody is that of the event's kind, false for an event that was read.
+	endsNobody bool
 }
 
 // Origin is what an event has besides its message.
@@ -77,16 +80,32 @@ func New(m proto.Message, o Origin) (Event, error) {
 	return Event{
 		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
 		AggregateID: o.AggregateID, HistoryID: historyID, OrganizationID: o.OrganizationID, Actor: o.Actor,
-		Time: o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
+		Time:       o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
+		endsNobody: kind.endsNobody,
 	}, nil
 }
 
 // kind is an event's service, aggregate and name, as its contract says them.
-type kind struct{ service, aggregate, name string }
+type kind struct {
+	service, aggregate, name string
+	// endsNobody reports that caches of callers need not hear of the event.
+	endsNobody bool
+}
+
+// kinds caches kindOf by the message's descriptor.
+var kinds sync.Map
 
 func kindOf(d protoreflect.MessageDescriptor) kind {
+	if k, ok := kinds.Load(d); ok {
+		return k.(kind)
+	}
 	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
-	return kind{strings.Split(string(d.FullName()), ".")[1], option.GetAggregate(), option.GetName()}
+	k := kind{
+		service: strings.Split(string(d.FullName()), ".")[1], aggregate: option.GetAggregate(), name: option.GetName(),
+		endsNobody: option.GetEndsNobody(),
+	}
+	kinds.Store(d, k)
+	return k
 }
 
 func (k kind) subject(organizationID string) string {
@@ -96,7 +115,7 @@ func (k kind) subject(organizationID string) string {
 // message returns the event as it is published. The subject's last token is the
 // organization's id, with the characters replaced that NATS gives a meaning.
 func (e Event) message(service string) *nats.Msg {
-	k := kind{service, e.Aggregate, e.Name}
+	k := kind{service: service, aggregate: e.Aggregate, name: e.Name}
 	return &nats.Msg{
 		Subject: k.subject(token(e.OrganizationID)),
 		Data:    e.Data,

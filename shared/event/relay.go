@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,18 @@ type Relay struct {
 	// is not pushed out of the stream.
 	Services []string
 	delay    delay
+	// news wakes this relay while it works; nil while another one does.
+	news atomic.Pointer[signal]
+}
+
+// signal holds at most one element.
+type signal chan struct{}
+
+func (s signal) send() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
 }
 
 // Delayed returns an error that names the service for which events wait in the outbox, and
@@ -45,8 +58,13 @@ type Relay struct {
 func (r *Relay) Delayed() error { return r.delay.err() }
 
 // Wake tells the working relay, which may be in another process, that there is an event. The
-// message holds the event, so that caches drop what it ends without waiting for the stream.
+// message holds the event, so that caches drop what it ends without waiting for the stream. An
+// event that ends nothing needs no message if the relay of this process works.
 func (r *Relay) Wake(e Event) {
+	if news := r.news.Load(); news != nil && e.endsNobody {
+		news.send()
+		return
+	}
 	m := e.message(r.Service)
 	m.Subject = r.wakeSubject()
 	_ = r.Conn.PublishMsg(m) // if it is lost, the next look finds the event
@@ -80,17 +98,14 @@ func (r *Relay) hold(ctx context.Context) error {
 	if err := takeLock(ctx, conn); err != nil {
 		return fmt.Errorf("relay lock: %w", err)
 	}
-	news := make(chan struct{}, 1)
-	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) {
-		select {
-		case news <- struct{}{}:
-		default:
-		}
-	})
+	news := make(signal, 1)
+	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) { news.send() })
 	if err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
 	defer sub.Unsubscribe()
+	r.news.Store(&news)
+	defer r.resign()
 	// The first look finds the events from before the subscription.
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
@@ -116,6 +131,13 @@ func (r *Relay) hold(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// resign wakes the relay that works after this one: it may have taken over while this one was
+// still told of events.
+func (r *Relay) resign() {
+	r.news.Store(nil)
+	_ = r.Conn.Publish(r.wakeSubject(), nil)
 }
 
 // waitsFor notes the service that the relay waits for, "" for none. It logs waits that last.
