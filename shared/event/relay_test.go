@@ -17,6 +17,7 @@ import (
 
 	"herald/shared/boot"
 	"herald/shared/bus"
+	"herald/shared/contract"
 	"herald/shared/event"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -152,6 +153,54 @@ func TestRelayWakesAtOnce(t *testing.T) {
 	t.Logf("commit to publication by another replica: p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
 	if p90 := took[len(took)*9/10]; p90 > 50*time.Millisecond {
 		t.Errorf("p90 is %v", p90)
+	}
+}
+
+// The process whose relay works needs no message for an event that ends no cached callers; all
+// others come as messages, because caches listen.
+func TestRelayWakesItself(t *testing.T) {
+	t.Parallel()
+	g, url := testkit.Ground(t), kit.Database(t)
+	r := newReplica(t, g, url)
+	gateway, _ := connect(t, g, bus.Gateway)
+	subscriber, _ := connect(t, g, bus.Subscriber)
+	heard, err := gateway.SubscribeSync("outbox.users")
+	if err != nil {
+		t.Fatal(err)
+	}
+	news, err := subscriber.SubscribeSync("events.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range []*nats.Conn{gateway, subscriber} {
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Go(t, r.relay.Run)
+	r.mustCreate("first")
+	if _, err := news.NextMsg(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := heard.Pending() // the first event may be older than the relay's work
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		r.mustCreate(fmt.Sprint(i))
+		if _, err := news.NextMsg(time.Second); err != nil { // without a wake-up it comes after five
+			t.Fatal(err)
+		}
+	}
+	r.relay.Wake(event.Event{ID: "last"}) // it may end callers
+	var last *nats.Msg
+	for range before + 1 {
+		if last, err = heard.NextMsg(20 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id := last.Header.Get(contract.HeaderID); id != "last" {
+		t.Errorf("the event %s ends no callers and came as a message", id)
 	}
 }
 

@@ -1,8 +1,11 @@
 package postgres_test
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,4 +98,66 @@ func BenchmarkArgs(b *testing.B) {
 			}
 		}
 	})
+}
+
+// Compares the change of a row of 20 columns and its event with names and with numbers, in turns.
+func BenchmarkChange(b *testing.B) {
+	_, pool := database(b)
+	const columns = 20
+	var made, set string
+	numbered := strings.NewReplacer("@id", "$1", "@actor", "$2", "@data", "$3")
+	numbers := []any{"a", "somebody", "{}"}
+	names := []string{"id", "actor", "data"}
+	for i := range columns {
+		name := "column_" + string(rune('a'+i))
+		made, set = made+", "+name+" text", set+name+" = @"+name+", "
+		names, numbers = append(names, name), append(numbers, strings.Repeat(name, 2))
+	}
+	named := `with event as (
+			insert into events (id, actor, data) select @id, @actor, @data::jsonb returning position
+		), outboxed as (
+			insert into outbox select position from event
+		), changed as (
+			update objects set ` + set + ` sequence = position from event where objects.id = @id
+		) select position from event`
+	for _, sql := range []string{
+		"create table events (position bigint generated always as identity primary key, id text, actor text, data jsonb)",
+		"create table outbox (position bigint primary key)",
+		"create table objects (id text primary key, sequence bigint" + made + ")", "insert into objects (id) values ('a')",
+	} {
+		if _, err := pool.Exec(b.Context(), sql); err != nil {
+			b.Fatal(err)
+		}
+	}
+	withNumbers := numbered.Replace(named)
+	for i, name := range names[3:] {
+		withNumbers = strings.ReplaceAll(withNumbers, "@"+name, "$"+strconv.Itoa(i+4))
+	}
+	run := func(sql string, args func() []any) (times []time.Duration) {
+		for range 100 {
+			start := time.Now()
+			var position int64
+			if err := pool.QueryRow(b.Context(), sql, args()...).Scan(&position); err != nil {
+				b.Fatal(err)
+			}
+			times = append(times, time.Since(start))
+		}
+		return times
+	}
+	var byName, byNumber []time.Duration
+	for b.Loop() {
+		byName = append(byName, run(named, func() []any { // stores make the map for each change
+			args := make(postgres.Args, len(names))
+			for i, name := range names {
+				args[name] = numbers[i]
+			}
+			return []any{args}
+		})...)
+		byNumber = append(byNumber, run(withNumbers, func() []any { return slices.Clone(numbers) })...)
+	}
+	for name, times := range map[string][]time.Duration{"named-µs": byName, "numbered-µs": byNumber} {
+		slices.Sort(times)
+		b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/1e3, name)
+	}
+	b.ReportMetric(0, "ns/op")
 }

@@ -20,9 +20,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// load repeats a step with several clients for a while. It returns the steps per second and the 50th
-// and 99th percentiles of their times.
-func load(b *testing.B, clients int, d time.Duration, step func() error) (rate float64, p50, p99 time.Duration) {
+// load repeats a step with several clients for a while. It returns how long that took and the times of the steps.
+func load(b *testing.B, clients int, d time.Duration, step func() error) (took time.Duration, all []time.Duration) {
 	b.Helper()
 	times := make([][]time.Duration, clients)
 	begin := time.Now()
@@ -40,13 +39,37 @@ func load(b *testing.B, clients int, d time.Duration, step func() error) (rate f
 		})
 	}
 	wait.Wait()
-	took := time.Since(begin)
-	all := slices.Concat(times...)
-	slices.Sort(all)
-	if len(all) == 0 {
-		b.Fatal("no step succeeded")
+	return time.Since(begin), slices.Concat(times...)
+}
+
+// measured is what many turns of a step took together.
+type measured struct {
+	rate     float64 // steps per second
+	p50, p99 time.Duration
+}
+
+// inTurns runs steps in short turns, one after the other again and again, so that what else the
+// machine does affects all of them. The first turns warm them up.
+func inTurns(b *testing.B, clients, rounds int, each time.Duration, steps ...func() error) []measured {
+	b.Helper()
+	took, times := make([]time.Duration, len(steps)), make([][]time.Duration, len(steps))
+	for round := -1; round < rounds; round++ {
+		for i, step := range steps {
+			if turn, all := load(b, clients, each, step); round >= 0 {
+				took[i] += turn
+				times[i] = append(times[i], all...)
+			}
+		}
 	}
-	return float64(len(all)) / took.Seconds(), all[len(all)/2], all[len(all)*99/100]
+	results := make([]measured, len(steps))
+	for i, all := range times {
+		if len(all) == 0 {
+			b.Fatal("no step succeeded")
+		}
+		slices.Sort(all)
+		results[i] = measured{float64(len(all)) / took[i].Seconds(), all[len(all)/2], all[len(all)*99/100]}
+	}
+	return results
 }
 
 // client sends requests, with a connection for each simultaneous one. It uses fasthttp, because it
@@ -85,23 +108,15 @@ type figure struct {
 	step, floor func() error
 }
 
-// measure runs step and floor alternately, so that noise affects both.
+// measure compares step with floor.
 func (f figure) measure(b *testing.B) {
 	b.Run(fmt.Sprintf("%s/%d", f.name, f.clients), func(b *testing.B) {
-		const rounds, each = 3, 3 * time.Second
-		load(b, f.clients, time.Second, f.floor) // warm
-		load(b, f.clients, time.Second, f.step)
-		var rate, floor float64
-		var p50, p99 time.Duration
-		for range rounds {
-			once, _, _ := load(b, f.clients, each, f.floor)
-			floor += once / rounds
-			once, p50, p99 = load(b, f.clients, each, f.step)
-			rate += once / rounds
-		}
-		ratio := rate / floor
+		const rounds, each = 20, 500 * time.Millisecond
+		t := inTurns(b, f.clients, rounds, each, f.floor, f.step)
+		floor, step := t[0], t[1]
+		ratio := step.rate / floor.rate
 		fmt.Printf("%s, %d clients: %.0f/s, floor %.0f/s, ratio %.0f %%, want %.0f %%; p50 %s, p99 %s\n",
-			f.name, f.clients, rate, floor, 100*ratio, 100*f.want, short(p50), short(p99))
+			f.name, f.clients, step.rate, floor.rate, 100*ratio, 100*f.want, short(step.p50), short(step.p99))
 		b.ReportMetric(ratio, "ratio")
 		if ratio < f.want {
 			b.Errorf("%s reaches %.0f %% of its floor, want %.0f %%", f.name, 100*ratio, 100*f.want)

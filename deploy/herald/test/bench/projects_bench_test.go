@@ -34,23 +34,17 @@ type archive struct {
 	taken atomic.Int64
 }
 
-// BenchmarkProjects compares searches among a million projects with the same count and page in SQL,
-// and changes with the floor.
+// BenchmarkProjects compares searches among a million projects with the same count and page in SQL, and
+// with the same matches among few, and changes with the floor.
 func BenchmarkProjects(b *testing.B) {
 	a := newArchive(b)
 	a.fill(1, someProjects)
-	small := a.fewMatches()
 	a.fill(someProjects+1, allProjects)
-	hops := map[int]times{}
-	for _, clients := range []int{1, 16} {
-		hops[clients] = a.hop(clients)
-		fmt.Printf("projects, %2d clients, a hop: p50 %s p99 %s\n", clients, hops[clients].p50, hops[clients].p99)
-	}
-	a.flat(small, a.fewMatches())
+	b.Run("flat", a.flat)
 	for _, q := range questions {
 		for _, clients := range []int{1, 16} {
 			b.Run(fmt.Sprintf("search/%s/%s/%d", q.method, q.text, clients), func(b *testing.B) {
-				a.compare(b, q, clients, hops[clients])
+				a.compare(b, q, clients)
 			})
 		}
 	}
@@ -178,64 +172,46 @@ func (a *archive) total(q question) string {
 	return total
 }
 
-type times struct{ p50, p99 time.Duration }
-
-// best runs steps alternately, so that noise affects all, and returns the lowest times of each.
-func best(b *testing.B, clients int, steps ...func() error) []times {
-	b.Helper()
-	const rounds, each = 2, time.Second
-	all := make([]times, len(steps))
-	for round := range rounds {
-		for i, step := range steps {
-			_, p50, p99 := load(b, clients, each, step)
-			if t := &all[i]; round == 0 {
-				*t = times{p50, p99}
-			} else {
-				*t = times{min(t.p50, p50), min(t.p99, p99)}
-			}
-		}
-	}
-	return all
-}
-
-// hop returns the time of the cheapest call through the gateway.
-func (a *archive) hop(clients int) times {
+// hop returns a step that makes the cheapest call through the gateway.
+func (a *archive) hop(clients int) func() error {
 	client := newClient(clients)
-	return best(a.B, clients, func() error {
-		return client.send(http.MethodGet, a.URL+"/admin/v1/languages", a.Token, "")
-	})[0]
+	return func() error { return client.send(http.MethodGet, a.URL+"/admin/v1/languages", a.Token, "") }
 }
 
-func (a *archive) compare(b *testing.B, q question, clients int, hop times) {
-	t := best(b, clients, a.asked(q, clients), a.bare(q))
-	limit := 2*t[1].p99 + hop.p99
-	fmt.Printf("projects, %2d clients, %-23s %-25q %7s matches: p50 %8s p99 %8s, SQL p50 %8s p99 %8s, ratio %.2f, "+
-		"p99 is %3.0f %% of its limit\n", clients, q.method, q.text, a.total(q),
-		short(t[0].p50), short(t[0].p99), short(t[1].p50), short(t[1].p99), float64(t[0].p50)/float64(t[1].p50),
-		100*float64(t[0].p99)/float64(limit))
-	if q.few && t[0].p99 > limit {
+func (a *archive) compare(b *testing.B, q question, clients int) {
+	const each = 100 * time.Millisecond
+	rounds := 20
+	if !q.few {
+		rounds = 2 // one of these takes up to seconds
+	}
+	t := inTurns(b, clients, rounds, each, a.asked(q, clients), a.bare(q), a.hop(clients))
+	asked, bare, hop := t[0], t[1], t[2]
+	limit := 2*bare.p99 + hop.p99
+	fmt.Printf("projects, %2d clients, %-23s %-25q %7s matches: p50 %8s p99 %8s, SQL p50 %8s p99 %8s, "+
+		"hop p50 %8s p99 %8s, p99 is %3.0f %% of its limit\n", clients, q.method, q.text, a.total(q),
+		short(asked.p50), short(asked.p99), short(bare.p50), short(bare.p99), short(hop.p50), short(hop.p99),
+		100*float64(asked.p99)/float64(limit))
+	if q.few && asked.p99 > limit {
 		b.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop",
-			q.method, q.text, clients, t[0].p99, limit)
+			q.method, q.text, clients, asked.p99, limit)
 	}
 }
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
-// fewMatches measures searches with the same matches among few and many projects.
-func (a *archive) fewMatches() (medians []time.Duration) {
+// flat compares searches with those of another instance that has the same matches among few projects.
+func (a *archive) flat(b *testing.B) {
+	const rounds, each = 20, 100 * time.Millisecond
+	few := newArchive(b)
+	few.fill(1, someProjects)
 	for _, q := range fewest {
-		medians = append(medians, best(a.B, 1, a.asked(q, 1))[0].p50)
-	}
-	return medians
-}
-
-func (a *archive) flat(small, large []time.Duration) {
-	for i, q := range fewest {
-		growth := float64(large[i])/float64(small[i]) - 1
+		t := inTurns(b, 1, rounds, each, few.asked(q, 1), a.asked(q, 1))
+		small, large := t[0].p50, t[1].p50
+		growth := float64(large)/float64(small) - 1
 		fmt.Printf("projects, %-23s %s matches: p50 %s among %d, %s among %d: %+.0f %%\n", q.method, a.total(q),
-			short(small[i]), someProjects, short(large[i]), allProjects, 100*growth)
+			short(small), someProjects, short(large), allProjects, 100*growth)
 		if strings.HasPrefix(q.method, "CONTAINS") && growth > 0.2 {
-			a.Errorf("%s takes %.0f %% longer among %d projects, want 20 %%", q.method, 100*growth, allProjects)
+			b.Errorf("%s takes %.0f %% longer among %d projects, want 20 %%", q.method, 100*growth, allProjects)
 		}
 	}
 }
