@@ -36,8 +36,25 @@ const (
 	HeaderActor        = "ce-actor"
 )
 
-// EventOf reads the option of a message. It reports false if the message is no event.
+// EventOf returns what the contract of a message says. It reports false if the message is no event.
 func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
+	if e, ok := linkedByMessage()[d]; ok {
+		return e, true
+	}
+	return readEvent(d)
+}
+
+// linkedByMessage holds the linked events, because options are slow to read.
+var linkedByMessage = sync.OnceValue(func() map[protoreflect.MessageDescriptor]Event {
+	all := map[protoreflect.MessageDescriptor]Event{}
+	events, _ := LinkedEvents() // an error keeps services from starting
+	for _, e := range events {
+		all[e.MessageDescriptor] = e
+	}
+	return all
+})
+
+func readEvent(d protoreflect.MessageDescriptor) (Event, bool) {
 	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
 	return Event{d, option, strings.Split(string(d.FullName()), ".")[1]}, option != nil
 }
@@ -68,7 +85,7 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 			return true
 		}
 		for i := range f.Messages().Len() {
-			if e, ok := EventOf(f.Messages().Get(i)); ok {
+			if e, ok := readEvent(f.Messages().Get(i)); ok {
 				all = append(all, e)
 			}
 		}

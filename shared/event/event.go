@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,7 +17,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/contract"
-	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
 )
 
@@ -92,20 +90,9 @@ type kind struct {
 	endsNobody bool
 }
 
-// kinds caches kindOf by the message's descriptor.
-var kinds sync.Map
-
 func kindOf(d protoreflect.MessageDescriptor) kind {
-	if k, ok := kinds.Load(d); ok {
-		return k.(kind)
-	}
-	option, _ := proto.GetExtension(d.Options(), heraldv1.E_Event).(*heraldv1.Event)
-	k := kind{
-		service: strings.Split(string(d.FullName()), ".")[1], aggregate: option.GetAggregate(), name: option.GetName(),
-		endsNobody: option.GetEndsNobody(),
-	}
-	kinds.Store(d, k)
-	return k
+	e, _ := contract.EventOf(d)
+	return kind{e.Service, e.Option.GetAggregate(), e.Option.GetName(), e.Option.GetEndsNobody()}
 }
 
 func (k kind) subject(organizationID string) string {

@@ -121,9 +121,11 @@ func BenchmarkChange(b *testing.B) {
 			update objects set ` + set + ` sequence = position from event where objects.id = @id
 		) select position from event`
 	for _, sql := range []string{
-		"create table events (position bigint generated always as identity primary key, id text, actor text, data jsonb)",
+		"create table events (position bigint generated always as identity primary key, id text, actor text, " +
+			"data jsonb)",
 		"create table outbox (position bigint primary key)",
-		"create table objects (id text primary key, sequence bigint" + made + ")", "insert into objects (id) values ('a')",
+		"create table objects (id text primary key, sequence bigint" + made + ")",
+		"insert into objects (id) values ('a')",
 	} {
 		if _, err := pool.Exec(b.Context(), sql); err != nil {
 			b.Fatal(err)
