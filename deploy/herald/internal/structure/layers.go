@@ -21,6 +21,15 @@ var layers = []struct {
 	{rx(`/internal/domain$`), rx(`^herald/services/\w+/internal/(store|api)`), "a domain is below its store and api"},
 }
 
+// reserved lists packages that only one package may import.
+var reserved = []struct {
+	path      *regexp.Regexp
+	only, why string
+}{
+	{rx(`^(golang\.org/x/crypto/(argon2|bcrypt|scrypt)|crypto/pbkdf2)$`), "services/users/internal/password",
+		"its Hasher bounds how many keys are derived at a time"},
+}
+
 func rx(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
 var service = rx(`^(?:herald/)?services/(\w+)`)
@@ -36,6 +45,11 @@ func imports(s source) []string {
 		for _, l := range layers {
 			if l.in.MatchString(s.dir()) && l.refused.MatchString(path) {
 				wrong = append(wrong, s.at(s.Package, "imports %s: %s", path, l.why))
+			}
+		}
+		for _, r := range reserved {
+			if r.path.MatchString(path) && s.dir() != r.only {
+				wrong = append(wrong, s.at(s.Package, "imports %s: use %s, because %s", path, r.only, r.why))
 			}
 		}
 		from, to := service.FindStringSubmatch(s.dir()), service.FindStringSubmatch(path)

@@ -96,6 +96,8 @@ func TestImports(t *testing.T) {
 			"shared imports no service"},
 		{"services", "services/text/a.go", head + `import _ "herald/services/text/internal/api"`,
 			head + `import _ "herald/services/users"`, "services do not know each other, they call"},
+		{"derived keys", "", head + `import _ "golang.org/x/crypto/hkdf"`, head + `import _ "crypto/pbkdf2"`,
+			"imports crypto/pbkdf2: use services/users/internal/password, because its Hasher bounds"},
 		{"own imports", "shared/a/a.go", head + importing(10), head + importing(11),
 			"imports 11 packages of this repository, more than 10"},
 		{"imports of a door", "gateway/a.go", head + importing(20), head + importing(21),

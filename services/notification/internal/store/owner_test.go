@@ -53,8 +53,8 @@ var elsewhere = map[string]string{
 	"Renew": "is by the claim", "Mark": "is by the claim", "Settle": "is by the claim",
 }
 
-// Mails to users of another organization, or to another user, are not found and not hurried, by whatever method;
-// asked for where they are, they are.
+// No method finds or changes mails to users of another organization or to another user. Each finds
+// those of its own.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

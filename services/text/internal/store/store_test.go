@@ -83,8 +83,8 @@ var elsewhere = map[string]string{
 	"Languages": "are the instance's", "ChangeLanguages": "are the instance's",
 }
 
-// What another organization wrote, or the same one of another message or in another language,
-// is not found and not changed, by whatever method; asked for where it is, it is.
+// No method finds or changes a text of another organization, message or language. Each finds the
+// text with its own key.
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

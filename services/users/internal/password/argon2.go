@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// argon2Hash is RFC 9106 version 0x13 (19) in PHC notation.
+// argon2Hash is a hash of Argon2 version 0x13 (RFC 9106) in PHC notation.
 type argon2Hash struct {
 	argon2Cost
 	salt, key []byte
@@ -30,8 +30,8 @@ func argon2Reader(id bool) func(*reader) scheme {
 	}
 }
 
-// unfilled is a hash with the parameters of today and zeros for salt and key,
-// which no password matches.
+// unfilled returns a hash with the current parameters whose salt and key are zeros. No password
+// matches it.
 func unfilled() argon2Hash {
 	return argon2Hash{argon2Cost{id: true, memory: 19456, passes: 2, lanes: 1}, make([]byte, 16), make([]byte, 32)}
 }

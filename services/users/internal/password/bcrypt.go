@@ -6,8 +6,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// bcryptHash is the whole hash as $2b$. The variants differ only in faults of
-// old implementations that their letter says are repaired.
+// bcryptHash is the whole hash with the prefix $2b$. The other prefixes stand for faults of old
+// implementations, not for another algorithm.
 type bcryptHash []byte
 
 func readBcrypt(r *reader) scheme {
@@ -23,14 +23,14 @@ func readBcrypt(r *reader) scheme {
 	at := min(saltChars, len(parts[1]))
 	_, err := encoding.DecodeString(parts[1][:at])
 	r.require(err == nil, "salt is not in the base64 of bcrypt")
-	// Some emitters filled the bits left over in a salt, which verify all the
-	// same; a key with such bits can never come out again.
+	// The unused bits of a salt may be set: such a hash can be verified. A key with such bits can
+	// never match.
 	_, err = encoding.Strict().DecodeString(parts[1][at:])
 	r.require(err == nil, "key is not in the base64 of bcrypt")
 	return bcryptHash("$2b$" + r.text)
 }
 
-// matches uses the first 72 bytes, as bcrypt's emitters do.
+// matches uses the first 72 bytes, as other implementations of bcrypt do.
 func (b bcryptHash) matches(password []byte) bool {
 	return bcrypt.CompareHashAndPassword(b, password[:min(len(password), 72)]) == nil
 }

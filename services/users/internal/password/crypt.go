@@ -9,12 +9,12 @@ import (
 	"github.com/go-crypt/x/crypt"
 )
 
-// cryptLimit is the longest password in bytes that libxcrypt hashes. With these
-// schemes the work grows with rounds times length: longer ones do not match,
-// rather than take many seconds.
+// cryptLimit is the longest password in bytes that libxcrypt hashes. The work of these schemes is
+// proportional to rounds times length. Longer passwords do not match, because a check could take
+// many seconds.
 const cryptLimit = 512
 
-// shaCrypt is Ulrich Drepper's "Unix crypt using SHA-256 and SHA-512".
+// shaCrypt is a hash of Ulrich Drepper's "Unix crypt using SHA-256 and SHA-512".
 type shaCrypt struct {
 	hash      func() hash.Hash
 	rounds    int
@@ -27,7 +27,7 @@ func shaCryptReader(hash func() hash.Hash) func(*reader) scheme {
 		if after, explicit := strings.CutPrefix(r.text, "rounds="); explicit {
 			var digits string
 			digits, r.text, _ = strings.Cut(after, "$")
-			// Emitters raise fewer than 1,000 to 1,000 and write that.
+			// Other implementations never write less than 1,000.
 			rounds = r.number(digits, limit{"rounds", 1000, 1_000_000})
 		}
 		salt, key := r.crypt(16, hash().Size())
@@ -40,7 +40,7 @@ func (s shaCrypt) matches(password []byte) bool {
 		subtle.ConstantTimeCompare(crypt.KeySHACrypt(s.hash, password, s.salt, s.rounds), s.key) == 1
 }
 
-// md5Crypt is Poul-Henning Kamp's crypt with 1,000 rounds of MD5.
+// md5Crypt is a hash of Poul-Henning Kamp's crypt with 1,000 rounds of MD5.
 type md5Crypt struct{ salt, key []byte }
 
 func readMD5Crypt(r *reader) scheme {

@@ -6,16 +6,15 @@ import (
 	"crypto/sha512"
 )
 
-// format is one row of the table of accepted formats. Its read function gets
-// what follows the prefix, all of it printable ASCII; the scheme counts only if
-// the reader found nothing wrong.
+// format is an accepted format. Its read function gets the text after the prefix, which is
+// printable ASCII. The returned scheme is valid only if the reader has no error.
 type format struct {
 	prefix string
 	name   string
 	read   func(*reader) scheme
 }
 
-// formats is never written to. No prefix begins another.
+// formats is constant. No prefix is the beginning of another one.
 var formats = []format{
 	{"$argon2id$", "argon2id", argon2Reader(true)},
 	{"$argon2i$", "argon2i", argon2Reader(false)},

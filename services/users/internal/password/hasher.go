@@ -9,24 +9,22 @@ import (
 	"herald/shared/queue"
 )
 
-// Hasher is the only one to derive keys, a bounded number at a time. It is safe
-// for concurrent use.
+// Hasher derives all keys of passwords, a bounded number at a time. It is safe for concurrent use.
 type Hasher struct {
 	queue       *queue.Queue
 	derivations atomic.Int64
 }
 
-// NewHasher makes a Hasher that works on so many passwords at a time (one per core, at
-// least 1), and lets so many calls wait. A call beyond them, or whose context ends
-// first, gets fault.ErrOverloaded.
+// NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and lets waiting
+// calls wait. Other calls, and those whose context ends while they wait, return
+// fault.ErrOverloaded.
 func NewHasher(atOnce, waiting int) *Hasher {
 	return &Hasher{queue: queue.New(atOnce, waiting)}
 }
 
-// Hash makes a new hash of the password in NFC: argon2id with m=19456 KiB, t=2,
-// p=1, a random salt of 16 bytes and a key of 32. The password is not checked
-// against the policy, but above 4 KiB it is ErrTooLong. Otherwise the error is
-// fault.ErrOverloaded.
+// Hash returns a new hash of the password in NFC: argon2id with m=19456 KiB, t=2, p=1, a random
+// salt of 16 bytes and a key of 32 bytes. It does not check the policy, but returns ErrTooLong for
+// more than 4 KiB. It returns fault.ErrOverloaded if too many calls wait.
 func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	if len(password) > maxBytes {
 		return Hash{}, ErrTooLong
@@ -42,11 +40,10 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	return newHash(made.encode(), made), nil
 }
 
-// Verify reports whether the password, in NFC or as typed, is the hash's, and
-// if so, whether the hash is outdated: a new one by Hash should replace it.
-// Given the zero Hash it takes as long as for a wrong password and answers
-// false, so that nobody can tell users without password, or nobody at all, from
-// others. Errors as for Hash.
+// Verify reports whether the password, in NFC or as typed, matches the hash, and if so, whether the
+// hash is outdated and should be replaced by a new one. For the zero Hash it returns false after
+// the same time as for a wrong password, so that the time does not tell whether a user exists and
+// has a password. It returns the same errors as Hash.
 func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, outdated bool, err error) {
 	if len(password) > maxBytes {
 		return false, false, ErrTooLong
@@ -71,8 +68,7 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 	return true, asTyped || !isArgon2 || !a.current(), nil
 }
 
-// Derivations counts the keys derived so far: a figure for the operator, and
-// the proof that refused input costs nothing.
+// Derivations returns the number of keys derived so far.
 func (h *Hasher) Derivations() int64 { return h.derivations.Load() }
 
 func (h *Hasher) matches(s scheme, password string) bool {

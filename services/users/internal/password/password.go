@@ -1,10 +1,8 @@
-// Package password creates password hashes, verifies those that other systems
-// made, and says which passwords are good enough.
+// Package password creates password hashes, verifies them and those of other systems, and checks
+// new passwords against the policy.
 //
-// Reading a hash never costs more than reading its text: every parameter that
-// makes verifying expensive is bounded by Parse, and keys are derived only by
-// a Hasher, a few at a time. A Hash keeps the original string and shows it to
-// nobody but a caller of Encoded.
+// Parse derives no key, and bounds every parameter that makes verifying expensive. Only a Hasher
+// derives keys, a few at a time. A Hash keeps the original string, which only Encoded returns.
 package password
 
 import (
@@ -14,27 +12,26 @@ import (
 	"strings"
 )
 
-// maxEncoded is the longest accepted hash in bytes: the longest salt and key
-// fit in a tenth of it.
+// maxEncoded is the maximum length of a hash in bytes. The longest salt and key need a tenth of it.
 const maxEncoded = 16 << 10
 
 // Hash is a password hash that Parse accepted or a Hasher made. The zero Hash
 // stands for "no password" and verifies nothing. It prints, logs and marshals
 // as ***.
 type Hash struct {
-	// A function, because fmt looks into unexported fields, through pointers
-	// too, without calling Format.
+	// It is a function because fmt prints unexported fields, also through pointers, without calling
+	// Format.
 	open func() (encoded string, s scheme)
 }
 
-// scheme is one family's hash with its parameters, salt and key.
+// scheme is a hash of one algorithm with its parameters, salt and key.
 type scheme interface {
 	// matches derives a key from the password and compares in constant time.
 	matches(password []byte) bool
 }
 
-// FormatError refuses a hash that could never be verified, or only at a cost
-// beyond the bounds. Its text repeats nothing of the hash and may be shown.
+// FormatError is returned for a hash that could never be verified, or only with more work than the
+// bounds allow. Its text contains nothing of the hash and can be shown to callers.
 type FormatError struct {
 	Format string // the format's name, like pbkdf2-sha256
 	Reason string // what is wrong, like "rounds must be a number from 1 to 2000000"
@@ -81,8 +78,7 @@ func newHash(encoded string, s scheme) Hash {
 	return Hash{func() (string, scheme) { return encoded, s }}
 }
 
-// Encoded is the string that Parse was given, or that a Hasher made, for the
-// store alone; empty for the zero Hash.
+// Encoded returns the text of the hash, to be stored. It is empty for the zero Hash.
 func (h Hash) Encoded() string {
 	if h.IsZero() {
 		return ""

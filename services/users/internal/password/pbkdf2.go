@@ -6,7 +6,7 @@ import (
 	"hash"
 )
 
-// pbkdf2Hash is RFC 8018 section 5.2 in passlib's notation.
+// pbkdf2Hash is a hash of PBKDF2 (RFC 8018, section 5.2) in passlib's notation.
 type pbkdf2Hash struct {
 	hash      func() hash.Hash
 	rounds    int

@@ -8,8 +8,8 @@ import (
 	"github.com/go-crypt/x/base64"
 )
 
-// phpass is the portable hash of Solar Designer's PHP framework, as WordPress
-// ($P$) and phpBB ($H$) wrote it: MD5 over and over.
+// phpass is a portable hash of Solar Designer's PHP framework, as of WordPress ($P$) and phpBB
+// ($H$): many rounds of MD5.
 type phpass struct {
 	logRounds int
 	salt, key []byte

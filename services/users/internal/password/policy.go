@@ -10,18 +10,17 @@ import (
 	"herald/shared/fault"
 )
 
-// A new password has minRunes to maxRunes code points (NIST SP 800-63B section
-// 5.1.1.2). maxBytes bounds what is worth looking at: a typed password of
-// maxRunes never has as many bytes, however it is composed, but one that came
-// with an imported hash may be longer than our policy.
+// A new password has minRunes to maxRunes code points (NIST SP 800-63B, section 5.1.1.2). maxBytes
+// is the maximum length of a password to verify. It is larger, because the password of an imported
+// hash may be longer than the policy allows.
 const (
 	minRunes = 8
 	maxRunes = 128
 	maxBytes = 4 << 10
 )
 
-// commonPasswords holds 19,727 passwords in lower case, one on a line. Where
-// they are from stands in common.LICENSE.
+// commonPasswords has 19,727 passwords in lower case, one on each line. common.LICENSE names their
+// source.
 //
 //go:embed common.txt
 var commonPasswords string
@@ -31,15 +30,15 @@ var (
 	ErrNotText  = fault.New(fault.Invalid, "PASSWORD_NOT_TEXT", "The password is not valid text")
 	ErrTooShort = fault.New(fault.Invalid, "PASSWORD_TOO_SHORT",
 		"The password is too short: at least 8 characters")
-	// ErrTooLong is also the fault of passwords to verify, above 4 KiB.
+	// ErrTooLong is also returned for a password to verify of more than 4 KiB.
 	ErrTooLong = fault.New(fault.Invalid, "PASSWORD_TOO_LONG",
 		"The password is too long: at most 128 characters")
 	ErrTooCommon = fault.New(fault.Invalid, "PASSWORD_TOO_COMMON",
 		"The password is too common: it is among the first that anybody would try")
 )
 
-// Check refuses a new password that has not 8 to 128 characters in NFC, or that is a
-// common one in whatever case. The fault names the password's field in the request.
+// Check returns a fault for a new password that does not have 8 to 128 characters in NFC, or that
+// is a common one in any case. The fault names the field of the password.
 func Check(field, password string) error {
 	if f := check(password); f != nil {
 		return f.On(field, f.Message)

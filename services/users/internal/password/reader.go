@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// reader takes a hash apart. What it first finds wrong stays in err; what it
-// returns from then on is empty. No error repeats any of the text: in a damaged
-// hash the secret may stand anywhere.
+// reader parses a hash. It keeps the first error in err and returns empty values after it. No error
+// contains a part of the text, because in a damaged hash the secret can be anywhere.
 type reader struct {
 	text string
 	err  error
@@ -21,7 +20,7 @@ func (r *reader) require(good bool, format string, args ...any) {
 	}
 }
 
-// split returns as many parts as the layout has.
+// split splits the text at each $ into as many parts as the layout has.
 func (r *reader) split(layout string) []string {
 	parts := strings.Split(r.text, "$")
 	if n := strings.Count(layout, "$") + 1; len(parts) != n {
@@ -31,7 +30,7 @@ func (r *reader) split(layout string) []string {
 	return parts
 }
 
-// limit is the range that a number or a length must lie in.
+// limit is the allowed range of a number or a length.
 type limit struct {
 	name        string
 	least, most int
@@ -46,8 +45,8 @@ func (r *reader) number(text string, l limit) int {
 	return int(n)
 }
 
-// parameters reads "name=number,…", every name once and in any order, and
-// returns the numbers in the order of the limits.
+// parameters parses "name=number,…" with each name once, in any order, and returns the numbers in
+// the order of the limits.
 func (r *reader) parameters(text string, limits ...limit) []int {
 	given := make(map[string]string)
 	for parameter := range strings.SplitSeq(text, ",") {
@@ -64,11 +63,11 @@ func (r *reader) parameters(text string, limits ...limit) []int {
 	return numbers
 }
 
-// standard turns the other alphabets of base64 into that of RFC 4648, section 4.
+// standard replaces the characters of other base64 alphabets by those of RFC 4648, section 4.
 var standard = strings.NewReplacer(".", "+", "-", "+", "_", "/")
 
-// bytes decodes base64: standard, URL-safe or passlib's adapted one ("." for
-// "+"), padded or not.
+// bytes decodes base64: standard, URL-safe or passlib's adapted one ("." for "+"), with or without
+// padding.
 func (r *reader) bytes(text string, l limit) []byte {
 	encoding := base64.RawStdEncoding
 	if strings.HasSuffix(text, "=") {
@@ -87,9 +86,8 @@ func (r *reader) key(text string) []byte  { return r.bytes(text, limit{"key", 4,
 // crypt64 is the alphabet of crypt(3), in the order of its values.
 const crypt64 = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// cryptKey checks a key of that many bytes in crypt(3)'s base64. It puts the
-// low bits first, so that the last character holds only what is left over; one
-// with more could never come out again.
+// cryptKey checks a key of size bytes in the base64 of crypt(3). The last character has only the
+// remaining bits. A key with more bits set could never match.
 func (r *reader) cryptKey(text string, size int) []byte {
 	chars := (8*size + 5) / 6
 	r.require(len(text) == chars, "key must have %d characters, not %d", chars, len(text))

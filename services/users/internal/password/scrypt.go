@@ -6,7 +6,7 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// scryptHash is RFC 7914 in PHC notation, N written as its logarithm.
+// scryptHash is a hash of scrypt (RFC 7914) in PHC notation, with the logarithm of N.
 type scryptHash struct {
 	logN, r, p int
 	salt, key  []byte

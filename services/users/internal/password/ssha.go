@@ -5,8 +5,7 @@ import (
 	"crypto/subtle"
 )
 
-// ssha is the salted SHA-1 of OpenLDAP, in the form of RFC 2307: base64 of the
-// key followed by the salt.
+// ssha is a salted SHA-1 hash of OpenLDAP (RFC 2307): the base64 of the key and the salt.
 type ssha struct{ salt, key []byte }
 
 func readSSHA(r *reader) scheme {
