@@ -226,6 +226,51 @@ func TestOwnEmail(t *testing.T) {
 	}
 }
 
+// The permission to change users is enough for an address that is not verified, and stays so.
+func TestManagersChangeUnverifiedEmails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manager, id, waiting := w.person(w.admin, "manager"), w.person(w.admin, "mini"), w.initial("waiting")
+	w.addMember(w.admin, manager, "ORG_USER_MANAGER")
+	as := w.login(w.admin, manager, "")
+	change := func(address string, verified bool) error {
+		_, err := w.gateway.UpdateEmail(as, &usersv1.UpdateEmailRequest{
+			UserId: id, Email: address, IsEmailVerified: verified,
+		})
+		return err
+	}
+	resend := func(address string) error {
+		_, err := w.gateway.ResendInitialization(as, &usersv1.ResendInitializationRequest{
+			UserId: waiting, Email: address,
+		})
+		return err
+	}
+	w.updateEmail(id, "mini@example.com", true)
+	w.updateEmail(waiting, "waiting@example.com", true)
+	w.unwritten(func() {
+		if err := change("mini@example.com", true); err != nil {
+			t.Errorf("the same again: %v", err)
+		}
+		for _, err := range []error{
+			change("mine@example.com", false), change("mine@example.com", true), change("mini@example.com", false),
+			resend("mine@example.com"),
+		} {
+			refused(t, err, "PERMISSION_DENIED", "user.credential.write", w.orgID)
+		}
+	})
+	w.updateEmail(id, "mini@example.com", false)
+	w.updateEmail(waiting, "waiting@example.com", false)
+	if err := change("new@example.com", false); err != nil {
+		t.Error(err)
+	}
+	if err := resend("new@example.com"); err != nil {
+		t.Error(err)
+	}
+	w.unwritten(func() {
+		refused(t, change("new@example.com", true), "PERMISSION_DENIED", "user.credential.write", w.orgID)
+	})
+}
+
 func TestUpdateEmailRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -77,6 +77,9 @@ func (u Users) ResendInitialization(
 			}
 			asked := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
 			if r.Email != "" && r.Email != found.Email {
+				if err := mayChangeEmail(ctx, found, domain.Email{Address: r.Email}); err != nil {
+					return store.UserChange{}, err
+				}
 				found.Email, found.EmailVerified = r.Email, false
 				asked.Changed = []string{"email.email"}
 			}

@@ -8,6 +8,7 @@ import (
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
+	"herald/shared/rpc"
 )
 
 // UpdateEmail replaces a user's e-mail.
@@ -17,9 +18,22 @@ func (u Users) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) (
 	}
 	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId,
 		func(found *domain.User) (store.UserChange, error) {
-			return u.changeEmail(found, domain.Email{Address: r.Email, Verified: r.IsEmailVerified})
+			to := domain.Email{Address: r.Email, Verified: r.IsEmailVerified}
+			if err := mayChangeEmail(ctx, found, to); err != nil {
+				return store.UserChange{}, err
+			}
+			return u.changeEmail(found, to)
 		})
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
+}
+
+// mayChangeEmail refuses callers who may change users but not credentials, if the e-mail is one.
+func mayChangeEmail(ctx context.Context, found *domain.User, to domain.Email) error {
+	const permission = "user.credential.write"
+	if found.EmailIsCredential(to) && !caller.From(ctx).Can(permission, "") {
+		return rpc.Denied(permission, orgID(ctx))
+	}
+	return nil
 }
 
 // UpdateMyEmail replaces the caller's e-mail. A new address is not verified. The same address stays

@@ -22,6 +22,13 @@ type EmailChange struct {
 	Ended   []Kind   // kinds whose codes are not valid any more
 }
 
+// EmailIsCredential reports whether a change of the e-mail takes the permission to change credentials.
+// With a verified address one can set a new password, so that the permission to change users is not
+// enough to replace one or to set one as verified.
+func (u *User) EmailIsCredential(to Email) bool {
+	return (u.EmailVerified || to.Verified) && to != Email{Address: u.Email, Verified: u.EmailVerified}
+}
+
 // ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new
 // password, because these are in the old mailbox or in one that is not verified. A user who waits
 // for the first mail gets it at the new address, unless a verified e-mail was all that was missing.

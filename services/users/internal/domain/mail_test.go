@@ -132,6 +132,30 @@ func TestChangeEmail(t *testing.T) {
 	}
 }
 
+func TestEmailIsCredential(t *testing.T) {
+	t.Parallel()
+	const same, other = "old@example.com", "new@example.com"
+	for _, c := range []struct {
+		verified bool
+		to       domain.Email
+		want     bool
+	}{
+		{false, domain.Email{same, false}, false},
+		{false, domain.Email{other, false}, false},
+		{false, domain.Email{same, true}, true},
+		{false, domain.Email{other, true}, true},
+		{true, domain.Email{same, true}, false},
+		{true, domain.Email{same, false}, true},
+		{true, domain.Email{other, false}, true},
+		{true, domain.Email{other, true}, true},
+	} {
+		u := domain.User{Type: domain.Human, Email: same, EmailVerified: c.verified}
+		if got := u.EmailIsCredential(c.to); got != c.want {
+			t.Errorf("%t to %v: %t", c.verified, c.to, got)
+		}
+	}
+}
+
 func TestSetPassword(t *testing.T) {
 	t.Parallel()
 	reset := []domain.Kind{domain.KindPasswordReset}

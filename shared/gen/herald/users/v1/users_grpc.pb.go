@@ -271,10 +271,12 @@ type UsersClient interface {
 	// Lists the metadata of a user.
 	SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
-	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
+	// address also takes the permission user.credential.write.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
-	// user to verify it.
+	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
+	// permission user.credential.write.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
@@ -1478,10 +1480,12 @@ type UsersServer interface {
 	// Lists the metadata of a user.
 	SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
-	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
+	// address also takes the permission user.credential.write.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
-	// user to verify it.
+	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
+	// permission user.credential.write.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
