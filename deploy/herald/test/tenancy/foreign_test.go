@@ -29,7 +29,7 @@ func TestForeignObjects(t *testing.T) {
 	w := newWorld(t)
 	methods := w.methods()
 	w.place(methods)
-	visitors, headers := w.visitors(), w.headers()
+	visitors, headers, namings := w.visitors(), w.headers(), w.namings()
 	w.settled()
 	before, objects, refused, allowed := w.fingerprint(), 0, 0, 0
 	all := w.digest()
@@ -48,7 +48,10 @@ func TestForeignObjects(t *testing.T) {
 			before = now
 		}
 	}
-	w.rulesFirst(methods, visitors)
+	owner := visitors[slices.IndexFunc(visitors, func(v visitor) bool { return v.name == "the organization's owner" })]
+	w.rulesFirst(methods, owner)
+	w.findsNothing(methods, owner)
+	w.namesNothing(namings, owner)
 	w.ends()
 	if now := w.digest(); now != all {
 		t.Errorf("the calls changed what another organization has: %s", difference(all, now))
@@ -272,8 +275,7 @@ func (w *world) alike(a attempt, r request, want *statuspb.Status, shapes *sync.
 
 // rulesFirst makes an invalid call for an object that does not exist. The answer must be the fault
 // of the first check.
-func (w *world) rulesFirst(methods []contract.Method, visitors []visitor) {
-	owner := visitors[slices.IndexFunc(visitors, func(v visitor) bool { return v.name == "the organization's owner" })]
+func (w *world) rulesFirst(methods []contract.Method, owner visitor) {
 	nowhere := func(m contract.Method) string {
 		verb, path, _ := contract.Route(m.Rules[0])
 		for _, name := range contract.PathFields(path) {
@@ -387,6 +389,7 @@ var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 // those here.
 var further = map[string]string{
 	"ResendNotification": "user.credential.write", // the notifications are of mails for a new password
+	"UpdateEmail":        "user.credential.write", // the addresses are verified
 }
 
 // allowed lists, by method, the fault of an allowed call that is refused by the state of its object
