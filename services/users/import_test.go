@@ -97,6 +97,9 @@ func TestImportRefusesPeople(t *testing.T) {
 			r.Profile.DisplayName = long
 		}},
 		"unknown gender": {"INVALID_ARGUMENT", "profile.gender", func(r *request) { r.Profile.Gender = 9 }},
+		"long language": {"INVALID_ARGUMENT", "profile.preferredLanguage", func(r *request) {
+			r.Profile.PreferredLanguage = "de-x" + strings.Repeat("-abcd", 7)
+		}},
 		"language": {"PREFERRED_LANGUAGE_INVALID", "profile.preferredLanguage", func(r *request) {
 			r.Profile.PreferredLanguage = "de;drop"
 		}},
