@@ -30,6 +30,7 @@ type edge struct {
 	streams streams
 
 	rest  *http.ServeMux
+	paths *literals
 	exact map[string]*route // by path: /herald.users.v1.Users/GetUser, /livez
 	pages []*page
 	// docs serves the reference. grpc and other serve REST; they differ in the form of faults,
@@ -106,6 +107,7 @@ func (e *edge) find(r *http.Request) *route {
 // mountRoutes adds the routes that no contract names.
 func (e *edge) mountRoutes() {
 	e.rest, e.exact = http.NewServeMux(), map[string]*route{}
+	e.paths = &literals{words: map[string]bool{}}
 	e.rest.Handle("/", handler(e.unmatched))
 	e.exact["/livez"] = &route{serve: quietly(e.health.Live), form: asJSON}
 	e.exact["/readyz"] = &route{serve: quietly(e.health.Ready), form: asJSON}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -103,7 +104,12 @@ func (e *edge) mountREST(d contract.Method, m *method, rule *annotations.HttpRul
 			return err
 		}
 	}
+	e.paths.add(path)
 	e.rest.Handle(template, handler(func(x *exchange, r *http.Request) {
+		if e.paths.misread(path, r) {
+			e.unmatched(x, r)
+			return
+		}
 		x.route, x.form = template, asJSON
 		serve(x, r)
 	}))
@@ -113,11 +119,16 @@ func (e *edge) mountREST(d contract.Method, m *method, rule *annotations.HttpRul
 // unmatched answers a request whose path or verb has no method.
 func (e *edge) unmatched(x *exchange, r *http.Request) {
 	var allowed []string
-	for _, verb := range []string{"GET", "POST", "PUT", "DELETE"} {
+	for _, verb := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := *r
 		other.Method = verb
-		if _, pattern := e.rest.Handler(&other); pattern != "/" {
-			allowed = append(allowed, verb)
+		_, pattern := e.rest.Handler(&other)
+		_, path, isMethod := strings.Cut(pattern, " ")
+		if !isMethod || e.paths.misread(path, r) {
+			continue
+		}
+		if allowed = append(allowed, verb); verb == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
 		}
 	}
 	if len(allowed) > 0 {

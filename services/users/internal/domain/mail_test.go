@@ -160,22 +160,19 @@ func TestSetPassword(t *testing.T) {
 	t.Parallel()
 	reset := []domain.Kind{domain.KindPasswordReset}
 	for name, c := range map[string]struct {
-		state, then  domain.UserState
+		state        domain.UserState
 		verified     bool
 		was, require bool
 		changed      []string
 		ended        []domain.Kind
 	}{
-		"active":           {1, 1, true, false, false, []string{"password"}, reset},
-		"change required":  {1, 1, true, false, true, []string{"password", "passwordChangeRequired"}, reset},
-		"required no more": {1, 1, true, true, false, []string{"password", "passwordChangeRequired"}, reset},
-		"still required":   {1, 1, true, true, true, []string{"password"}, reset},
-		"inactive":         {2, 2, true, false, false, []string{"password"}, reset},
-		"locked":           {3, 3, true, false, false, []string{"password"}, reset},
-		"waiting":          {4, 4, false, false, false, []string{"password"}, reset},
-		"waiting, verified": {4, 1, true, false, false, []string{"password", "state"},
-			[]domain.Kind{domain.KindPasswordReset, domain.KindInit}},
-		"active, unverified": {1, 1, false, false, false, []string{"password"}, reset},
+		"active":             {1, true, false, false, []string{"password"}, reset},
+		"change required":    {1, true, false, true, []string{"password", "passwordChangeRequired"}, reset},
+		"required no more":   {1, true, true, false, []string{"password", "passwordChangeRequired"}, reset},
+		"still required":     {1, true, true, true, []string{"password"}, reset},
+		"inactive":           {2, true, false, false, []string{"password"}, reset},
+		"locked":             {3, true, false, false, []string{"password"}, reset},
+		"active, unverified": {1, false, false, false, []string{"password"}, reset},
 	} {
 		u := domain.User{Type: domain.Human, State: c.state, EmailVerified: c.verified, PasswordHash: "old",
 			PasswordChangeRequired: c.was}
@@ -183,14 +180,21 @@ func TestSetPassword(t *testing.T) {
 		if err != nil || !slices.Equal(got.Changed, c.changed) || !slices.Equal(got.Ended, c.ended) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if u.State != c.then || u.PasswordHash != "new" || u.PasswordChangeRequired != c.require {
+		if u.State != c.state || u.PasswordHash != "new" || u.PasswordChangeRequired != c.require {
 			t.Errorf("%s: became %+v", name, u)
 		}
 	}
-	machine := domain.User{Type: domain.Machine, State: domain.UserActive}
-	if _, err := machine.SetPassword(domain.Password{Hash: "new"}); err != error(domain.ErrUserNotHuman) ||
-		machine.PasswordHash != "" {
-		t.Errorf("machine: %v", err)
+	for u, want := range map[domain.User]*fault.Fault{
+		{Type: domain.Machine, State: domain.UserActive}:                      domain.ErrUserNotHuman,
+		{Type: domain.Human, State: domain.UserInitial}:                       domain.ErrUserInitial,
+		{Type: domain.Human, State: domain.UserInitial, EmailVerified: true}:  domain.ErrUserInitial,
+		{Type: domain.Human, State: domain.UserInactive, Uninitialized: true}: domain.ErrUserInitial,
+		{Type: domain.Human, State: domain.UserLocked, Uninitialized: true}:   domain.ErrUserInitial,
+	} {
+		before := u
+		if _, err := u.SetPassword(domain.Password{Hash: "new"}); err != error(want) || u != before {
+			t.Errorf("%+v: %v, want %v", before, err, want)
+		}
 	}
 }
 

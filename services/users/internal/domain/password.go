@@ -37,20 +37,20 @@ type PasswordChange struct {
 	Ended   []Kind // whose codes are no longer valid
 }
 
-// SetPassword sets the user's password and ends codes for choosing one. It makes a waiting user with
-// a verified e-mail active.
+// SetPassword sets the user's password and ends codes for choosing one. A user who was never active
+// gets a first password with the code of the first mail only, also while inactive or locked.
 func (u *User) SetPassword(p Password) (PasswordChange, error) {
-	if u.Type != Human {
+	switch {
+	case u.Type != Human:
 		return PasswordChange{}, ErrUserNotHuman
+	case u.State == UserInitial || u.Uninitialized:
+		return PasswordChange{}, ErrUserInitial
 	}
 	c := PasswordChange{Changed: []string{"password"}, Ended: []Kind{KindPasswordReset}}
 	if u.PasswordChangeRequired != p.ChangeRequired {
 		c.Changed = append(c.Changed, "passwordChangeRequired")
 	}
 	u.PasswordHash, u.PasswordChangeRequired = p.Hash, p.ChangeRequired
-	if u.settled() {
-		c.Changed, c.Ended = append(c.Changed, "state"), append(c.Ended, KindInit)
-	}
 	return c, nil
 }
 
