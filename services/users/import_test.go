@@ -156,6 +156,9 @@ func TestImportRefusesCredentials(t *testing.T) {
 		}},
 		"otp":       {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "not base 32!" }},
 		"short otp": {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "JBSWY3DP" }},
+		"a key of metadata twice": {"METADATA_KEY_TWICE", "metadata[1].key", func(r *request) {
+			r.Metadata = []*usersv1.Metadata{{Key: "x", Value: []byte("1")}, {Key: "x", Value: []byte("1")}}
+		}},
 		"metadata without key": {"INVALID_ARGUMENT", "metadata[0].key", func(r *request) {
 			r.Metadata = []*usersv1.Metadata{{Value: []byte("x")}}
 		}},
@@ -278,7 +281,8 @@ func TestImportRepeated(t *testing.T) {
 	w := newWorld(t)
 	_, elsewhere := w.org("Elsewhere")
 	first := minimal("mini")
-	first.UserId, first.Password = "m1", "correct horse"
+	first.UserId, first.PasswordChangeRequired = "m1", true // without a password it says nothing
+	first.Profile.PreferredLanguage, first.OtpCode = "de_ch", "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp"
 	a, err := w.gateway.ImportHumanUser(w.admin, first)
 	if err != nil {
 		t.Fatal(err)
@@ -287,6 +291,12 @@ func TestImportRepeated(t *testing.T) {
 	b, err := w.gateway.ImportHumanUser(w.admin, wrapped(first))
 	if err != nil || !proto.Equal(a, b) {
 		t.Errorf("the repeat answered %v, %v; the import %v", b, err, a)
+	}
+	written := proto.CloneOf(first)
+	written.Profile.DisplayName, written.PasswordChangeRequired = "Mini Mouse", false
+	written.Profile.PreferredLanguage, written.OtpCode = "de-CH", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+	if b, err := w.gateway.ImportHumanUser(w.admin, written); err != nil || !proto.Equal(a, b) {
+		t.Errorf("with its defaults written out it answered %v, %v", b, err)
 	}
 	other := proto.CloneOf(first)
 	other.UserName, other.Password, other.Profile.NickName = "maxi", "another horse", "M"

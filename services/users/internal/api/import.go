@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,7 +39,7 @@ func (u Users) ImportHumanUser(
 	if n.ID = r.UserId; n.ID == "" {
 		n.ID = id.New()
 	} else {
-		n.Digest = domain.NewDigest(u.Lasting, n.ID, digestFields(data))
+		n.Digest = domain.NewDigest(u.Lasting, n.ID, digestFields(n.User, data))
 	}
 	if err := u.bringOTP(&n, data); err != nil {
 		return nil, err
@@ -164,13 +165,23 @@ func newHuman(orgID string, d *usersv1.HumanUserData) (store.NewUser, error) {
 		PasswordHash:           domain.Hidden(hash),
 		PasswordChangeRequired: d.PasswordChangeRequired && (hash != "" || d.Password != ""),
 	}, IdpLinks: newIdpLinks(d.Idps)}
-	for _, m := range d.Metadata {
-		if n.Metadata == nil {
-			n.Metadata = map[string][]byte{}
-		}
-		n.Metadata[m.Key] = m.Value
+	n.Metadata, err = metadataByKey(d.Metadata)
+	return n, err
+}
+
+func metadataByKey(list []*usersv1.Metadata) (map[string][]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
-	return n, nil
+	values := make(map[string][]byte, len(list))
+	for i, m := range list {
+		if _, known := values[m.Key]; known {
+			path := fmt.Sprintf("metadata[%d].key", i)
+			return nil, domain.ErrMetadataTwice.Say("%s: the key %q is given twice", path, m.Key).On(path, "is given twice")
+		}
+		values[m.Key] = m.Value
+	}
+	return values, nil
 }
 
 // passwordHash returns the hash in the request, if there is one, and checks a password that is
@@ -206,19 +217,22 @@ func (u Users) bringOTP(n *store.NewUser, d *usersv1.HumanUserData) error {
 	return err
 }
 
-// digestFields returns the imported values by JSON path. A password and a hash have the same path,
-// credential, so that a fault does not tell which of the two was imported.
-func digestFields(d *usersv1.HumanUserData) map[string]string {
+// digestFields returns the imported values by JSON path, as they are kept: a default that is written out is no
+// other content. A password and a hash have the same path, credential, so that a fault does not tell which of
+// the two was imported.
+func digestFields(u domain.User, d *usersv1.HumanUserData) map[string]string {
+	otp, _ := domain.OTPSecret(d.OtpCode) // an invalid one is refused after this
 	fields := map[string]string{
 		"userName":          d.UserName,
 		"profile.firstName": d.Profile.FirstName, "profile.lastName": d.Profile.LastName,
-		"profile.nickName": d.Profile.NickName, "profile.displayName": d.Profile.DisplayName,
-		"profile.preferredLanguage": d.Profile.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
+		"profile.nickName":          d.Profile.NickName,
+		"profile.displayName":       cmp.Or(u.DisplayName, domain.DisplayName(u.FirstName, u.LastName)),
+		"profile.preferredLanguage": u.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
 		"email.email": d.Email.Email, "email.isEmailVerified": truth(d.Email.IsEmailVerified),
 		"phone.phone": d.Phone.GetPhone(), "phone.isPhoneVerified": truth(d.Phone.GetIsPhoneVerified()),
 		"credential":             d.Password + d.HashedPassword.GetValue(),
-		"passwordChangeRequired": truth(d.PasswordChangeRequired),
-		"otpCode":                d.OtpCode,
+		"passwordChangeRequired": truth(u.PasswordChangeRequired),
+		"otpCode":                otp,
 		"idps":                   idpLinksText(d.Idps),
 	}
 	for _, m := range d.Metadata {

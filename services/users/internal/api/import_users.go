@@ -217,7 +217,7 @@ func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *arri
 	if a.user, err = newHuman(orgID, row.User); err != nil {
 		return err
 	}
-	fields := digestFields(row.User)
+	fields := digestFields(a.user.User, row.User)
 	state := domain.UserState(row.State)
 	if state == domain.UserInactive || state == domain.UserLocked {
 		fields["state"] = nonzero(row.State.Number())

@@ -13,6 +13,7 @@ const MaxMetadata = 100
 
 // Faults of metadata.
 var (
+	ErrMetadataTwice    = fault.New(fault.Invalid, "METADATA_KEY_TWICE", "A key of metadata is given twice")
 	ErrMetadataNotFound = fault.New(fault.NotFound, "METADATA_NOT_FOUND", "Metadata not found")
 	ErrMetadataLimit    = fault.New(fault.Precondition, "METADATA_LIMIT", "A user has at most 100 keys of metadata")
 )

@@ -29,7 +29,7 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 		return nil, ErrUserNotHuman
 	}
 	if p.DisplayName == "" {
-		p.DisplayName = displayName(p.FirstName, p.LastName)
+		p.DisplayName = DisplayName(p.FirstName, p.LastName)
 	}
 	for _, f := range []struct {
 		name  string
@@ -50,7 +50,8 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 	return changed, nil
 }
 
-func displayName(first, last string) string { return first + " " + last }
+// DisplayName is what a person is called who has not chosen a display name.
+func DisplayName(first, last string) string { return first + " " + last }
 
 // ChangePhone replaces the phone of a person. It returns the names of the fields that differ.
 func (u *User) ChangePhone(phone string, verified bool) (changed []string, err error) {
