@@ -84,7 +84,7 @@ func TestScopes(t *testing.T) {
 	}{
 		{"GET", "/auth/v1/users/me", "openid both", "openid"},
 		{"POST", "/auth/v1/users/me/pats/_search", "openid both", "openid"},
-		{"DELETE", "/auth/v1/users/me/pats/t1", "both", "openid " + contract.Audience},
+		{"POST", "/auth/v1/users/me/email/_resend_verification", "both", "openid " + contract.Audience},
 		{"GET", "/management/v1/users/u1", "both", "openid " + contract.Audience},
 		{"POST", "/management/v1/users/_search", "both", "openid " + contract.Audience},
 	} {
@@ -108,7 +108,7 @@ func TestScopes(t *testing.T) {
 		t.Error(err)
 	}
 	var header metadata.MD
-	_, err := users.RemoveMyPersonalAccessToken(ctx, &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: "t1"},
+	_, err := users.ResendMyEmailVerification(ctx, &usersv1.ResendMyEmailVerificationRequest{},
 		grpcHeader(&header))
 	if status.Code(err) != codes.PermissionDenied || len(header["www-authenticate"]) != 1 {
 		t.Error(err, header)

@@ -245,10 +245,10 @@ func (u *users) AddPersonalAccessToken(
 	return &usersv1.AddPersonalAccessTokenResponse{}, u.took(ctx, r)
 }
 
-func (u *users) RemoveMyPersonalAccessToken(
-	ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest,
-) (*usersv1.RemovePersonalAccessTokenResponse, error) {
-	return &usersv1.RemovePersonalAccessTokenResponse{}, u.took(ctx, r)
+func (u *users) ResendMyEmailVerification(
+	ctx context.Context, r *usersv1.ResendMyEmailVerificationRequest,
+) (*usersv1.ResendEmailVerificationResponse, error) {
+	return &usersv1.ResendEmailVerificationResponse{}, u.took(ctx, r)
 }
 
 func (u *users) SearchMyPersonalAccessTokens(

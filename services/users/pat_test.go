@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,6 +70,58 @@ func TestPersonalAccessTokens(t *testing.T) {
 	refused(t, err, "TOKEN_INVALID")
 	_, err = w.resolve("hrld_", "")
 	refused(t, err, "TOKEN_INVALID")
+}
+
+// A token ends itself by either path. Another one of its user it ends by neither: that takes a login.
+func TestTokenEndsItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	w.addMember(w.admin, id, "ORG_OWNER")
+	var tokens []*usersv1.AddPersonalAccessTokenResponse
+	for range 3 {
+		made, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, made)
+	}
+	ends := map[string]func(context.Context, string) error{
+		"one's own path": func(ctx context.Context, tokenID string) error {
+			_, err := w.gateway.RemoveMyPersonalAccessToken(ctx,
+				&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: tokenID})
+			return err
+		},
+		"by id": func(ctx context.Context, tokenID string) error {
+			_, err := w.gateway.RemovePersonalAccessToken(ctx,
+				&usersv1.RemovePersonalAccessTokenRequest{UserId: id, TokenId: tokenID})
+			return err
+		},
+	}
+	last := tokens[2].TokenId
+	for path, end := range ends {
+		own := tokens[0]
+		tokens = tokens[1:]
+		c, err := w.resolve(own.Token, "")
+		if err != nil || c.TokenID != own.TokenId {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		w.unwritten(func() {
+			refused(t, end(w.as(c), last), "FRESH_LOGIN_REQUIRED")
+			refused(t, end(w.as(c), "none"), "FRESH_LOGIN_REQUIRED")
+			refused(t, end(w.as(c), ""), "FRESH_LOGIN_REQUIRED")
+		})
+		if err := end(w.as(c), own.TokenId); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		_, err = w.resolve(own.Token, "")
+		refused(t, err, "TOKEN_INVALID")
+	}
+	c := w.caller(w.admin, id, "")
+	c.AuthenticatedAt = w.ground.Now()
+	if err := ends["one's own path"](w.as(c), last); err != nil {
+		t.Errorf("after a login: %v", err)
+	}
 }
 
 // The caller of a token depends on the requested organization. A caller without roles there gets no

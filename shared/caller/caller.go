@@ -37,6 +37,8 @@ type Caller struct {
 	Memberships []permission.Membership
 	// AuthenticatedAt is the time of the login behind the token; zero without one.
 	AuthenticatedAt time.Time
+	// TokenID is the personal access token of the call; empty for other tokens.
+	TokenID string
 	// Service is set instead of all the above.
 	Service string
 }
@@ -150,7 +152,7 @@ func (s Signer) decode(header string) (signed, error) {
 func (c Caller) Proto() *heraldv1.Caller {
 	m := &heraldv1.Caller{
 		UserId: c.UserID, OrganizationId: c.OrganizationID, HomeOrganizationId: c.HomeOrganizationID,
-		Scopes: c.Scopes, Service: c.Service,
+		Scopes: c.Scopes, Service: c.Service, TokenId: c.TokenID,
 	}
 	if !c.AuthenticatedAt.IsZero() {
 		m.AuthenticatedAt = c.AuthenticatedAt.Unix()
@@ -167,7 +169,7 @@ func (c Caller) Proto() *heraldv1.Caller {
 func FromProto(m *heraldv1.Caller) Caller {
 	c := Caller{
 		UserID: m.GetUserId(), OrganizationID: m.GetOrganizationId(), HomeOrganizationID: m.GetHomeOrganizationId(),
-		Scopes: m.GetScopes(), Service: m.GetService(),
+		Scopes: m.GetScopes(), Service: m.GetService(), TokenID: m.GetTokenId(),
 	}
 	if at := m.GetAuthenticatedAt(); at != 0 {
 		c.AuthenticatedAt = time.Unix(at, 0)

@@ -20,7 +20,7 @@ var (
 			{Roles: []string{"IAM_USER_MANAGER"}}, {OrganizationID: "o", Roles: []string{"ORG_OWNER",
 				"ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 		},
-		AuthenticatedAt: time.Unix(1_700_000_000, 0),
+		AuthenticatedAt: time.Unix(1_700_000_000, 0), TokenID: "t",
 	}
 	service = caller.Caller{Service: "notification"}
 )

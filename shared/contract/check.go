@@ -92,6 +92,9 @@ func (m Method) checkFreshLogin() error {
 		return errors.New("fresh_login is asked of callers who change their own way in: " +
 			"it goes with authenticated, or with acts_on, which says whose it is")
 	}
+	if on := a.GetEndsToken(); on != "" && (!a.GetFreshLogin() || !isText(m.field(on))) {
+		return fmt.Errorf("ends_token goes with fresh_login and names a text field of the request, and %q is none", on)
+	}
 	return nil
 }
 

@@ -92,6 +92,16 @@ func TestContractFaults(t *testing.T) {
 			access: &heraldv1.Access{Permission: "user.read", FreshLogin: true}, rule: get,
 			want: "goes with authenticated",
 		},
+		"good end of a token": {
+			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "user_id"}, rule: get,
+		},
+		"end of an unknown token": {
+			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "token"}, rule: get,
+			want: `"token" is none`,
+		},
+		"end of a token, always": {
+			access: &heraldv1.Access{Authenticated: true, EndsToken: "user_id"}, rule: get, want: "fresh_login",
+		},
 		"stream": {access: &heraldv1.Access{Authenticated: true}, rule: get, stream: true, want: "streams"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,8 @@ type method struct {
 	implementation any
 	guard          Guard
 	now            func() time.Time
-	// project and actsOn are the request's fields that the contract names, or nil.
-	project, actsOn protoreflect.FieldDescriptor
+	// project, actsOn and endsToken are the request's fields that the contract names, or nil.
+	project, actsOn, endsToken protoreflect.FieldDescriptor
 	// chain answers a *nats.Msg with a proto.Message.
 	chain endpoint.Endpoint
 }
@@ -43,7 +43,7 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 	}
 	served := &method{
 		Method: m, name: m.Procedure(), handle: h.Handler, implementation: implementation, guard: guard, now: s.Now,
-		project: field(m.Access.Project), actsOn: field(m.Access.ActsOn),
+		project: field(m.Access.Project), actsOn: field(m.Access.ActsOn), endsToken: field(m.Access.EndsToken),
 	}
 	served.chain = endpoint.Chain(logged(s.Log, served.name), measured(s.seconds, served.name),
 		traced(s.Tracer, served.name), recovered, called(s.Signer))(served.serve)
@@ -123,8 +123,11 @@ func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Mes
 			}
 		}
 	}
-	if m.Access.FreshLogin && self && m.now().Sub(c.AuthenticatedAt) > freshFor {
-		return ErrFreshLogin
+	if !m.Access.FreshLogin || !self || m.now().Sub(c.AuthenticatedAt) <= freshFor {
+		return nil
 	}
-	return nil
+	if m.endsToken != nil && c.TokenID != "" && request.ProtoReflect().Get(m.endsToken).String() == c.TokenID {
+		return nil
+	}
+	return ErrFreshLogin
 }

@@ -125,6 +125,9 @@ func guards(o Operation) string {
 	case a.FreshLogin:
 		said = append(said, "It needs a login that is at most 10 minutes old. A personal access token is not enough.")
 	}
+	if a.EndsToken != "" {
+		said = append(said, "The personal access token of the call may end itself.")
+	}
 	return strings.Join(said, " ")
 }
 

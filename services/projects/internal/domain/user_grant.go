@@ -11,6 +11,7 @@ var (
 	ErrUserGrantNotFound = fault.New(fault.NotFound, "USER_GRANT_NOT_FOUND", "User grant not found")
 	ErrUserGrantExists   = fault.New(fault.Exists, "USER_GRANT_EXISTS",
 		"The user has a grant for the project already")
+	ErrUserGrantUser    = fault.New(fault.NotFound, "USER_GRANT_USER_REMOVED", "The user has just been removed")
 	ErrUserGrantProject = fault.New(fault.Precondition, "USER_GRANT_PROJECT_UNKNOWN", "The organization has no "+
 		"such project").On("projectId", "is not a project of the organization")
 	ErrUserGrantByGrant = fault.New(fault.Precondition, "USER_GRANT_PROJECT_GRANT_UNKNOWN", "The organization has "+

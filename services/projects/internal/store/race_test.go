@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/projects/internal/domain"
+	"herald/shared/event"
 	"herald/shared/testkit"
 )
 
@@ -53,6 +54,46 @@ func TestProjectRemovedMeanwhile(t *testing.T) {
 				t.Errorf("%v, want %v", err, domain.ErrProjectNotFound)
 			}
 		})
+	}
+}
+
+// A grant to a user who is being removed is waited for, and a later one is refused: none stays. A
+// removal may come twice.
+func TestUserRemovedWhileGiven(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(clerk)
+	tx, err := w.db.Begin(t.Context())
+	w.must(nil, err)
+	w.must(tx.Exec(t.Context(), `insert into user_grants (id, org_id, project_id, role_keys, user_id, sequence,
+			created_at, changed_at)
+		values ('late', 'org-a', 'p1', '{}', 'u12', 1, now(), now())`))
+	gone := event.Delivery{ID: "cause", AggregateID: "u12", OrganizationID: "org-a", Actor: "admin"}
+	removed, later := make(chan error, 1), make(chan error, 1)
+	go func() { removed <- w.RemoveGrantsOfUser(t.Context(), gone) }()
+	w.waiting(1)
+	go func() {
+		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
+		later <- err
+	}()
+	w.waiting(2)
+	w.must(nil, tx.Commit(t.Context()))
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+	if err := <-later; !errors.Is(err, domain.ErrUserGrantUser) {
+		t.Errorf("given afterwards: %v", err)
+	}
+	if err := w.RemoveGrantsOfUser(t.Context(), gone); err != nil {
+		t.Error(err)
+	}
+	for what, want := range map[string]int{
+		"user_grants": 1, "user_grants where user_id = 'u1'": 1,
+		"events where aggregate = 'user_grant' and name = 'removed' and aggregate_id = 'late'": 1,
+	} {
+		if n := testkit.Rows(t, w.db, what); n != want {
+			t.Errorf("%d %s, want %d", n, what, want)
+		}
 	}
 }
 

@@ -9,8 +9,14 @@ import (
 )
 
 // RemoveGrantsOfUser removes what any organization granted to a user who was removed, as an event
-// says.
+// says. Grants that are being made go too, and later ones fail.
 func (s Store) RemoveGrantsOfUser(ctx context.Context, removed event.Delivery) error {
+	if _, err := s.journal.DB.Exec(ctx, `with gone as (
+			insert into removed_users (id) values (@user_id) on conflict do nothing
+		)
+		select pg_advisory_xact_lock(1, hashtext(@user_id))`, postgres.Args{"user_id": removed.AggregateID}); err != nil {
+		return postgres.Fault(err)
+	}
 	return s.journal.Follow(ctx, removed, event.Statement{
 		Along: `select 'user_grant', 'removed', u.id, u.org_id,
 				jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)

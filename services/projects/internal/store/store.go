@@ -37,6 +37,7 @@ var constraints = map[string]*fault.Fault{
 	"roles_key":            domain.ErrRoleExists,
 	"project_grants_org":   domain.ErrGrantExists,
 	"user_grants_place":    domain.ErrUserGrantExists,
+	"user_grants_user":     domain.ErrUserGrantUser,
 }
 
 // Now is the time that changes have.

@@ -133,7 +133,8 @@ func (u Users) ResolveToken(
 	if h.UserState != domain.UserActive || h.HomeState != domain.OrgActive || !u.Now().Before(h.ExpiresAt) {
 		return nil, domain.ErrTokenInvalid
 	}
-	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes}
+	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes,
+		TokenID: h.TokenID}
 	for _, row := range rows {
 		c.Memberships = append(c.Memberships, row.Memberships()...)
 	}

@@ -17,7 +17,8 @@ func (u Users) MakeProjectOwner(
 	err := u.Store.CreateProjectOwner(ctx, m, &usersv1.MemberAdded{
 		UserId: m.UserID, Roles: m.Roles, ProjectId: m.ProjectID,
 	})
-	if errors.Is(err, domain.ErrOwnerMade) || errors.Is(err, domain.ErrMemberExists) {
+	if errors.Is(err, domain.ErrOwnerMade) || errors.Is(err, domain.ErrMemberExists) ||
+		errors.Is(err, domain.ErrProjectRemoved) {
 		err = nil
 	}
 	return &usersv1.MakeProjectOwnerResponse{}, err

@@ -18,6 +18,7 @@ var (
 		"The caller needs every permission of the user or role concerned")
 	ErrLastOwner = fault.New(fault.Precondition, "LAST_IAM_OWNER",
 		"The last IAM_OWNER cannot be removed, locked, deactivated or demoted")
+	ErrProjectRemoved = fault.New(fault.NotFound, "PROJECT_REMOVED", "The project has just been removed")
 	// ErrOwnerMade is not returned to callers.
 	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )

@@ -77,6 +77,12 @@ var violations = map[string]violation{
 	"members_user_id_fkey": {domain.ErrUserNotFound, changes{"that is not there": func(w world) error {
 		return w.createMember(owner("u3", "org-a", ""))
 	}}},
+	"members_project": {domain.ErrProjectRemoved, changes{
+		"as a member": func(w world) error { return w.createMember(owner("u2", "org-a", "p-gone")) },
+		"as the first owner": func(w world) error {
+			return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p-gone"), happened)
+		},
+	}},
 	"otp_factors_pkey": {domain.ErrOTPNotVerified, changes{"another": func(w world) error {
 		_, err := w.CreateOTP(w.Context(), app("u1", "org-a"), happened)
 		return err
@@ -166,6 +172,7 @@ func TestConstraints(t *testing.T) {
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.must(nil, w.createLinked("org-a", "linked", "idp-a", "mini"))
 	w.must(nil, w.RemoveIdpLinks(t.Context(), event.Delivery{AggregateID: "idp-gone"}))
+	w.must(nil, w.RemoveProjectMembers(t.Context(), event.Delivery{OrganizationID: "org-a", AggregateID: "p-gone"}))
 	before := testkit.Rows(t, w.db, "events")
 	for name, v := range violations {
 		for what, change := range v.changes {

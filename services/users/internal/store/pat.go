@@ -81,6 +81,7 @@ func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Pa
 // Holder is the user of a token, with one of the user's memberships in the requested organization or
 // on the instance.
 type Holder struct {
+	TokenID   string
 	UserID    string
 	HomeOrgID string
 	UserState domain.UserState
@@ -109,7 +110,7 @@ func (h Holder) Memberships() []permission.Membership {
 // on the organization or the instance has all their permissions, because there may be thousands.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
 	return postgres.All[Holder](ctx, s.journal.DB, `select
-			u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
+			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state,
 			m.org_id as place, m.project_id as project, m.roles
 		from personal_access_tokens p

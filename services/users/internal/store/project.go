@@ -11,7 +11,7 @@ import (
 )
 
 // CreateProjectOwner adds the first member of a project. It returns ErrOwnerMade if the project has had
-// one or was removed.
+// one, and ErrProjectRemoved if it is gone.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
 	save := newMember(m)
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`, domain.ErrOwnerMade
@@ -20,11 +20,14 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 	return err
 }
 
-// RemoveProjectMembers removes the members of a removed project.
+// RemoveProjectMembers removes the members of a removed project. Those who are being added go too, and
+// later ones fail.
 func (s Store) RemoveProjectMembers(ctx context.Context, removed event.Delivery) error {
-	// This row waits for a simultaneous CreateProjectOwner and makes later ones fail.
-	if _, err := s.journal.DB.Exec(ctx, `insert into project_owners (project_id) values (@project_id)
-		on conflict do nothing`, postgres.Args{"project_id": removed.AggregateID}); err != nil {
+	if _, err := s.journal.DB.Exec(ctx, `with gone as (
+			insert into removed_projects (id) values (@project_id) on conflict do nothing
+		)
+		select pg_advisory_xact_lock(1, hashtext(@project_id))`,
+		postgres.Args{"project_id": removed.AggregateID}); err != nil {
 		return postgres.Fault(err)
 	}
 	return s.journal.Follow(ctx, removed, event.Statement{

@@ -39,6 +39,7 @@ var constraints = map[string]*fault.Fault{
 	"users_user_name":              domain.ErrUserNameTaken,
 	"members_user_place":           domain.ErrMemberExists,
 	"members_user_id_fkey":         domain.ErrUserNotFound,
+	"members_project":              domain.ErrProjectRemoved,
 	"otp_factors_pkey":             domain.ErrOTPNotVerified,
 	"project_owners_once":          domain.ErrOwnerMade,
 	"user_idp_links_account":       domain.ErrIdpLinkTaken,

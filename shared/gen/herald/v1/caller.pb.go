@@ -38,7 +38,9 @@ type Caller struct {
 	// The name of a service that calls on its own behalf. All fields above are then empty.
 	Service string `protobuf:"bytes,7,opt,name=service,proto3" json:"service,omitempty"`
 	// The time at which the signature expires, in Unix milliseconds.
-	ExpiresAt     int64 `protobuf:"varint,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt int64 `protobuf:"varint,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// The personal access token of the call; empty for other tokens.
+	TokenId       string `protobuf:"bytes,9,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +131,13 @@ func (x *Caller) GetExpiresAt() int64 {
 	return 0
 }
 
+func (x *Caller) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
 type CallerMembership struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for the instance.
@@ -195,7 +204,7 @@ var File_herald_v1_caller_proto protoreflect.FileDescriptor
 
 const file_herald_v1_caller_proto_rawDesc = "" +
 	"\n" +
-	"\x16herald/v1/caller.proto\x12\therald.v1\"\xb7\x02\n" +
+	"\x16herald/v1/caller.proto\x12\therald.v1\"\xd2\x02\n" +
 	"\x06Caller\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
 	"\x0forganization_id\x18\x02 \x01(\tR\x0eorganizationId\x120\n" +
@@ -205,7 +214,8 @@ const file_herald_v1_caller_proto_rawDesc = "" +
 	"\x10authenticated_at\x18\x06 \x01(\x03R\x0fauthenticatedAt\x12\x18\n" +
 	"\aservice\x18\a \x01(\tR\aservice\x12\x1d\n" +
 	"\n" +
-	"expires_at\x18\b \x01(\x03R\texpiresAt\"p\n" +
+	"expires_at\x18\b \x01(\x03R\texpiresAt\x12\x19\n" +
+	"\btoken_id\x18\t \x01(\tR\atokenId\"p\n" +
 	"\x10CallerMembership\x12'\n" +
 	"\x0forganization_id\x18\x01 \x01(\tR\x0eorganizationId\x12\x1d\n" +
 	"\n" +

@@ -59,7 +59,10 @@ type Access struct {
 	// change their own need a login that is at most 10 minutes old; a personal access token does
 	// not count as one. Callers of an authenticated method always change their own, callers of a
 	// method with acts_on if they name themselves.
-	FreshLogin    bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
+	FreshLogin bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
+	// The request field with the id of a token that the method ends. Callers may end the personal access
+	// token with which they call without a fresh login.
+	EndsToken     string `protobuf:"bytes,11,opt,name=ends_token,json=endsToken,proto3" json:"ends_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -162,6 +165,13 @@ func (x *Access) GetFreshLogin() bool {
 		return x.FreshLogin
 	}
 	return false
+}
+
+func (x *Access) GetEndsToken() string {
+	if x != nil {
+		return x.EndsToken
+	}
+	return ""
 }
 
 type Pages struct {
@@ -505,7 +515,7 @@ var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xb2\x02\n" +
+	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xd1\x02\n" +
 	"\x06Access\x12\x1e\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\tR\n" +
@@ -520,7 +530,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06scopes\x18\t \x03(\tR\x06scopes\x12\x1f\n" +
 	"\vfresh_login\x18\n" +
 	" \x01(\bR\n" +
-	"freshLogin\"#\n" +
+	"freshLogin\x12\x1d\n" +
+	"\n" +
+	"ends_token\x18\v \x01(\tR\tendsToken\"#\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xc3\x02\n" +
 	"\x05Event\x12\x1c\n" +

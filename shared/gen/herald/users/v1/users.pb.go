@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xb6\x81\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\u0381\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -179,9 +179,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x12\xc0\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xde\x01\n" +
-	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"Z\x8a\x82) \n" +
-	"\x15user.credential.write:\auser_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb4\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xea\x01\n" +
+	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"f\x8a\x82),\n" +
+	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb4\x01\n" +
 	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"T\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb1\x01\n" +
 	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"E\x8a\x82)\v\n" +
@@ -196,8 +196,8 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02'*%/management/v1/users/{user_id}/secret\x12\xdc\x01\n" +
 	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc2\x01\n" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"7\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xeb\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"c\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xf7\x01\n" +
+	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"o\x8a\x82)B\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
 	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\";\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9d\x01\n" +
 	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"C\x8a\x82)\n" +

@@ -283,7 +283,8 @@ type UsersClient interface {
 	// `USER_INITIAL` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
 	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
-	// `PASSWORD_TOO_COMMON`.
+	// `PASSWORD_TOO_COMMON`, and with `USER_INITIAL` for a user who was never active: the first mail's
+	// code is needed to choose a first password.
 	SetPassword(ctx context.Context, in *SetPasswordRequest, opts ...grpc.CallOption) (*SetPasswordResponse, error)
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
 	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
@@ -303,7 +304,8 @@ type UsersClient interface {
 	SearchPersonalAccessTokens(ctx context.Context, in *SearchPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
 	// Reads the details of a personal access token. The token itself is not shown.
 	GetPersonalAccessToken(ctx context.Context, in *GetPersonalAccessTokenRequest, opts ...grpc.CallOption) (*GetPersonalAccessTokenResponse, error)
-	// Removes a personal access token, which stops working.
+	// Removes a personal access token, which stops working. A caller's own tokens need a fresh login,
+	// except the token of the call itself.
 	RemovePersonalAccessToken(ctx context.Context, in *RemovePersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
 	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
 	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
@@ -327,7 +329,8 @@ type UsersClient interface {
 	AddMyPersonalAccessToken(ctx context.Context, in *AddMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
 	SearchMyPersonalAccessTokens(ctx context.Context, in *SearchMyPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
-	// Removes one of the caller's personal access tokens, which stops working.
+	// Removes one of the caller's personal access tokens, which stops working. This needs a fresh login,
+	// except for the token of the call itself.
 	RemoveMyPersonalAccessToken(ctx context.Context, in *RemoveMyPersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
 	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
 	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
@@ -1492,7 +1495,8 @@ type UsersServer interface {
 	// `USER_INITIAL` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
 	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
-	// `PASSWORD_TOO_COMMON`.
+	// `PASSWORD_TOO_COMMON`, and with `USER_INITIAL` for a user who was never active: the first mail's
+	// code is needed to choose a first password.
 	SetPassword(context.Context, *SetPasswordRequest) (*SetPasswordResponse, error)
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
 	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
@@ -1512,7 +1516,8 @@ type UsersServer interface {
 	SearchPersonalAccessTokens(context.Context, *SearchPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
 	// Reads the details of a personal access token. The token itself is not shown.
 	GetPersonalAccessToken(context.Context, *GetPersonalAccessTokenRequest) (*GetPersonalAccessTokenResponse, error)
-	// Removes a personal access token, which stops working.
+	// Removes a personal access token, which stops working. A caller's own tokens need a fresh login,
+	// except the token of the call itself.
 	RemovePersonalAccessToken(context.Context, *RemovePersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
 	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
 	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
@@ -1536,7 +1541,8 @@ type UsersServer interface {
 	AddMyPersonalAccessToken(context.Context, *AddMyPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists the caller's personal access tokens.
 	SearchMyPersonalAccessTokens(context.Context, *SearchMyPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
-	// Removes one of the caller's personal access tokens, which stops working.
+	// Removes one of the caller's personal access tokens, which stops working. This needs a fresh login,
+	// except for the token of the call itself.
 	RemoveMyPersonalAccessToken(context.Context, *RemoveMyPersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
 	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
 	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
