@@ -6,6 +6,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
+	"herald/shared/event"
 	"herald/shared/fault"
 	"herald/shared/testkit"
 )
@@ -69,6 +70,16 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
+	"user_grants_user": {domain.ErrUserGrantUser, map[string]func(world, ids) error{
+		"removed": func(w world, i ids) error {
+			g := i.more("2").aUserGrant()
+			if err := w.RemoveGrantsOfUser(w.Context(), event.Delivery{AggregateID: g.UserID}); err != nil {
+				return err
+			}
+			_, err := w.CreateUserGrant(w.Context(), g, happened)
+			return err
+		},
+	}},
 }
 
 // never are the constraints that no request violates.
@@ -80,6 +91,7 @@ var never = map[string]string{
 	"project_grants_project_id_fkey":       locked,
 	"user_grants_project_id_fkey":          locked,
 	"user_grants_project_grant_id_fkey":    "a grant is removed only with its project locked, as is the project here",
+	"removed_users_pkey":                   "an event that comes again writes nothing",
 	"applications_config":                  "the api makes applications with one of the two",
 	"applications_former":                  "the domain changes both together",
 }

@@ -14,9 +14,10 @@ type scryptHash struct {
 
 func readScrypt(r *reader) scheme {
 	parts := r.split("ln=…,r=…,p=…$salt$key")
-	n := r.parameters(parts[0], limit{"ln", 1, 17}, limit{"r", 1, 32}, limit{"p", 1, 32})
+	n := r.parameters(parts[0], limit{"ln", 1, 17}, limit{"r", 1, 80}, limit{"p", 1, 80})
 	s := scryptHash{n[0], n[1], n[2], r.salt(parts[1]), r.key(parts[2])}
-	r.require(s.r*s.p <= 32, "r times p must be at most 32")
+	r.require(s.r*s.p <= 80, "r times p must be at most 80")
+	r.require(s.r*s.p<<s.logN <= 1<<22, "2^ln times r times p must be at most 2^22")
 	r.require(128*s.r<<s.logN <= 256<<20, "ln and r must need at most 256 MiB")
 	return s
 }

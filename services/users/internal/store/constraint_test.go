@@ -124,6 +124,7 @@ var never = map[string]string{
 	"personal_access_tokens_hash_key": "tokens are random",
 	"codes_pkey":                      onConflict, "code_tries_pkey": onConflict, "user_metadata_pkey": onConflict,
 	"lasting_keys_pkey": onConflict, "removed_idps_pkey": onConflict, "removed_users_pkey": onConflict,
+	"removed_projects_pkey":      onConflict,
 	"removed_organizations_pkey": "removed ids are not given again",
 	"codes_user_id_fkey":         userLocked, "machine_keys_user_id_fkey": userLocked,
 	"otp_factors_user_id_fkey": userLocked, "personal_access_tokens_user_id_fkey": userLocked,
