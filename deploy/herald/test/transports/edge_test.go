@@ -113,12 +113,17 @@ var accepted = []string{
 	"$pbkdf2-sha384$1000$9oYHCV/mxylimkMe5TyYEw$vO6b95Mk10pBMprP95Wo5OF8qgM6440ka0vHwqbZAeDk0ra4VfsR6miU2xeTnWod",
 	"$pbkdf2-sha512$1000$YRdp.F6eVKElkdjqGrhCuQ$UAetA/RPRISu67lzshDnNiux576SZ0yXL9K/iu4xckJ6hbGIacdp7R.baK4BJ7/6DCjRCG/TRhZ/vxCzTNz7gg",
 	"$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+	"$2b$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+	"$2y$05$EElRo6bjzXZ29/zd8YIwBu1EkilFiqqUnbos9Tuxqe4ePA2D11176",
 	"$argon2i$v=19$m=256,t=2,p=2$c29tZXNhbHQ4$L9paAfbYp97iC6VXCvr7GNcS5aQdmfSyxVi+8UjF7zs",
 	"$argon2id$v=19$t=2,p=2,m=256$c29tZXNhbHQ4$DuYtAW5V8E5sq0JboAXqZ4zigYxOxYw3gYBQMwjp7IU",
 	"$scrypt$ln=5,r=8,p=2$PLTnMmMfR+brlh80VUt83g$tPyjKL9J2RafDw1wzWW4qkz1HC3E6EKfBeKXvFaXr28",
+	"$scrypt$ln=14,r=8,p=5$PLTnMmMfR+brlh80VUt83g$tPyjKL9J2RafDw1wzWW4qkz1HC3E6EKfBeKXvFaXr28",
+	"$1$Sa1tSa1t$QGjzyiNvn1GRFDelzj2ww0",
 	"$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5",
 	"$6$rounds=10000$saltstringsaltst$OW1/O6BYHV6BcXZu8QVeXbDWra3Oeqh0sbHbbMCVNSnCM/UrjmM0Dp8vOuZeHBy/YTBmSK6H9qs/y3RnOaw5v.",
 	"$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0",
+	"$H$6E95FNZhYRu86qAn/GHzxciTgHkctn1",
 	"{SSHA}tUxWqoWlgF6ODL0fj7A+SoQ1Rqg8tOcyYx9H5g==",
 }
 
