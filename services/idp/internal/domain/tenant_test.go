@@ -2,6 +2,7 @@ package domain_test
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -65,4 +66,28 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%d, %v: %+v, %v, want %+v", c.kind, c.id, got, err, *c.want)
 		}
 	}
+}
+
+// FuzzTenant: an accepted id stays one part of a path, in one form.
+func FuzzTenant(f *testing.F) {
+	for _, id := range []string{"", "common", "Contoso.Example.com", "a..b", "../x", "a/b", "%2e", "\u212aelvin", "a\n"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		kept, err := domain.NewTenant(domain.TenantCommon, &id)
+		if err != nil || kept.TenantID == "" {
+			return
+		}
+		part := kept.TenantID
+		if url.PathEscape(part) != part || strings.ToLower(part) != part || !strings.EqualFold(part, id) {
+			t.Errorf("%q is kept as %q", id, part)
+		}
+		if joined, err := url.JoinPath("https://directory.example", part, "v2.0"); err != nil ||
+			joined != "https://directory.example/"+part+"/v2.0" {
+			t.Errorf("%q leads to %q, %v", part, joined, err)
+		}
+		if again, err := domain.NewTenant(domain.TenantConsumers, &part); err != nil || again != kept {
+			t.Errorf("%q is kept as %+v and then as %+v, %v", id, kept, again, err)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package domain_test
 import (
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -80,4 +81,24 @@ func TestHashIsNotMarshalled(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "canary") {
 		t.Errorf("%s, %v", text, err)
 	}
+}
+
+// FuzzUserID: an accepted id is one part of a path, as it is.
+func FuzzUserID(f *testing.F) {
+	for _, id := range []string{"a", "mini@example.com", "..", "_x", "me", "a/b", "%2e", "!$&'()*+,;=:~", "ä", "\x00"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if domain.CheckUserID(id) != nil || id == "" {
+			return
+		}
+		u, err := url.Parse("http://herald.example/management/v1/users/" + id + "/pats")
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(u.Path, "/")
+		if len(parts) != 6 || parts[4] != id || u.RawQuery != "" || u.Fragment != "" || u.JoinPath().Path != u.Path {
+			t.Errorf("%q leads to %s", id, u)
+		}
+	})
 }
