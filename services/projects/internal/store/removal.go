@@ -14,7 +14,8 @@ func (s Store) RemoveGrantsOfUser(ctx context.Context, removed event.Delivery) e
 	if _, err := s.journal.DB.Exec(ctx, `with gone as (
 			insert into removed_users (id) values (@user_id) on conflict do nothing
 		)
-		select pg_advisory_xact_lock(1, hashtext(@user_id))`, postgres.Args{"user_id": removed.AggregateID}); err != nil {
+		select pg_advisory_xact_lock(1, hashtext(@user_id))`,
+		postgres.Args{"user_id": removed.AggregateID}); err != nil {
 		return postgres.Fault(err)
 	}
 	return s.journal.Follow(ctx, removed, event.Statement{

@@ -177,7 +177,8 @@ func metadataByKey(list []*usersv1.Metadata) (map[string][]byte, error) {
 	for i, m := range list {
 		if _, known := values[m.Key]; known {
 			path := fmt.Sprintf("metadata[%d].key", i)
-			return nil, domain.ErrMetadataTwice.Say("%s: the key %q is given twice", path, m.Key).On(path, "is given twice")
+			return nil, domain.ErrMetadataTwice.Say("%s: the key %q is given twice", path, m.Key).
+				On(path, "is given twice")
 		}
 		values[m.Key] = m.Value
 	}

@@ -32,7 +32,8 @@ func TestMemberAddedWhileProjectRemoved(t *testing.T) {
 		values ('u1', 'org-a', 'p1', '{PROJECT_OWNER}', 1, now(), now())`))
 	removed, later := make(chan error, 1), make(chan error, 1)
 	go func() {
-		removed <- w.RemoveProjectMembers(t.Context(), event.Delivery{ID: "c", OrganizationID: "org-a", AggregateID: "p1"})
+		removed <- w.RemoveProjectMembers(t.Context(),
+			event.Delivery{ID: "c", OrganizationID: "org-a", AggregateID: "p1"})
 	}()
 	testkit.Waiting(t, w.db, 1)
 	go func() { later <- w.createMember(owner("u2", "org-a", "p1")) }()
