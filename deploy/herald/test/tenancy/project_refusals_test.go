@@ -110,7 +110,8 @@ func TestProjectRefusals(t *testing.T) {
 		w.meets(c.id, list[c.id], w.asked(c.method, strings.NewReplacer(names...).Replace(c.json), owner.token),
 			func(call func()) { call() })
 	}
-	met["USER_GRANT_OUTDATED"] = true
+	met["USER_GRANT_OUTDATED"], met["USER_GRANT_USER_REMOVED"] = true, true
+	w.removedUser(list["USER_GRANT_USER_REMOVED"], owner, names)
 	w.outdated(list["USER_GRANT_OUTDATED"], owner, names)
 	for id, d := range list {
 		if d.from == "projects" && !met[id] {
@@ -195,6 +196,20 @@ func (w *world) things() []string {
 		"{user}", ids["user_id"], "{userGrant}", w.make(w.own, "userGrant", ids, "grant_id"), "{home}", w.own.home,
 		"{theirs}", w.foreign.home, "{granted}", granted, "{stranger}", w.foreign.member,
 		"{A}", w.own.org, "{V}", w.foreign.org, "{third}", w.third, "{publicKey}", w.publicKey,
+	}
+}
+
+// removedUser asks for a grant to a user whose removal projects knows of, and users did not when it was asked.
+func (w *world) removedUser(want documented, owner visitor, names []string) {
+	w.t.Helper()
+	db, ctx, user := w.db["projects"], w.t.Context(), names[slices.Index(names, "{stranger}")+1]
+	if _, err := db.Exec(ctx, `insert into removed_users (id) values ($1)`, user); err != nil {
+		w.t.Fatal(err)
+	}
+	body := strings.NewReplacer(names...).Replace(`{"userId":"{stranger}","projectId":"{p}"}`)
+	w.meets("USER_GRANT_USER_REMOVED", want, w.asked("AddUserGrant", body, owner.token), func(call func()) { call() })
+	if _, err := db.Exec(ctx, `delete from removed_users where id = $1`, user); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
