@@ -107,6 +107,11 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	if rows("idps where org_id = 'org-a'") != 0 || rows("idps where name = 'of org-b'") != 1 {
 		t.Error("another one was changed or removed")
 	}
+	for org, want := range map[string]int{"org-a": 0, "org-b": 1} {
+		if some, err := s.SomeIdps(t.Context(), org, 10); len(some) != want || err != nil {
+			t.Errorf("%s has %v, %v", org, some, err)
+		}
+	}
 	testkit.Listed[store.Store](t, names, map[string]string{"CreateIdp": "needs nothing that is there",
 		"SomeIdps": "are of an organization that is gone"})
 }

@@ -1,0 +1,36 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/shared/mailkind"
+)
+
+// A claim that ended cannot send any more, even while its mail waits for another try.
+func TestMarkAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later", Pause: time.Hour})
+	if err := w.Mark(t.Context(), c, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+		t.Errorf("marked: %v", err)
+	}
+}
+
+// Notifications are forgotten in one organization.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	w.lane("b", "o2", mailkind.Init)
+	if err := w.Forget(t.Context(), "o2", "u1"); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.rows("select id from notifications"); left != "(a)" {
+		t.Errorf("left are %s", left)
+	}
+}

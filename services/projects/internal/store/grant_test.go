@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/projects/internal/domain"
+)
+
+// What a user is given by a grant needs an active grant of the same project to the user's own
+// organization, also when it is changed.
+func TestGivenByAGrant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	w.make(ids{"org-a", "p2", "clerk", "g2", "a2", "k2", "u2", "ug2"})
+	elsewhere := i.aGrant()
+	elsewhere.ID, elsewhere.GrantedOrgID = "g3", "org-d"
+	w.must(w.CreateProjectGrant(t.Context(), elsewhere, happened))
+	given := i.more("3").aUserGrant()
+	given.OrgID, given.ProjectGrantID = "org-c", "g1"
+	w.must(w.CreateUserGrant(t.Context(), given, happened))
+	by := func(grant string) error {
+		_, err := w.ChangeUserGrant(t.Context(), "org-c", given.UserID, given.ID,
+			func(g *domain.UserGrant) (proto.Message, error) {
+				g.ProjectGrantID = grant
+				return happened, nil
+			})
+		return err
+	}
+	if err := by("g1"); err != nil {
+		t.Errorf("by its grant: %v", err)
+	}
+	for what, grant := range map[string]string{"another project's": "g2", "another organization's": "g3"} {
+		if err := by(grant); !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+			t.Errorf("by %s grant: %v", what, err)
+		}
+	}
+	w.must(w.ChangeProjectGrant(t.Context(), "org-a", "p1", "g1", func(g *domain.ProjectGrant) (proto.Message, error) {
+		g.State = domain.GrantInactive
+		return happened, nil
+	}))
+	if err := by("g1"); !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+		t.Errorf("by an inactive grant: %v", err)
+	}
+	if _, err := w.GrantTo(t.Context(), "org-c", "p2", "g1"); !errors.Is(err, domain.ErrGrantNotFound) {
+		t.Errorf("a grant of another project: %v", err)
+	}
+}
+
+// Only what an organization has is swept away with it.
+func TestSweptOrganization(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	for org, want := range map[string][2]int{"org-a": {1, 0}, "org-c": {0, 1}, "org-b": {}} {
+		projects, err := w.SomeProjects(t.Context(), org, 10)
+		grants, failed := w.SomeGrantsTo(t.Context(), org, 10)
+		if len(projects) != want[0] || len(grants) != want[1] || err != nil || failed != nil {
+			t.Errorf("%s has the projects %v and the grants %v: %v, %v", org, projects, grants, err, failed)
+		}
+	}
+}
