@@ -34,3 +34,18 @@ func TestForget(t *testing.T) {
 		t.Errorf("left are %s", left)
 	}
 }
+
+// The rendered mail of an attempt that the relay refused for now is deleted, because the next attempt
+// renders it again.
+func TestRenderedMailOfARefusal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	c.Rendered = []byte(`{"text": "first"}`)
+	w.mark(c)
+	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later", Pause: time.Hour})
+	if kept := w.rows("select rendered from attempts where rendered is not null"); kept != "" {
+		t.Errorf("kept is %s", kept)
+	}
+}
