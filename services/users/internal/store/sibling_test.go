@@ -71,6 +71,11 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 	} {
 		w.must(w.CreateMember(t.Context(), m, happened))
 	}
+	for org, want := range map[string]int{"org-a": 2, "org-b": 0} {
+		if at, err := w.MembershipsAt(t.Context(), org, "u1"); len(at) != want || err != nil {
+			t.Errorf("a user of org-a has in %s the memberships %v, %v", org, at, err)
+		}
+	}
 	with := func(roles ...string) {
 		w.must(w.ChangeMember(t.Context(), "org-a", "", "u1", func(m *domain.Member) (proto.Message, error) {
 			m.Roles = roles
