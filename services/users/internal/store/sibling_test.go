@@ -53,6 +53,9 @@ func TestListsAreOfOneUser(t *testing.T) {
 			t.Errorf("%s: %d, %v", what, n, err)
 		}
 	}
+	if n, err := many(w.SearchMetadata(t.Context(), "org-b", "u1", page)); n != 0 || err != nil {
+		t.Errorf("another organization finds %d metadata, %v", n, err)
+	}
 	if n, err := many(w.SearchMembers(t.Context(), w.Members("org-a", ""), page)); n != 0 || err != nil {
 		t.Errorf("the organization has %d members, %v", n, err)
 	}
@@ -102,5 +105,47 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 	}))
 	if n := testkit.Rows(t, w.db, "members where org_id = 'org-b'"); n != 2 {
 		t.Errorf("%d of two memberships in another organization are left", n)
+	}
+	if n := testkit.Rows(t, w.db, "events where organization_id = 'org-b' and name = 'removed'"); n != 0 {
+		t.Errorf("%d events tell of removals in another organization", n)
+	}
+}
+
+// The holder of a token has roles on a project beside a role in another organization. A removed
+// organization is none, neither for the holder nor in a list.
+func TestHoldersElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.org("org-b")
+	w.user("org-a", "u1")
+	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-b", ""), happened))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	rows, err := w.Holders(t.Context(), []byte{1}, "org-a")
+	if err != nil || len(rows) != 1 || rows[0].Project == nil || *rows[0].Project != "p1" {
+		t.Errorf("in org-a: %+v, %v", rows, err)
+	}
+	w.must(w.RemoveOrg(t.Context(), "org-b", happened))
+	rows, err = w.Holders(t.Context(), []byte{1}, "org-b")
+	if err != nil || len(rows) == 0 || rows[0].AskedState != nil {
+		t.Errorf("in a removed organization: %+v, %v", rows, err)
+	}
+	if n, err := many(w.SearchOrgs(t.Context(), w.Orgs(), page)); n != 1 || err != nil {
+		t.Errorf("%d organizations are listed, %v", n, err)
+	}
+}
+
+// The id of a removed user is taken, and no name.
+func TestTakenByRemovedUsers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.user("org-a", "u1")
+	w.user("org-a", "u2")
+	w.must(w.RemoveUser(t.Context(), "org-a", "u2", happened))
+	taken, err := w.Taken(t.Context(), []string{"u1", "u2"}, nil, nil)
+	if err != nil || len(taken.IDs) != 2 || len(taken.Names) != 1 || !taken.Names["u1"] {
+		t.Errorf("%+v, %v", taken, err)
 	}
 }
