@@ -47,7 +47,7 @@ func TestSideBySideAndAgain(t *testing.T) {
 		t.Error("the user is gone")
 	}
 	a.Mail("u1@example.com") // the inbox keeps its mails
-	t.Logf("cold %s, warm %s", b.Ready, a.Ready)
+	t.Logf("first start %s, second %s", b.Ready, a.Ready)
 }
 
 // A mistyped setting is reported in one line that names it.

@@ -3,6 +3,7 @@ package notification
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -76,6 +77,8 @@ func victim() error {
 	return nil
 }
 
+var kills = flag.Int("kills", 40, "how often TestKilledUnderWay kills a notifier")
+
 // each is the number of queued mails per killed notifier.
 const each = 12
 
@@ -113,7 +116,7 @@ func (w *world) kill(keys, busURL string, at smtpd.Verb) {
 	_ = c.Wait() // returns an error, because it was killed
 }
 
-// Notifiers are killed a hundred times, at every moment of a session. Every mail is delivered. Only
+// Notifiers are killed many times, at every moment of a session. Every mail is delivered. Only
 // a mail whose notifier died before the relay's answer may come twice. If two notifiers die at the
 // final dot of the same mail, its state is Uncertain.
 func TestKilledUnderWay(t *testing.T) {
@@ -126,7 +129,8 @@ func TestKilledUnderWay(t *testing.T) {
 	ground := testkit.Reachable(t, keys)
 	w := newWorld(t, setup{ground: &ground, times: lively, unwatched: true})
 	busURL := w.ground.Bus.URL
-	const kills, lanes = 100, 4
+	const lanes = 4
+	kills := *kills
 	began := time.Now()
 	var killing sync.WaitGroup
 	for lane := range lanes {

@@ -52,7 +52,9 @@ func open(
 	}
 	config.MaxConns = poolSize
 	config.MaxConnIdleTime = 10 * time.Minute
-	config.ConnConfig.ConnectTimeout = 5 * time.Second
+	if config.ConnConfig.ConnectTimeout == 0 { // not in the URL
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
 	if _, off := traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
 		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))

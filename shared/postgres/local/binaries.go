@@ -27,6 +27,17 @@ type binaries struct {
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 
+// Version returns the major version of the server that Start would start in a new directory. bin is
+// as in Options.
+func Version(ctx context.Context, bin string) (int, error) {
+	a, err := chooseAccount("/")
+	if err != nil {
+		return 0, err
+	}
+	b, err := a.findBinaries(ctx, bin, 0)
+	return b.major, err
+}
+
 // findBinaries returns the installation in dir. If dir is empty it returns the one in PATH, else
 // the newest in the usual places. major is the version that the files need, 0 for any, as no
 // other version can read them.

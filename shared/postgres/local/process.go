@@ -101,7 +101,8 @@ func (s *Server) arguments(volatile bool) []string {
 		"log_min_messages=log", "log_checkpoints=off",
 	}
 	if volatile {
-		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off",
+			"autovacuum=off") // of the many databases of short tests
 	}
 	args := []string{"-D", s.data()}
 	for _, setting := range settings {

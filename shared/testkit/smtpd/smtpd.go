@@ -220,15 +220,22 @@ func (s *Server) reach(at Verb) (fault Fault, scripted bool) {
 	return fault, scripted
 }
 
+// Disconnect closes all connections.
+func (s *Server) Disconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.open {
+		conn.Close()
+	}
+}
+
 func (s *Server) stop() {
 	if s.listener != nil {
 		s.listener.Close()
 	}
 	s.mu.Lock()
-	s.stopped = true
-	for conn := range s.open {
-		conn.Close()
-	}
+	s.stopped = true // which closes connections that come now
 	s.mu.Unlock()
+	s.Disconnect()
 	s.sessions.Wait()
 }

@@ -199,7 +199,8 @@ func BenchmarkImportToMail(b *testing.B) {
 
 // BenchmarkStart measures cold and warm starts, and the memory and CPU of an idle system.
 func BenchmarkStart(b *testing.B) {
-	s := whole.Start(b)
+	s := whole.New(b)
+	s.StartCommand(whole.Binary(b), "run") // makes the files of Postgres itself
 	cold := s.Ready
 	check(b, s.Stop(syscall.SIGTERM))
 	s.Start()

@@ -1,9 +1,7 @@
 package whole
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,22 +16,12 @@ import (
 	_ "herald/deploy/herald/internal/command"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
+	"herald/shared/testkit"
 )
-
-// root is the folder of go.work.
-var root = sync.OnceValues(func() (string, error) {
-	dir, err := os.Getwd()
-	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return dir, nil
-		}
-	}
-	return "", cmp.Or(err, errors.New("there is no go.work above the test"))
-})
 
 // binary builds the real binary. All test packages share one file, so that it is linked once.
 var binary = sync.OnceValues(func() (string, error) {
-	root, err := root()
+	root, err := testkit.Root()
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +46,7 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 // Root returns the root of the repository.
-func Root(t testing.TB) string { return must(t, root) }
+func Root(t testing.TB) string { return must(t, testkit.Root) }
 
 // Binary returns the path of the real binary. It builds it once.
 func Binary(t testing.TB) string { return must(t, binary) }
@@ -99,8 +87,12 @@ func Dir(t testing.TB) string {
 // Postgres starts a server that several processes can use.
 func Postgres(t testing.TB) *local.Server {
 	t.Helper()
+	dir := Dir(t) + "/postgres"
+	if err := testkit.PostgresFiles(dir); err != nil {
+		t.Fatal(err)
+	}
 	server, err := local.Start(t.Context(), local.Options{
-		Dir: Dir(t) + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true,
+		Dir: dir, Bin: os.Getenv("PG_BIN"), Volatile: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -21,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"herald/shared/testkit"
 )
 
 // Instance is a running `herald run` with its own data directory and ports.
@@ -74,9 +77,18 @@ func Start(t testing.TB, settings ...string) *Instance {
 	return i
 }
 
-// Start runs the binary and returns when it is ready.
+// Start runs the binary and returns when it is ready. The first start finds files of a Postgres
+// server that was never used, which it would make otherwise.
 func (i *Instance) Start() {
 	i.T.Helper()
+	data := i.Dir + "/data"
+	err := os.Mkdir(data, 0o711)
+	if err == nil {
+		err = testkit.PostgresFiles(data + "/postgres")
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		i.T.Fatal(err)
+	}
 	i.StartCommand(Binary(i.T), "run")
 }
 

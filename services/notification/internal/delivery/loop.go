@@ -51,7 +51,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	}
 	if err != nil && ctx.Err() == nil {
 		l.Log.WarnContext(ctx, "mails wait: the queue cannot be read; trying again", "err", err)
-		next = l.Times.Tick
+		next = min(l.Times.Tick, l.Times.MaxProbe)
 	}
 	return max(next, minPause)
 }

@@ -1,0 +1,111 @@
+package testkit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"herald/shared/postgres/local"
+)
+
+// Root returns the folder of go.work.
+var Root = sync.OnceValues(func() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", cmp.Or(err, errors.New("there is no go.work above the test"))
+})
+
+// PostgresFiles makes the files of a new Postgres server in a folder that does not exist, as
+// local.Start makes them. It copies those that the first test has made, because making them takes
+// most of a second of a processor, and copying them nearly nothing.
+func PostgresFiles(dir string) error {
+	made, err := postgresFiles()
+	if err != nil {
+		return fmt.Errorf("the files of a new Postgres server: %w", err)
+	}
+	return copyFiles(made, dir)
+}
+
+// postgresFiles is the folder of files that no server uses. Its name changes with the version of
+// Postgres and with the code that makes the files.
+var postgresFiles = sync.OnceValues(func() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	version, err := local.Version(ctx, os.Getenv("PG_BIN"))
+	if err != nil {
+		return "", err
+	}
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	sources, err := filepath.Glob(filepath.Join(root, "shared/postgres/local/*.go"))
+	if err != nil {
+		return "", err
+	}
+	code := sha256.New()
+	for _, file := range sources {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		code.Write(text)
+	}
+	made := filepath.Join(root, ".build", "test", fmt.Sprintf("postgres-%d-%x", version, code.Sum(nil)[:4]))
+	if _, err := os.Stat(made); err == nil {
+		return made, nil
+	}
+	return made, makeFiles(ctx, made)
+})
+
+// makeFiles starts and stops a server and moves its files to a folder. Of several processes that
+// do it at once, the first one's files stay.
+func makeFiles(ctx context.Context, made string) error {
+	dir, err := os.MkdirTemp("", "herald-test-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o711); err != nil { // Postgres runs as another user
+		return err
+	}
+	server, err := local.Start(ctx, local.Options{Dir: dir + "/postgres", Bin: os.Getenv("PG_BIN"), Volatile: true})
+	if err != nil {
+		return err
+	}
+	if err := server.Stop(ctx); err != nil {
+		return err
+	}
+	unfinished := fmt.Sprintf("%s.%d", made, os.Getpid())
+	defer os.RemoveAll(unfinished)
+	if err := os.MkdirAll(filepath.Dir(made), 0o755); err != nil {
+		return err
+	}
+	if err := copyFiles(dir+"/postgres", unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, made); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// copyFiles copies a folder with its modes and owners.
+func copyFiles(from, to string) error {
+	if out, err := exec.Command("cp", "-pR", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	return nil
+}
