@@ -90,7 +90,7 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 	}
 }
 
-func TestWithoutTheBus(t *testing.T) {
+func TestCacheWithoutTheBus(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	token := w.owner()
@@ -134,7 +134,7 @@ func TestManyRequestsAskOnce(t *testing.T) {
 
 // A token becomes valid while the gateway waits for the answer that it is unknown. Later requests with
 // it are accepted.
-func TestNobodyIsRefusedForAnother(t *testing.T) {
+func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	token := secret.NewToken().Reveal()

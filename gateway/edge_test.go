@@ -116,7 +116,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
+func TestSizesOfRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	pad := func(n int) string { return `{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}` }
@@ -208,7 +208,7 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 }
 
 // Requests that are running when the gateway stops are still answered.
-func TestStop(t *testing.T) {
+func TestStopAnswersRunningRequests(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})

@@ -50,7 +50,7 @@ func run(i *Import, body string) (*Answer, error) {
 }
 
 // A full disk is reported as ErrSpool, at every place that needs the disk.
-func TestFullDisk(t *testing.T) {
+func TestImportOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	row := `{"userId":"` + strings.Repeat("x", 1<<10) + `"}`
 	many := strings.Repeat(row+",", 2*inMemory/len(row)) + row
@@ -89,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 
 // An answer that does not fit in memory is complete: each row once, human and machine users in
 // their lists.
-func TestLongAnswer(t *testing.T) {
+func TestAnswerLongerThanTheMemory(t *testing.T) {
 	t.Parallel()
 	const n = 40_000
 	var body strings.Builder

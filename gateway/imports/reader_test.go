@@ -170,7 +170,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestTimeout(t *testing.T) {
+func TestReadTimeout(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"30m0s": 30 * time.Minute, "1800s": 30 * time.Minute, "24h": 24 * time.Hour, "1.5h": 90 * time.Minute, "": 0,

@@ -257,7 +257,7 @@ func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 }
 
 // The link to try again has all the values of the link in the mail.
-func TestRetry(t *testing.T) {
+func TestLinkToTryAgainHasAllValues(t *testing.T) {
 	t.Parallel()
 	h := open(t, testkit.Ground(t), public) // the service users is not running
 	for _, j := range journeys {

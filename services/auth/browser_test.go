@@ -89,7 +89,7 @@ func heading(t *testing.T, ctx context.Context) string {
 }
 
 // People open the link of a mail and fill in its form in a browser, with JavaScript and without.
-func TestJourneys(t *testing.T) {
+func TestFormsOfMailsInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		journey
@@ -211,7 +211,7 @@ func states() (all []state) {
 
 // Every page, light and dark and in several widths, has its style and is no wider than the screen.
 // To keep the screenshots: go test -artifacts -outputdir DIR.
-func TestLooks(t *testing.T) {
+func TestPagesFitTheScreen(t *testing.T) {
 	t.Parallel()
 	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com"}
 	origin := site(t, "127.0.0.1", u, quiet)

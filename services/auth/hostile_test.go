@@ -213,7 +213,7 @@ func TestHostHeaders(t *testing.T) {
 	}
 }
 
-func TestBodies(t *testing.T) {
+func TestOddBodiesOfForms(t *testing.T) {
 	t.Parallel()
 	h, u, _ := world(t)
 	large := initialize.filled()

@@ -180,7 +180,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-func TestStates(t *testing.T) {
+func TestStatesOfProviders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.directory(w.inA, "Company")
@@ -381,7 +381,7 @@ var calls = map[string]func(w *world, ctx context.Context, id string) error{
 }
 
 // Each method needs its permission, and providers of other organizations are not found.
-func TestPermissions(t *testing.T) {
+func TestPermissionsOfProviders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	foreign := w.directory(w.inB, "Foreign")

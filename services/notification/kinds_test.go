@@ -10,7 +10,7 @@ import (
 )
 
 // Each kind of mail has its own texts and a link to its own page.
-func TestKinds(t *testing.T) {
+func TestKindsHaveTheirTextsAndLinks(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	for i, test := range []struct {
@@ -40,7 +40,7 @@ func TestKinds(t *testing.T) {
 }
 
 // Events without a mail or with an unknown kind of mail queue nothing; no event queues a test mail.
-func TestOtherEvents(t *testing.T) {
+func TestOtherEventsQueueNothing(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	for _, e := range []proto.Message{

@@ -19,7 +19,7 @@ import (
 
 // Hostile case 21: only the mail has the code, only the mail and its row have the person's data, and
 // logs and metrics have neither.
-func TestLeaks(t *testing.T) {
+func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 	t.Parallel()
 	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
 	w := startWorld(t, setup{
@@ -81,7 +81,7 @@ func TestLeaks(t *testing.T) {
 }
 
 // Hostile case 14: names and addresses of people cannot add a recipient or a header.
-func TestInjection(t *testing.T) {
+func TestNamesAddNoRecipientOrHeader(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	w.people.answers(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {

@@ -106,7 +106,7 @@ func TestLinkIsEscaped(t *testing.T) {
 }
 
 // Events that ask for a mail, and events that do not.
-func TestEvents(t *testing.T) {
+func TestEventsThatAskForMails(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	const queued, needless = usersv1.InitMail_INIT_MAIL_QUEUED, usersv1.InitMail_INIT_MAIL_NOT_NEEDED

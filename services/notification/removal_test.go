@@ -9,7 +9,7 @@ import (
 )
 
 // A removed user's mails go, those that wait and those that were sent: they name an address.
-func TestRemovedUser(t *testing.T) {
+func TestMailsOfARemovedUser(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.1 later"}}})
 	gone, stays := w.people.ask("ada"), w.people.ask("bob")

@@ -25,7 +25,7 @@ func TestGuardedRelay(t *testing.T) {
 }
 
 // The states of a mail that is refused once, at each moment of a session.
-func TestReplies(t *testing.T) {
+func TestStatesAfterARefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		at    smtpd.Verb

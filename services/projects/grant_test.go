@@ -293,7 +293,7 @@ func (w *world) tellOfTaken(removed uint64, grant *projectsv1.ProjectGrant, own,
 }
 
 // A user loses a role when the role or the project grant is removed, or the grant loses the role.
-func TestRolesAreTaken(t *testing.T) {
+func TestUsersLoseRemovedRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
@@ -365,7 +365,7 @@ func TestRolesAreTaken(t *testing.T) {
 }
 
 // After simultaneous grants and removals nobody has a removed role, and there is no deadlock.
-func TestGivingAndTaking(t *testing.T) {
+func TestRolesGivenWhileRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",

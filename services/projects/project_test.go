@@ -170,7 +170,7 @@ func TestResolveProject(t *testing.T) {
 }
 
 // A project is created also while users is away.
-func TestCreationWithoutUsers(t *testing.T) {
+func TestProjectIsCreatedWhileUsersIsAway(t *testing.T) {
 	t.Parallel()
 	w := &world{TB: t, ground: testkit.Ground(t)}
 	w.start()

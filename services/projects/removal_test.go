@@ -50,7 +50,7 @@ func TestRemovedOrganization(t *testing.T) {
 }
 
 // A removed user's roles go in every organization that gave some, each with an event.
-func TestRemovedUser(t *testing.T) {
+func TestRolesOfARemovedUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shared("Shop")

@@ -247,7 +247,7 @@ func TestLanguagesTakeTurns(t *testing.T) {
 
 // The setting is in use until languages are chosen. After that it cannot make a language the
 // default that is not allowed.
-func TestAnotherSetting(t *testing.T) {
+func TestDefaultLanguageOfTheSetting(t *testing.T) {
 	t.Parallel()
 	g, database := testkit.Ground(t), kit.Database(t)
 	start := func(setting string) world {

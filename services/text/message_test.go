@@ -292,7 +292,7 @@ func TestTextRefusals(t *testing.T) {
 }
 
 // What each role may do with texts and languages.
-func TestPermissions(t *testing.T) {
+func TestPermissionsOfTexts(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	calls := map[string]func(context.Context) error{

@@ -186,7 +186,7 @@ func read(t *testing.T, document string) (elements, texts []string) {
 }
 
 // Markup in any part is shown as text in the mail.
-func TestMarkup(t *testing.T) {
+func TestMarkupIsShownAsText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	if len(payloads) < 60 {

@@ -77,7 +77,7 @@ func TestTenthFaultPutsAside(t *testing.T) {
 	}
 }
 
-func TestLettersAreLimited(t *testing.T) {
+func TestSizeOfDeadLettersIsLimited(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
 	c := consumer(t, r.ground, onCreated(func(context.Context, event.Delivery) error { return errors.New("no") }))

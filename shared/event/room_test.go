@@ -258,7 +258,7 @@ func (r *replica) resize(size int64) (lagging string) {
 }
 
 // A stream that cannot hold some of the largest events is refused.
-func TestTooSmallStream(t *testing.T) {
+func TestStreamTooSmallForEventsIsRefused(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	_, js := connect(t, g, "users")
@@ -301,7 +301,7 @@ func TestSizeOfEvents(t *testing.T) {
 }
 
 // DEAD refuses when it is full: the event stays with its consumer until there is room.
-func TestFullDead(t *testing.T) {
+func TestFullDeadLeavesEventsWithTheirConsumer(t *testing.T) {
 	t.Parallel()
 	g := small(t)
 	r := newSource(t, g)

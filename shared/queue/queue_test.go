@@ -97,7 +97,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 }
 
 // A call that panics gives its place back.
-func TestPanic(t *testing.T) {
+func TestPanicGivesThePlaceBack(t *testing.T) {
 	t.Parallel()
 	q := queue.New(1, 0)
 	func() {

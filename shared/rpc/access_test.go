@@ -173,7 +173,7 @@ func TestMalformedRequest(t *testing.T) {
 
 // A request with two headers of the caller is refused: one reader could check the first and another
 // one use the second.
-func TestTwoCallers(t *testing.T) {
+func TestTwoHeadersOfTheCallerAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{reached: func(m string) { t.Errorf("%s was reached", m) }})
 	good := w.signer().Sign(member("ORG_OWNER"))

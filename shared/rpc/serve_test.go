@@ -125,7 +125,7 @@ func TestAnswersThatCannotBeSent(t *testing.T) {
 	}
 }
 
-func TestTimeTravels(t *testing.T) {
+func TestDeadlineCrosses(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int64
 	left := func() time.Duration { return time.Duration(seen.Load()) }
@@ -209,7 +209,7 @@ func TestContextCrosses(t *testing.T) {
 	}
 }
 
-func TestMeasures(t *testing.T) {
+func TestRequestsAreMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{get: fails(fault.ErrOverloaded)})
 	w.serve(users{get: fails(fault.ErrOverloaded)}) // a second service of the process shares the registry
@@ -250,7 +250,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // A request fails at once when the connection to NATS is lost: its answer cannot come any more.
 // What it began ends all the same, and the server need not wait to stop.
-func TestNATSGoesMeanwhile(t *testing.T) {
+func TestLostConnectionEndsRequests(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	w := newWorld(t, users{get: g.pass})

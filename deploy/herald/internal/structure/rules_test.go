@@ -19,7 +19,7 @@ type rule struct {
 	want string
 }
 
-func TestSizes(t *testing.T) {
+func TestRulesOfSizes(t *testing.T) {
 	t.Parallel()
 	judge(t, []rule{
 		{"file", "", head + strings.Repeat("\n", 447), head + strings.Repeat("\n", 448),
@@ -51,7 +51,7 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-func TestNamesAndComments(t *testing.T) {
+func TestRulesOfNamesAndComments(t *testing.T) {
 	t.Parallel()
 	judge(t, []rule{
 		{"name of a package", "", head, strings.Replace(head, "package a", "package helper", 1),
@@ -85,7 +85,7 @@ func TestNamesAndComments(t *testing.T) {
 	}
 }
 
-func TestImports(t *testing.T) {
+func TestRuleOfImports(t *testing.T) {
 	t.Parallel()
 	judge(t, []rule{
 		{"layer", "", head + `import _ "herald/shared/fault"`, head + `import _ "herald/shared/event"`,
@@ -105,7 +105,7 @@ func TestImports(t *testing.T) {
 	})
 }
 
-func TestVariablesAndTests(t *testing.T) {
+func TestRulesOfVariablesAndTests(t *testing.T) {
 	t.Parallel()
 	judge(t, []rule{
 		{"assigned", "", head + "var v = 1\nfunc f() { v := 2; v = 3; _ = v }", head + "var v = 1\nfunc f() { v = 2 }",
@@ -129,7 +129,7 @@ func TestVariablesAndTests(t *testing.T) {
 	})
 }
 
-func TestSQL(t *testing.T) {
+func TestRulesOfSQL(t *testing.T) {
 	t.Parallel()
 	const store = "services/users/internal/store/a.go"
 	judge(t, []rule{
@@ -147,7 +147,7 @@ func TestSQL(t *testing.T) {
 }
 
 // A fault is tested in the package that returns it, or in the tests of the service if that is the api.
-func TestFaultsAreTested(t *testing.T) {
+func TestRuleOfTestedFaults(t *testing.T) {
 	t.Parallel()
 	const domain, store = "services/users/internal/domain/", "services/users/internal/store/"
 	fault := head + "var ErrA = fault.New(fault.NotFound, \"A_ONE\", \"Gone\").On(\"a\", \"b\")\n"
@@ -221,7 +221,7 @@ func importing(n int) string {
 }
 
 // Variables that another file of the package declares are found too.
-func TestTwoFiles(t *testing.T) {
+func TestVariablesOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	sources, err := read(fstest.MapFS{
 		"shared/a/a.go":      {Data: []byte(head + "var v = 1")},

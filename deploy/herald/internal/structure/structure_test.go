@@ -12,7 +12,7 @@ var excused = []struct{ wrong, why string }{
 		"What is kept of a type of the contracts is worked out of it alone, and never changes."},
 }
 
-func TestRepository(t *testing.T) {
+func TestRepositoryKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	sources, err := read(os.DirFS("../../../.."))
 	if err != nil {

@@ -62,7 +62,7 @@ func hashed(value string) string {
 }
 
 // Every refusal is the same over REST and gRPC. No user is written and no mail sent.
-func TestRefusals(t *testing.T) {
+func TestRefusalsAreAlike(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
 	client := usersv1.NewUsersClient(i.Dial(t))
@@ -143,7 +143,7 @@ func TestAcceptedHashes(t *testing.T) {
 }
 
 // The gateway refuses malformed requests of every caller.
-func TestUnreadable(t *testing.T) {
+func TestMalformedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
 	for body, says := range map[string]string{

@@ -81,7 +81,7 @@ func TestReadersTimeIsNotTheQuestions(t *testing.T) {
 
 // While text does not answer, one page a second waits for it, at most for patience, and one line
 // is logged.
-func TestTextHangs(t *testing.T) {
+func TestPagesWhileTextHangs(t *testing.T) {
 	t.Parallel()
 	var c clock
 	var told strings.Builder

@@ -19,7 +19,7 @@ func serve(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*heraldv
 	return out.GetResponse(), err
 }
 
-func TestRequest(t *testing.T) {
+func TestHandlersSeeTheRequest(t *testing.T) {
 	t.Parallel()
 	in := &heraldv1.HttpRequest{
 		Method: "POST", Uri: "/ui/a%20b?x=1&x=2", Body: []byte("y=%32"),
@@ -49,7 +49,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
+func TestAnswersOfHandlers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestBodyIsBounded(t *testing.T) {
 	}
 }
 
-func TestNoRequest(t *testing.T) {
+func TestMalformedURIsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, uri := range []string{"", "ui/", "http://evil.example/ui/", "https:///ui/", "mailto:a@b", "*", "/ui/%zz",
 		"/ui/\x7f", "/ui/\x00"} {

@@ -118,7 +118,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 
 // Of several equal changes of a provider's state, or removals, at once one succeeds. Of several
 // equal updates one writes an event.
-func TestOneOfMany(t *testing.T) {
+func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	t.Parallel()
 	s, rows := newStore(t)
 	if _, err := s.CreateIdp(t.Context(), anIdp("org-a", "company"), happened); err != nil {

@@ -75,8 +75,8 @@ func count(yes bool) int {
 	return 0
 }
 
-// TestReplies scripts one reply at each moment.
-func TestReplies(t *testing.T) {
+// TestOutcomeOfEachReply scripts one reply at each moment.
+func TestOutcomeOfEachReply(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		at      smtpd.Verb
@@ -162,8 +162,8 @@ func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
 	}
 }
 
-// TestDrops ends the connection at each moment.
-func TestDrops(t *testing.T) {
+// TestOutcomeOfEachDrop ends the connection at each moment.
+func TestOutcomeOfEachDrop(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		fault   smtpd.Fault

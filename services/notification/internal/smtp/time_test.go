@@ -27,7 +27,7 @@ func inBubble(t *testing.T, config smtpd.Config, test func(t *testing.T, s *smtp
 	})
 }
 
-func TestHangs(t *testing.T) {
+func TestOutcomeOfEachHang(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		at      smtpd.Verb

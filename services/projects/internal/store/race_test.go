@@ -160,7 +160,7 @@ func TestKeyLimit(t *testing.T) {
 
 // Of simultaneous requests for the same name one succeeds. The same is true for deactivations and
 // reactivations.
-func TestOneOfMany(t *testing.T) {
+func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if n := testkit.Race(t, 12, func(n int) error {

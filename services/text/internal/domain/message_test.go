@@ -10,7 +10,7 @@ import (
 )
 
 // Each empty part has its default text. With any one part of its own a text is not the default.
-func TestOr(t *testing.T) {
+func TestEmptyPartsHaveTheDefault(t *testing.T) {
 	t.Parallel()
 	standard := Texts{"t", "p", "s", "g", "x", "b", "f"}
 	if got := (Texts{}).Or(standard); got != standard {

@@ -13,7 +13,7 @@ import (
 )
 
 // Of twenty equal calls at once one succeeds.
-func TestOneOfTwenty(t *testing.T) {
+func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
