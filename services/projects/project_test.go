@@ -226,28 +226,14 @@ func TestSearchProjects(t *testing.T) {
 				ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"}}}, []int{3},
 		},
 	} {
-		for _, asc := range []bool{false, true} {
-			var want []string
-			for _, n := range c.want {
-				want = append(want, ids[n])
-			}
-			if asc {
-				slices.Reverse(want)
-			}
-			got, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{
-				Query: &heraldv1.ListQuery{Asc: asc}, Queries: c.filters,
-			})
-			if err != nil || !slices.Equal(projectIDs(got), want) || got.Details.TotalResult != uint64(len(want)) {
-				t.Errorf("%s: %v, %v", label, got, err)
-			}
-			got, err = w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{
-				Query: &heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1}, Queries: c.filters,
-			})
-			if err != nil || !slices.Equal(projectIDs(got), want[min(1, len(want)):min(2, len(want))]) ||
-				got.Details.TotalResult != uint64(len(want)) {
-				t.Errorf("%s, second: %v, %v", label, got, err)
-			}
+		var want []string
+		for _, n := range c.want {
+			want = append(want, ids[n])
 		}
+		found(t, label, want, func(q *heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error) {
+			got, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Query: q, Queries: c.filters})
+			return projectIDs(got), got.GetDetails(), err
+		})
 	}
 	_, err := w.SearchProjects(w.inA, &projectsv1.SearchProjectsRequest{Queries: filters{{}}})
 	refused(t, err, "INVALID_ARGUMENT", "queries[0]")
@@ -301,4 +287,27 @@ func projectIDs(r *projectsv1.SearchProjectsResponse) (ids []string) {
 		ids = append(ids, p.Id)
 	}
 	return ids
+}
+
+// found checks that a search finds the ids, newest first, in both orders, and its second page of one.
+func found(
+	t *testing.T, label string, ids []string,
+	search func(*heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error),
+) {
+	t.Helper()
+	for _, asc := range []bool{false, true} {
+		want := slices.Clone(ids)
+		if asc {
+			slices.Reverse(want)
+		}
+		got, list, err := search(&heraldv1.ListQuery{Asc: asc})
+		if err != nil || !slices.Equal(got, want) || list.TotalResult != uint64(len(want)) {
+			t.Errorf("%s: %v %v, %v", label, got, list, err)
+		}
+		got, list, err = search(&heraldv1.ListQuery{Asc: asc, Offset: 1, Limit: 1})
+		if err != nil || !slices.Equal(got, want[min(1, len(want)):min(2, len(want))]) ||
+			list.TotalResult != uint64(len(want)) {
+			t.Errorf("%s, second: %v %v, %v", label, got, list, err)
+		}
+	}
 }
