@@ -20,5 +20,9 @@ func rounds(few int) int {
 
 func TestMain(m *testing.M) {
 	whole.ServeNATS()
+	// Most of the time these tests wait, for a restart, a lease or the next try.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,13 +132,21 @@ func (p *Processes) keep(name string, c *exec.Cmd) {
 // Kill kills the process that was started last under a name.
 func (p *Processes) Kill(name string) {
 	p.T.Helper()
+	p.End(name, syscall.SIGKILL)
+}
+
+// End sends a signal to the process that was started last under a name, and waits for its end.
+func (p *Processes) End(name string, signal syscall.Signal) {
+	p.T.Helper()
 	p.mu.Lock()
 	c := p.running[name]
 	p.mu.Unlock()
-	if err := c.Process.Kill(); err != nil {
-		p.T.Fatalf("kill %s: %v", name, err)
+	if err := c.Process.Signal(signal); err != nil {
+		p.T.Fatalf("end %s: %v", name, err)
 	}
-	_ = c.Wait() // killed
+	if err := c.Wait(); err != nil && signal != syscall.SIGKILL {
+		p.T.Errorf("%s ended with %v", name, err)
+	}
 }
 
 // answers reports whether a process says at its address for operators that it is ready.
