@@ -47,7 +47,7 @@ func newRotation(t *testing.T) *rotation {
 		t.Fatalf("SECURITY.md has %d blocks of commands", len(r.steps))
 	}
 	r.old = r.keys()
-	answer := r.must("POST", "/management/v1/idps/directory",
+	answer := r.Must("POST", "/management/v1/idps/directory",
 		`{"name":"Company","clientId":"c","clientSecret":"first"}`)
 	r.provider = answer["id"].(string)
 	r.Import("u1") // with a code in its mail
@@ -93,15 +93,6 @@ func (r *rotation) database(service string) *pgx.Conn {
 	}
 	r.T.Cleanup(func() { _ = db.Close(context.Background()) })
 	return db
-}
-
-func (r *rotation) must(method, path, body string) map[string]any {
-	r.T.Helper()
-	status, answer := r.Call(method, path, body)
-	if status != http.StatusOK {
-		r.T.Fatalf("%s %s: %d %v", method, path, status, answer)
-	}
-	return answer
 }
 
 // typed runs commands of SECURITY.md and returns what they print.
@@ -271,7 +262,7 @@ func (r *rotation) works(provider, app string) {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	r.must("POST", "/auth/v1/users/me/auth_factors/otp/_verify", fmt.Sprintf(`{"code":%q}`, code))
+	r.Must("POST", "/auth/v1/users/me/auth_factors/otp/_verify", fmt.Sprintf(`{"code":%q}`, code))
 	var sealed []byte
 	if err := r.database("idp").QueryRow(r.T.Context(), `select client_secret from idps where id = $1`,
 		r.provider).Scan(&sealed); err != nil {

@@ -17,18 +17,10 @@ import (
 func TestRoleLostUnderBulkImport(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
-	must := func(method, path, body string) map[string]any {
-		t.Helper()
-		status, answer := i.Call(method, path, body)
-		if status != http.StatusOK {
-			t.Fatalf("%s %s: %d %v", method, path, status, answer)
-		}
-		return answer
-	}
-	must("POST", "/management/v1/users/human/_import", whole.Active("owner"))
-	token := must("POST", "/management/v1/users/owner/pats", "{}")["token"].(string)
-	i.Org = must("POST", "/management/v1/orgs", `{"name":"Half"}`)["id"].(string)
-	must("POST", "/management/v1/orgs/me/members", `{"userId":"owner","roles":["ORG_OWNER"]}`)
+	i.Must("POST", "/management/v1/users/human/_import", whole.Active("owner"))
+	token := i.Must("POST", "/management/v1/users/owner/pats", "{}")["token"].(string)
+	i.Org = i.Must("POST", "/management/v1/orgs", `{"name":"Half"}`)["id"].(string)
+	i.Must("POST", "/management/v1/orgs/me/members", `{"userId":"owner","roles":["ORG_OWNER"]}`)
 	c := newCrowd(i.Org, 4000)
 	c.body = strings.Replace(c.body, fmt.Sprintf(`"org":{"name":%q},`, i.Org), "", 1)
 	cut := strings.Index(c.body, fmt.Sprintf(`{"userId":"%s-02500"`, i.Org))
@@ -76,11 +68,11 @@ func TestRoleLostUnderBulkImport(t *testing.T) {
 		}
 		told[e.ID] = true
 	}
-	found := must("POST", "/management/v1/users/_search", `{"query":{"limit":1}}`)
+	found := i.Must("POST", "/management/v1/users/_search", `{"query":{"limit":1}}`)
 	if n := found["details"].(map[string]any)["totalResult"]; n != "2000" {
 		t.Errorf("%v users are there", n)
 	}
-	c.everybody(t, must("POST", "/admin/v1/import", c.body))
+	c.everybody(t, i.Must("POST", "/admin/v1/import", c.body))
 }
 
 // answersWith waits until a GET with a token is answered with a status.

@@ -87,21 +87,13 @@ func TestKilledUnderRemoval(t *testing.T) {
 	server := whole.Postgres(t)
 	i := whole.New(t, "HERALD_DATABASE_URL="+server.TCP())
 	i.Start()
-	must := func(method, path, body string) map[string]any {
-		t.Helper()
-		status, answer := i.Call(method, path, body)
-		if status != http.StatusOK {
-			t.Fatalf("%s %s answered %d %v", method, path, status, answer)
-		}
-		return answer
-	}
-	org := must("POST", "/management/v1/orgs", `{"name":"Acme"}`)["id"].(string)
-	own := must("POST", "/management/v1/projects", `{"name":"Granted"}`)["id"].(string)
-	must("POST", "/management/v1/projects/"+own+"/grants", fmt.Sprintf(`{"grantedOrgId":%q}`, org))
+	org := i.Must("POST", "/management/v1/orgs", `{"name":"Acme"}`)["id"].(string)
+	own := i.Must("POST", "/management/v1/projects", `{"name":"Granted"}`)["id"].(string)
+	i.Must("POST", "/management/v1/projects/"+own+"/grants", fmt.Sprintf(`{"grantedOrgId":%q}`, org))
 	i.Org = org
-	fill(i, must)
+	fill(i)
 	r := newRemains(t, server, org)
-	must("DELETE", "/management/v1/orgs/me", "")
+	i.Must("DELETE", "/management/v1/orgs/me", "")
 	i.Org = ""
 	r.until("users go", func() bool { return r.count("users", "users where org_id = $1", org) < removedUsers })
 	i.Stop(syscall.SIGKILL)
@@ -128,7 +120,7 @@ func TestKilledUnderRemoval(t *testing.T) {
 }
 
 // fill creates an object of each kind that an organization can have.
-func fill(i *whole.Instance, must func(method, path, body string) map[string]any) {
+func fill(i *whole.Instance) {
 	i.T.Helper()
 	var makers sync.WaitGroup
 	for maker := range 6 {
@@ -147,10 +139,10 @@ func fill(i *whole.Instance, must func(method, path, body string) map[string]any
 	}
 	makers.Wait()
 	for n := range removedProjects {
-		id := must("POST", "/management/v1/projects", fmt.Sprintf(`{"name":"p%d"}`, n))["id"].(string)
-		must("POST", "/management/v1/projects/"+id+"/apps/oidc", `{"name":"Web"}`)
-		must("POST", "/management/v1/users/u00100/grants", fmt.Sprintf(`{"projectId":%q}`, id))
+		id := i.Must("POST", "/management/v1/projects", fmt.Sprintf(`{"name":"p%d"}`, n))["id"].(string)
+		i.Must("POST", "/management/v1/projects/"+id+"/apps/oidc", `{"name":"Web"}`)
+		i.Must("POST", "/management/v1/users/u00100/grants", fmt.Sprintf(`{"projectId":%q}`, id))
 	}
-	must("PUT", "/management/v1/text/message/init/de", `{"subject":"Willkommen"}`)
-	must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"herald","clientSecret":"secret"}`)
+	i.Must("PUT", "/management/v1/text/message/init/de", `{"subject":"Willkommen"}`)
+	i.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"herald","clientSecret":"secret"}`)
 }

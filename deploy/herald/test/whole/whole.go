@@ -177,6 +177,16 @@ func (i *Instance) Call(method, path, body string) (int, map[string]any) {
 	return status, answer
 }
 
+// Must is Call for a request that must succeed.
+func (i *Instance) Must(method, path, body string) map[string]any {
+	i.T.Helper()
+	status, answer := i.Call(method, path, body)
+	if status != http.StatusOK {
+		i.T.Fatalf("%s %s answered %d %v", method, path, status, answer)
+	}
+	return answer
+}
+
 // Try is Call for an instance that may not answer.
 func (i *Instance) Try(method, path, body string) (int, map[string]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
