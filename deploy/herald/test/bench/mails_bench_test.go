@@ -107,8 +107,8 @@ func (s *sink) until(b *testing.B, holds func() bool) {
 	}
 }
 
-// BenchmarkImportedMails imports BENCH_USERS users (10,000) who need a mail each. It measures how fast the mails go out,
-// how much memory that takes and how long another organization waits for its mails meanwhile.
+// BenchmarkImportedMails imports BENCH_USERS users (10,000) who need a mail each. It measures how fast the mails go
+// out, how much memory that takes and how long another organization waits for its mails meanwhile.
 func BenchmarkImportedMails(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("BENCH_USERS"))
 	if err != nil {
