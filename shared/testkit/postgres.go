@@ -77,7 +77,7 @@ func makeFiles(ctx context.Context, made string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.Chmod(dir, 0o711); err != nil { // Postgres runs as another user
 		return err
 	}
@@ -89,7 +89,7 @@ func makeFiles(ctx context.Context, made string) error {
 		return err
 	}
 	unfinished := fmt.Sprintf("%s.%d", made, os.Getpid())
-	defer os.RemoveAll(unfinished)
+	defer func() { _ = os.RemoveAll(unfinished) }()
 	if err := os.MkdirAll(filepath.Dir(made), 0o755); err != nil {
 		return err
 	}
