@@ -98,11 +98,12 @@ type removal struct {
 	Actor          string
 }
 
-// sweepAll removes a batch of each organization in turn, until it finds no object.
+// sweepAll removes a batch of each organization in turn, until it finds no object. One that fails waits
+// for the next time and does not hold up the others.
 func (w sweeper) sweepAll(ctx context.Context) error {
 	all, err := postgres.All[removal](ctx, w.db, `select organization_id, cause, actor from removals
 		order by heard_at`, nil)
-	for len(all) > 0 && err == nil && ctx.Err() == nil {
+	for len(all) > 0 && ctx.Err() == nil {
 		var left []removal
 		for _, r := range all {
 			found, failed := w.sweepOne(ctx, r)
