@@ -21,8 +21,8 @@ var anchors = []anchor{
 		`mutant.Dropped("permission", string(m.FullName())) || %s`},
 	{"shared/rpc/method.go", "err := m.guard.MayActOn(ctx, userID); err != nil",
 		`%s && !mutant.Dropped("acts_on", string(m.FullName()))`},
-	{"shared/rpc/method.go", "m.Access.FreshLogin && self",
-		`!mutant.Dropped("fresh_login", string(m.FullName())) && %s`},
+	{"shared/rpc/method.go", "!m.Access.FreshLogin || !self",
+		`mutant.Dropped("fresh_login", string(m.FullName())) || %s`},
 	{"deploy/herald/test/whole/files.go", `".build", "test", "herald"`, `".build", "mutants", "herald"`},
 }
 
