@@ -100,7 +100,11 @@ func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
 
 // end answers if the handler panicked, then measures and logs the request.
 func (x *exchange) end(e *edge, r *http.Request) {
-	if p := recover(); p != nil {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler: // whoever broke the answer off has said why
+		defer panic(p)
+	default:
 		f := x.refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		if x.status == 0 {
 			x.form(x, r, f)

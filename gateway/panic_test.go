@@ -43,3 +43,25 @@ func TestPanicsInTheGateway(t *testing.T) {
 		}
 	}
 }
+
+// A handler that breaks an answer off on purpose has said why. That is no fault of ours.
+func TestBrokenOffOnPurpose(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
+		seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
+	e.exact = map[string]*route{"/x": {form: asRPC, serve: func(*exchange, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}}}
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("the connection stays open: %v", p)
+			}
+		}()
+		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", "/x", nil))
+	}()
+	if text := log.String(); !strings.Contains(text, `"level":"INFO"`) || strings.Contains(text, "goroutine") {
+		t.Errorf("log %s", text)
+	}
+}

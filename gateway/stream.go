@@ -149,11 +149,12 @@ func (e *edge) streamBody(ctx context.Context, x *exchange, r *http.Request, b *
 	switch r.Header.Get("Content-Encoding") {
 	case "", "identity":
 	case "gzip":
-		unpacked, err := gzip.NewReader(from)
+		packed := &counted{Reader: from}
+		unpacked, err := gzip.NewReader(packed)
 		if err != nil {
 			return nil, imports.ErrBrokenOff.Say("The body is not compressed with gzip").Because(err)
 		}
-		from = unpacked
+		from = &inflated{counted{Reader: unpacked}, packed}
 	default:
 		return nil, ErrStreamType
 	}
@@ -170,6 +171,39 @@ func (e *edge) streamBody(ctx context.Context, x *exchange, r *http.Request, b *
 // ErrStreamType is returned for a body of another media type or encoding.
 var ErrStreamType = ErrMediaType.Say("The body must be application/json or application/x-ndjson, " +
 	"with Content-Encoding gzip or none")
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflated reads an uncompressed body. It stops where no users can have been compressed as much: a
+// few KiB of gzip can be work for an hour.
+type inflated struct {
+	counted
+	packed *counted
+}
+
+// maxInflation is how much larger a body can be than it was compressed, beyond its first MiB.
+// Users with hashes of their own are compressed about 4 times.
+const maxInflation = 100
+
+// Read implements io.Reader.
+func (i *inflated) Read(b []byte) (int, error) {
+	if i.n > 1<<20+maxInflation*i.packed.n {
+		return 0, imports.ErrBrokenOff.Say("The body is compressed more than %d times, which users cannot be",
+			maxInflation)
+	}
+	return i.counted.Read(b)
+}
 
 // patient reads a body whose client can take a long time, but not pause for long.
 type patient struct {

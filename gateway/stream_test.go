@@ -231,6 +231,27 @@ func TestStreamBreaksOff(t *testing.T) {
 	}
 }
 
+// A few KiB of gzip that become many rows are refused before they are work for minutes.
+func TestStreamInflated(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	var packed bytes.Buffer
+	g := gzip.NewWriter(&packed)
+	body := strings.TrimSuffix(crowd("u", 1), "]}]}}") + strings.Repeat(",{}", 8_000_000) + "]}]}}"
+	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
+		t.Fatal(err)
+	}
+	got := w.do(t, "POST", importPath, packed.String(), append(as(w.owner()), "Content-Encoding",
+		"gzip")...).imported(t)
+	last := got.Errors[len(got.Errors)-1]
+	if last.Type != "import" || last.Reason != "IMPORT_BROKEN_OFF" || !strings.Contains(last.Message, "100 times") {
+		t.Errorf("%v", last)
+	}
+	if _, ids := w.importer.seen(); len(ids) > 2_000_000 {
+		t.Errorf("%d rows were read", len(ids))
+	}
+}
+
 // If a caller loses the permission during an import, all later rows are refused, each with an
 // error.
 func TestStreamLosesPermission(t *testing.T) {

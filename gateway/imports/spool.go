@@ -14,8 +14,9 @@ import (
 )
 
 // ErrSpool is returned if the disk has no room for an import.
-var ErrSpool = fault.New(fault.Unavailable, "IMPORT_DISK_FULL", "The disk of the gateway has no room for the import; "+
-	"make room, or send it in parts").After(time.Minute)
+var ErrSpool = fault.New(fault.Unavailable, "IMPORT_DISK_FULL", "The disk of the gateway has no room for the "+
+	"temporary files of the import, which are in TMPDIR. Make room and send the same body again, or send it in parts: "+
+	"users who are imported already stay, and are not imported twice").After(time.Minute)
 
 const (
 	// inMemory is the part of a Spool that is in memory, in bytes.

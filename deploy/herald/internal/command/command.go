@@ -33,9 +33,22 @@ func Main(more ...*cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal quits
 	err := root(more).ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted: what is done stays done; the command can be repeated")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "herald:", err)
 		os.Exit(exitCode(err))
+	}
+}
+
+// serving returns the work of a command that a signal ends as it should, not halfway.
+func serving(run func(*cobra.Command) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
+		if err := run(c); err != nil && (c.Context().Err() == nil || !errors.Is(err, context.Canceled)) {
+			return err
+		}
+		return nil
 	}
 }
 
@@ -93,10 +106,10 @@ func Run() *cobra.Command {
 		Use:   "run",
 		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: serving(func(c *cobra.Command) error {
 			runOnFour()
 			return allinone.Run(c.Context(), os.Environ(), c.OutOrStdout(), c.ErrOrStderr())
-		},
+		}),
 	}
 }
 
@@ -156,7 +169,7 @@ func service(name string) *cobra.Command {
 		Use:   name,
 		Short: "Run the " + name + " service",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), name, c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -178,7 +191,7 @@ func service(name string) *cobra.Command {
 			p.ground.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())
 			return p.ground.Flush(context.WithoutCancel(c.Context()))
-		},
+		}),
 	}
 }
 
@@ -187,7 +200,7 @@ func gatewayOnly() *cobra.Command {
 		Use:   "gateway",
 		Short: "Run the gateway",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), "gateway", c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -200,6 +213,6 @@ func gatewayOnly() *cobra.Command {
 			p.ground.Health.Started()
 			p.ground.Log.InfoContext(c.Context(), "ready", "address", w.Addr().String())
 			return errors.Join(w.Run(c.Context()), p.ground.Flush(context.WithoutCancel(c.Context())))
-		},
+		}),
 	}
 }

@@ -200,7 +200,8 @@ func (u usage) write(w io.Writer, keys secret.Keys) error {
 	}
 	next := u.needed(keys)
 	if next == nil && len(known) > 1 {
-		next = errors.New("nothing needs any key but the first; type: herald keys remove")
+		next = fmt.Errorf("nothing needs any key but the first. To change to the key %s, type: herald keys use %[1]s; "+
+			"after a change, to remove the old key, type: herald keys remove", known[len(known)-1])
 	}
 	if next != nil {
 		_, err := fmt.Fprintln(w, next)
