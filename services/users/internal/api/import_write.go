@@ -140,17 +140,15 @@ func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) 
 	if err := u.compare(ctx, orgID, typed); err != nil {
 		return err
 	}
-	var passwords []string
-	typed = slices.DeleteFunc(typed, func(a *arrival) bool { return !a.pending() })
 	for _, a := range typed {
-		passwords = append(passwords, a.password)
-	}
-	hashes, err := u.Passwords.HashAll(ctx, passwords)
-	if err != nil {
-		return err
-	}
-	for i, hash := range hashes {
-		typed[i].user.PasswordHash = domain.Hidden(hash.Encoded())
+		if !a.pending() {
+			continue
+		}
+		hash, err := u.Passwords.Hash(ctx, a.password)
+		if err != nil {
+			return err
+		}
+		a.user.PasswordHash = domain.Hidden(hash.Encoded())
 	}
 	return nil
 }

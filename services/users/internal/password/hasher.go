@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
 
 	"herald/shared/queue"
@@ -39,20 +38,6 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 		return Hash{}, err
 	}
 	return newHash(made.encode(), made), nil
-}
-
-// HashAll returns new hashes of passwords, as Hash makes them, on all processors.
-func (h *Hasher) HashAll(ctx context.Context, passwords []string) ([]Hash, error) {
-	hashes := make([]Hash, len(passwords))
-	workers, ctx := errgroup.WithContext(ctx)
-	workers.SetLimit(queue.Processors())
-	for i, p := range passwords {
-		workers.Go(func() (err error) {
-			hashes[i], err = h.Hash(ctx, p)
-			return err
-		})
-	}
-	return hashes, workers.Wait()
 }
 
 // Verify reports whether the password, in NFC or as typed, matches the hash, and if so, whether the
