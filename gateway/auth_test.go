@@ -129,8 +129,8 @@ func TestOrganizationHeader(t *testing.T) {
 		{"empty", []string{""}, 200, ""},
 		{"own", []string{"o1"}, 200, ""},
 		{"foreign", []string{"o2"}, 403, "PERMISSION_DENIED"},
-		{"two", []string{"o1", "o1"}, 400, "ORGANIZATION_HEADER_INVALID"},
-		{"comma", []string{"o1,o1"}, 400, "ORGANIZATION_HEADER_INVALID"},
+		{"two", []string{"o1", "o1"}, 400, "ORG_HEADER_INVALID"},
+		{"comma", []string{"o1,o1"}, 400, "ORG_HEADER_INVALID"},
 		{"long", []string{strings.Repeat("o", 201)}, 403, "PERMISSION_DENIED"},
 		{"not UTF-8", []string{"\xff"}, 403, "PERMISSION_DENIED"},
 		{"quotes", []string{`' or "1"="1`}, 403, "PERMISSION_DENIED"},
@@ -183,9 +183,9 @@ func TestOrderOfChecks(t *testing.T) {
 	w.do(t, "POST", path, body, append(as(scopeless), "x-service-orgid", "o2")...).refused(t, 403, "INSUFFICIENT_SCOPE")
 	w.do(t, "POST", path, body, append(as(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).refused(t,
 		403, "PERMISSION_DENIED")
-	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORGANIZATION_HEADER_INVALID")
-	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
-	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "MALFORMED_JSON")
+	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORG_HEADER_INVALID")
+	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "JSON_MALFORMED")
 	w.do(t, "POST", path, "{}", as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
 }
 

@@ -25,7 +25,7 @@ func TestRequestID(t *testing.T) {
 			"\r\nX-Request-Id: " + given + "\r\n\r\n"
 		got := w.raw(t, request)
 		if strings.HasPrefix(given, "\x1b") {
-			got.refused(t, 400, "MALFORMED_REQUEST")
+			got.refused(t, 400, "REQUEST_MALFORMED")
 			continue
 		}
 		id := got.ok(t).Header.Get("X-Request-Id")

@@ -71,14 +71,14 @@ func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 		status  int
 		id      string
 	}{
-		{"GET / HTTP/1.1\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"GET management/v1/users/u1 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"this is no HTTP\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400, "MALFORMED_REQUEST"},
-		{"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 505, "MALFORMED_REQUEST"},
-		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "MALFORMED_REQUEST"},
-		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "MALFORMED_REQUEST"},
+		{"GET / HTTP/1.1\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"GET management/v1/users/u1 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"this is no HTTP\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 505, "REQUEST_MALFORMED"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "REQUEST_MALFORMED"},
+		{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "REQUEST_MALFORMED"},
 		{"GET / HTTP/1.1\r\nHost: x\r\n" + many + "\r\n", 431, "HEADERS_TOO_LARGE"},
 		{"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 16<<10) + "\r\n\r\n", 431, "HEADERS_TOO_LARGE"},
 		{"GET /" + strings.Repeat("x", 16<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431, "HEADERS_TOO_LARGE"},

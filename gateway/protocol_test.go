@@ -329,11 +329,11 @@ func TestUnknownProcedures(t *testing.T) {
 		w.do(t, "POST", procedure, `{}`, "Content-Type", "application/json").refused(t, 404, "NOT_FOUND")
 	}
 	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "text/plain")...).refused(t, 415,
-		"MEDIA_TYPE_UNSUPPORTED")
+		"MEDIA_TYPE_NOT_SUPPORTED")
 	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/connect+json")...).refused(t, 415,
-		"MEDIA_TYPE_UNSUPPORTED")
+		"MEDIA_TYPE_NOT_SUPPORTED")
 	w.do(t, "POST", getUser, `{}`, append(as(w.owner()), "Content-Type", "application/grpc-web-text")...).refused(t,
-		415, "MEDIA_TYPE_UNSUPPORTED")
+		415, "MEDIA_TYPE_NOT_SUPPORTED")
 	w.do(t, "POST", getUser, `{}`, "Content-Type", "text/plain").refused(t, 401, "UNAUTHENTICATED")
 }
 

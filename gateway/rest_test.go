@@ -15,7 +15,7 @@ func TestAnswerIsWholeJSON(t *testing.T) {
 	same(t, got.body, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
 		"state":"USER_STATE_ACTIVE","userName":"","loginNames":[],"preferredLoginName":"",
 		"machine":{"name":"robot","description":"","hasSecret":false,
-			"accessTokenType":"ACCESS_TOKEN_TYPE_UNSPECIFIED"}}}`)
+			"accessTokenType":"OIDC_TOKEN_TYPE_UNSPECIFIED"}}}`)
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 	} {
@@ -79,11 +79,11 @@ func TestMediaTypes(t *testing.T) {
 			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.body)
 		}
 		if c.status == 415 {
-			got.refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+			got.refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 		}
 	}
 	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).
-		refused(t, 415, "MEDIA_TYPE_UNSUPPORTED")
+		refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	w.do(t, "GET", "/management/v1/users/u1", "not read", append(as(w.owner()), "Content-Type", "text/plain")...).ok(t)
 }
 
@@ -91,11 +91,11 @@ func TestBadJSON(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	for _, c := range []struct{ body, id, field string }{
-		{`{`, "MALFORMED_JSON", ""},
-		{`{} {}`, "MALFORMED_JSON", ""},
-		{`[]`, "MALFORMED_JSON", ""},
-		{"{\"userName\":\"\xff\"}", "MALFORMED_JSON", ""},
-		{`{"x":1,"x":2}`, "MALFORMED_JSON", ""},
+		{`{`, "JSON_MALFORMED", ""},
+		{`{} {}`, "JSON_MALFORMED", ""},
+		{`[]`, "JSON_MALFORMED", ""},
+		{"{\"userName\":\"\xff\"}", "JSON_MALFORMED", ""},
+		{`{"x":1,"x":2}`, "JSON_MALFORMED", ""},
 		{`{"query":{"limit":1e1}}`, "INVALID_ARGUMENT", "query.limit"},
 		{`{"query":{"limit":1,"limit":1}}`, "INVALID_ARGUMENT", "query.limit"},
 		{`{"query":{"offset":18446744073709551616}}`, "INVALID_ARGUMENT", "query.offset"},
@@ -126,7 +126,7 @@ func TestQueryParameters(t *testing.T) {
 	w.do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", as(w.owner())...).refused(t, 400,
 		"INVALID_ARGUMENT")
 	w.do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", as(w.owner())...).refused(t, 400,
-		"MALFORMED_QUERY")
+		"QUERY_MALFORMED")
 }
 
 func TestFieldsOfOthersAreIgnored(t *testing.T) {

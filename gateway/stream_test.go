@@ -128,7 +128,7 @@ func TestStreamedImport(t *testing.T) {
 		t.Errorf("got %.300v", got)
 	}
 	if e := got.Errors; len(e) != 2 || e[0].ID != "bad7" || e[0].Row != "8" || e[0].Reason != "BAD" ||
-		e[1].Row != "2101" || e[1].Reason != "MALFORMED_JSON" || e[1].Type != "human_user" {
+		e[1].Row != "2101" || e[1].Reason != "JSON_MALFORMED" || e[1].Type != "human_user" {
 		t.Errorf("errors %v", got.Errors)
 	}
 	requests, _ := w.importer.seen()
@@ -171,15 +171,15 @@ func TestStreamedShapes(t *testing.T) {
 		status               int
 		id                   string
 	}{
-		"form":          {"a=b", "application/x-www-form-urlencoded", "", 415, "MEDIA_TYPE_UNSUPPORTED"},
-		"brotli":        {"x", "application/json", "br", 415, "MEDIA_TYPE_UNSUPPORTED"},
+		"form":          {"a=b", "application/x-www-form-urlencoded", "", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
+		"brotli":        {"x", "application/json", "br", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
 		"no gzip":       {"{}", "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
 		"half of gzip":  {half, "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
-		"no JSON":       {"nothing", "application/json", "", 400, "MALFORMED_JSON"},
+		"no JSON":       {"nothing", "application/json", "", 400, "JSON_MALFORMED"},
 		"timeout":       {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"x"}]}]},"timeout":"-1s"}`, "", "", 400, "IMPORT_TIMEOUT_INVALID"},
 		"no such org":   {crowdIn("nowhere"), "", "", 403, "PERMISSION_DENIED"},
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
-		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "MALFORMED_JSON"},
+		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
 	} {
 		w.do(t, "POST", importPath, c.body, append(as(token), "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...).refused(t, c.status, c.id)
@@ -219,7 +219,7 @@ func TestStreamBreaksOff(t *testing.T) {
 		reason string
 	}{
 		"JSON": {plain, 2990, "IMPORT_BROKEN_OFF"}, "gzip": {zipped, 2000, "IMPORT_BROKEN_OFF"},
-		"bracket": {wrong, 2900, "MALFORMED_JSON"},
+		"bracket": {wrong, 2900, "JSON_MALFORMED"},
 	} {
 		if n := len(c.got.Success.Orgs[0].HumanUserIDs); n < c.least || n > 2999 {
 			t.Errorf("%s: %d users", name, n)
@@ -425,7 +425,7 @@ func TestStreamOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.do(t, "POST", importPath, packed.String(), append(as(w.owner()), "Content-Encoding", "gzip")...).
-		refused(t, http.StatusBadRequest, "MALFORMED_JSON")
+		refused(t, http.StatusBadRequest, "JSON_MALFORMED")
 }
 
 func TestStreamedCheck(t *testing.T) {

@@ -113,7 +113,7 @@ func TestImportFile(t *testing.T) {
 		"/broken.json")
 	i.twice(home)
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
-	i.runs(13, "MALFORMED_JSON|request id: ", i.file("none.json", "none"))
+	i.runs(13, "JSON_MALFORMED|request id: ", i.file("none.json", "none"))
 	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))
 	i.runs(1, "connection refused|send the file again", people, "--url", "http://"+whole.FreeAddress(t),
 		"--token-file", i.Dir+"/data/admin.pat")

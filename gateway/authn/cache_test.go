@@ -152,7 +152,7 @@ func TestWhomEventsEnd(t *testing.T) {
 	}{
 		{"herald.users.human.imported.v1", "u1", `{}`, 0, true, true},
 		{"herald.users.human.created.v1", "u1", `{}`, 0, true, true},
-		{"herald.users.org.renamed.v1", "o1", `{}`, 0, true, true},
+		{"herald.users.org.changed.v1", "o1", `{}`, 0, true, true},
 		{"herald.users.pat.added.v1", "t1", `{"userId":"u1"}`, 0, true, true},
 		{"herald.projects.project.deactivated.v1", "p1", `{}`, 0, true, true},
 		{"", "u1", `{"userId":"u1"}`, 0, true, true},

@@ -14,7 +14,7 @@ import (
 // Faults of a request's credentials.
 var (
 	ErrScope        = fault.New(fault.Denied, "INSUFFICIENT_SCOPE", "The token lacks a scope")
-	ErrOrganization = fault.New(fault.Invalid, "ORGANIZATION_HEADER_INVALID", "x-service-orgid names one organization")
+	ErrOrganization = fault.New(fault.Invalid, "ORG_HEADER_INVALID", "x-service-orgid names one organization")
 )
 
 // nowhere takes the place of an id that no organization can have, so that the answer is the

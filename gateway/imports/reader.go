@@ -18,7 +18,7 @@ import (
 // Faults of the body of an import.
 var (
 	ErrTooLarge = fault.New(fault.Invalid, "IMPORT_ROW_TOO_LARGE", "A user of an import has at most 1 MiB")
-	ErrNoOrg    = fault.New(fault.Invalid, "IMPORT_ORG_MISSING", "The organization of the user is missing").
+	ErrNoOrg    = fault.New(fault.Invalid, "IMPORT_ORG_REQUIRED", "The organization of the user is missing").
 			On("orgId", "is missing")
 	ErrTimeout = fault.New(fault.Invalid, "IMPORT_TIMEOUT_INVALID",
 		"timeout: a duration such as 30m0s or 1800s, at most 24 hours").On("timeout", "is not such a duration")

@@ -19,7 +19,7 @@ import (
 const MaxDepth = 32
 
 // ErrJSON is returned for a body that is not JSON, or is no JSON object of the message.
-var ErrJSON = fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not the JSON that this method reads")
+var ErrJSON = fault.New(fault.Invalid, "JSON_MALFORMED", "The body is not the JSON that this method reads")
 
 // lenient ignores unknown names; walk has checked the known ones.
 var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}

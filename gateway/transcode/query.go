@@ -15,7 +15,7 @@ import (
 )
 
 // ErrQuery is returned for a query that is not application/x-www-form-urlencoded.
-var ErrQuery = fault.New(fault.Invalid, "MALFORMED_QUERY", "The query of the URL is malformed")
+var ErrQuery = fault.New(fault.Invalid, "QUERY_MALFORMED", "The query of the URL is malformed")
 
 // Query parses the parameters of a URL into the scalar fields of m and of its singular messages:
 // query.limit=5. Names may be written in camelCase or snake_case, unknown ones are ignored. Every

@@ -92,7 +92,7 @@ type users struct {
 
 // faults are those of the real service, by the code or password that causes them here.
 var faults = map[string]*fault.Fault{
-	"WRONG222":   fault.New(fault.Invalid, "CODE_INVALID", "The code is wrong"),
+	"WRONG222":   fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong"),
 	"OVERDUE2":   fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired"),
 	"LOCKED22":   fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes"),
 	"BUSY2222":   fault.ErrOverloaded,

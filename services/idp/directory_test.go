@@ -45,7 +45,7 @@ func TestDirectories(t *testing.T) {
 	}
 
 	// Missing name, client id and secret stay. All other missing fields get their defaults.
-	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id})
+	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id})
 	if err != nil || changed.Details.Sequence <= made.Details.Sequence || changed.Details.CreationDate != nil ||
 		changed.Details.ResourceOwner != "org-a" {
 		t.Fatalf("%v, %v", changed, err)
@@ -60,10 +60,10 @@ func TestDirectories(t *testing.T) {
 		t.Errorf("%d events of the change", n)
 	}
 
-	if _, err := w.RemoveIdp(w.inA, &idpv1.IdpRequest{IdpId: made.Id}); err != nil {
+	if _, err := w.RemoveIdp(w.inA, &idpv1.IdpRequest{Id: made.Id}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.GetIdp(w.inA, &idpv1.IdpRequest{IdpId: made.Id})
+	_, err = w.GetIdp(w.inA, &idpv1.IdpRequest{Id: made.Id})
 	refused(t, err, "IDP_NOT_FOUND")
 	if w.rows("idps") != 0 || w.rows("events where name = 'removed' and aggregate_id = $1", made.Id) != 1 {
 		t.Error("it is not gone, or there is no event")
@@ -86,7 +86,7 @@ func TestUnchanged(t *testing.T) {
 		{Tenant: &idpv1.DirectoryTenant{TenantType: idpv1.DirectoryTenantType(2).Enum(), TenantId: new("COMMON")}},
 		{Scopes: []string{"openid", "profile", "email"}},
 	} {
-		r.IdpId = id
+		r.Id = id
 		got, err := w.UpdateDirectoryIdp(w.inA, r)
 		if err != nil || got.Details.Sequence != details.Sequence ||
 			!got.Details.ChangeDate.AsTime().Equal(details.ChangeDate.AsTime()) {
@@ -106,7 +106,7 @@ func TestUpdateSecret(t *testing.T) {
 	for _, c := range []struct{ sent, want string }{
 		{"", "of Company"}, {"another", "another"}, {"", "another"}, {" padded ", "padded"},
 	} {
-		if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+		if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
 			ClientSecret: c.sent}); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestRefusedFields(t *testing.T) {
 	} {
 		for _, value := range bad {
 			create := &idpv1.CreateDirectoryIdpRequest{Name: "Other", ClientId: "herald", ClientSecret: "secret"}
-			update := &idpv1.UpdateDirectoryIdpRequest{IdpId: id}
+			update := &idpv1.UpdateDirectoryIdpRequest{Id: id}
 			switch field {
 			case "name":
 				create.Name, update.Name = value, &value
@@ -155,14 +155,14 @@ func TestRefusedFields(t *testing.T) {
 		refused(t, err, "INVALID_ARGUMENT", "clientSecret")
 	}
 	_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
-		IdpId: id, Scopes: slices.Repeat([]string{"a"}, 21),
+		Id: id, Scopes: slices.Repeat([]string{"a"}, 21),
 	})
 	refused(t, err, "INVALID_ARGUMENT", "scopes")
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, Tenant: typeOf(3)})
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id, Tenant: typeOf(3)})
 	refused(t, err, "INVALID_ARGUMENT", "tenant.tenantType")
 	for _, tenant := range []string{"", "..", "a/b", strings.Repeat("a", 254)} {
 		_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
-			IdpId: id, Tenant: &idpv1.DirectoryTenant{TenantId: &tenant},
+			Id: id, Tenant: &idpv1.DirectoryTenant{TenantId: &tenant},
 		})
 		refused(t, err, "IDP_TENANT_INVALID", "tenant.tenantId")
 	}
@@ -173,7 +173,7 @@ func TestRefusedFields(t *testing.T) {
 	// The maximum length is counted in characters.
 	edge := long[:400]
 	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
-		IdpId: id, Name: &edge, ClientId: &edge, ClientSecret: edge,
+		Id: id, Name: &edge, ClientId: &edge, ClientSecret: edge,
 		Scopes: slices.Repeat([]string{strings.Repeat("a", 100)}, 20),
 	}); err != nil || w.get(id).Name != edge || w.secretOf(id) != edge {
 		t.Errorf("%v: %v", err, w.get(id))
@@ -184,7 +184,7 @@ func TestStatesOfProviders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.directory(w.inA, "Company")
-	ask := &idpv1.IdpRequest{IdpId: id}
+	ask := &idpv1.IdpRequest{Id: id}
 	_, err := w.ReactivateIdp(w.inA, ask)
 	refused(t, err, "IDP_NOT_INACTIVE")
 	off, err := w.DeactivateIdp(w.inA, ask)
@@ -200,7 +200,7 @@ func TestStatesOfProviders(t *testing.T) {
 	if fault.From(err).Code != fault.Precondition {
 		t.Error(err)
 	}
-	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
 		Name: new("Other")}); err != nil || w.get(id).State != idpv1.IdpState_IDP_STATE_INACTIVE {
 		t.Errorf("changed while inactive: %v", err)
 	}
@@ -217,7 +217,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 	before := w.rows("events")
 	if n := race(t, 20, func(i int) error {
 		_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
-			IdpId: id, Name: new(fmt.Sprint("Company ", i%10)), ClientSecret: fmt.Sprint("secret ", i%10),
+			Id: id, Name: new(fmt.Sprint("Company ", i%10)), ClientSecret: fmt.Sprint("secret ", i%10),
 		})
 		return err
 	}); n != 20 {
@@ -242,7 +242,7 @@ func TestSearchIdps(t *testing.T) {
 		ids[i] = w.directory(w.inA, name)
 	}
 	w.directory(w.inB, "dir_1")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: ids[1]}); err != nil {
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: ids[1]}); err != nil {
 		t.Fatal(err)
 	}
 	name := func(text string, method heraldv1.TextQueryMethod) *idpv1.IdpFilter {
@@ -303,14 +303,14 @@ func TestIdpChanges(t *testing.T) {
 	w := newWorld(t)
 	id := w.directory(w.inA, "Company")
 	w.directory(w.inA, "Other")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: id}); err != nil {
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id,
+	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
 		ClientSecret: "another"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{IdpId: id})
+	got, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{Id: id})
 	if err != nil || got.Details.TotalResult != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -323,7 +323,7 @@ func TestIdpChanges(t *testing.T) {
 		list[0].GetStringValue() != "clientSecret" {
 		t.Errorf("changed %v", list)
 	}
-	_, err = w.SearchIdpChanges(w.inB, &idpv1.SearchIdpChangesRequest{IdpId: id})
+	_, err = w.SearchIdpChanges(w.inB, &idpv1.SearchIdpChangesRequest{Id: id})
 	refused(t, err, "IDP_NOT_FOUND")
 }
 
@@ -332,7 +332,7 @@ func TestResolveIdps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, off, foreign := w.directory(w.inA, "Company"), w.directory(w.inA, "Off"), w.directory(w.inB, "Foreign")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{IdpId: off}); err != nil {
+	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: off}); err != nil {
 		t.Fatal(err)
 	}
 	ask := &idpv1.ResolveIdpsRequest{OrgId: "org-a", IdpIds: []string{id, off, foreign, "nowhere", id, ""}}
@@ -355,27 +355,27 @@ func TestResolveIdps(t *testing.T) {
 // calls has a call of every method about one provider, which succeeds for its organization.
 var calls = map[string]func(w *world, ctx context.Context, id string) error{
 	"UpdateDirectoryIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.UpdateDirectoryIdp(ctx, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, ClientSecret: "theirs"})
+		_, err := w.UpdateDirectoryIdp(ctx, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: "theirs"})
 		return err
 	},
 	"GetIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.GetIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		_, err := w.GetIdp(ctx, &idpv1.IdpRequest{Id: id})
 		return err
 	},
 	"DeactivateIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.DeactivateIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		_, err := w.DeactivateIdp(ctx, &idpv1.IdpRequest{Id: id})
 		return err
 	},
 	"ReactivateIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.ReactivateIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		_, err := w.ReactivateIdp(ctx, &idpv1.IdpRequest{Id: id})
 		return err
 	},
 	"RemoveIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.RemoveIdp(ctx, &idpv1.IdpRequest{IdpId: id})
+		_, err := w.RemoveIdp(ctx, &idpv1.IdpRequest{Id: id})
 		return err
 	},
 	"SearchIdpChanges": func(w *world, ctx context.Context, id string) error {
-		_, err := w.SearchIdpChanges(ctx, &idpv1.SearchIdpChangesRequest{IdpId: id})
+		_, err := w.SearchIdpChanges(ctx, &idpv1.SearchIdpChangesRequest{Id: id})
 		return err
 	},
 }

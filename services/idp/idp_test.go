@@ -68,7 +68,7 @@ func (w *world) directory(ctx context.Context, name string) string {
 // get reads a provider of org-a.
 func (w *world) get(id string) *idpv1.Idp {
 	w.Helper()
-	r, err := w.GetIdp(w.inA, &idpv1.IdpRequest{IdpId: id})
+	r, err := w.GetIdp(w.inA, &idpv1.IdpRequest{Id: id})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestSecretsStayIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id, ClientSecret: second})
+	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestSecretsStayIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{IdpId: made.Id})
+	history, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{Id: made.Id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +47,9 @@ func TestSecretsStayIn(t *testing.T) {
 	if _, err := w.service.DB.Exec(t.Context(), broken); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id, ClientSecret: first})
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: first})
 	refused(t, err, "INTERNAL")
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: made.Id,
+	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id,
 		ClientSecret: strings.Repeat(first, 20)})
 	refused(t, err, "INVALID_ARGUMENT")
 

@@ -55,7 +55,7 @@ func TestRollingRestart(t *testing.T) {
 			w := []*world{before, after}[n%2]
 			was := w.get(id).Details.Sequence
 			next := fmt.Sprintf("secret %d of step %d", n/4, step)
-			r, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{IdpId: id, ClientSecret: next})
+			r, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: next})
 			if err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}

@@ -92,7 +92,7 @@ func TestTestMailRecipient(t *testing.T) {
 	for _, me := range []*usersv1.User{nil, human(""), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
 		w.people.me = me
 		_, err := w.trial(t.Context(), "")
-		w.refused(err, "RECIPIENT_MISSING", fault.Precondition)
+		w.refused(err, "RECIPIENT_REQUIRED", fault.Precondition)
 		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "recipient" {
 			t.Errorf("%+v", f)
 		}

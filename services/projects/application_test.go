@@ -67,7 +67,7 @@ func TestAppOfOIDC(t *testing.T) {
 			GrantTypes:      []projectsv1.OidcGrantType{1},
 			AppType:         projectsv1.OidcAppType_OIDC_APP_TYPE_WEB,
 			AuthMethodType:  projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC,
-			AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER, ClockSkew: &durationpb.Duration{},
+			AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER, ClockSkew: &durationpb.Duration{},
 			ClientId: made.AppId,
 		}},
 	}
@@ -84,7 +84,7 @@ func TestAppOfOIDC(t *testing.T) {
 		AuthMethodType:         projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_NONE,
 		PostLogoutRedirectUris: []string{"com.example.app:/bye"}, BackChannelLogoutUri: "http://app.internal/logout",
 		DevMode:         true,
-		AccessTokenType: projectsv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, AccessTokenRoleAssertion: true,
+		AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, AccessTokenRoleAssertion: true,
 		IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
 		ClockSkew: durationpb.New(1500 * time.Millisecond), AdditionalOrigins: []string{"https://other.example.com"},
 	}

@@ -63,13 +63,13 @@ func TestChangesInAProject(t *testing.T) {
 	must(w.DeactivateApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: web.AppId}))
 	must(w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: id, AppId: gone.AppId}))
 	must(w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: gone.AppId}))
-	must(w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"}))
+	must(w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"}))
 	want := []string{
 		"project.created " + id, "project.role_added " + id, "application.created " + web.AppId,
-		"application.created " + gone.AppId, "grant.added " + grant, "user_grant.added " + own,
+		"application.created " + gone.AppId, "project_grant.added " + grant, "user_grant.added " + own,
 		"application.deactivated " + web.AppId, "application.key_added " + gone.AppId,
 		"application.removed " + gone.AppId, "application.key_removed " + gone.AppId,
-		"project.role_removed " + id, "grant.changed " + grant, "user_grant.changed " + own,
+		"project.role_removed " + id, "project_grant.changed " + grant, "user_grant.changed " + own,
 	}
 	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
 		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true},

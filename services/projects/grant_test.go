@@ -30,7 +30,7 @@ func (w *world) give(ctx context.Context, userID, projectID, grantID string, key
 	if err != nil {
 		w.Fatal(err)
 	}
-	return r.UserGrantId
+	return r.GrantId
 }
 
 // has returns the roles of a user's grant.
@@ -70,20 +70,22 @@ func TestProjectGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &projectsv1.ProjectGrant{
-		GrantId: made.GrantId, Details: made.Details, GrantedOrgId: "org-b", RoleKeys: []string{"admin", "guest"},
+		Id: made.GrantId, Details: made.Details, GrantedOrgId: "org-b", RoleKeys: []string{"admin", "guest"},
 		State: projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE, ProjectId: id, ProjectName: "Shop",
 	}
 	same(t, got.ProjectGrant, want)
 	w.grant(id, "org-c")
 	list, err := w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{ProjectId: id,
-		Queries: []*projectsv1.ProjectGrantFilter{{RoleKeyQuery: &projectsv1.GrantRoleKeyQuery{RoleKey: "guest"}}}})
+		Queries: []*projectsv1.ProjectGrantFilter{
+			{RoleKeyQuery: &projectsv1.ProjectGrantRoleKeyQuery{RoleKey: "guest"}},
+		}})
 	if err != nil || list.Details.TotalResult != 1 {
 		t.Fatalf("%v, %v", list, err)
 	}
 	same(t, list.Result[0], want)
 	list, err = w.SearchProjectGrants(w.inA, &projectsv1.SearchProjectGrantsRequest{
 		ProjectId: id, Queries: []*projectsv1.ProjectGrantFilter{
-			{GrantedOrgQuery: &projectsv1.GrantedOrgQuery{GrantedOrgId: "org-c"}},
+			{GrantedOrgIdQuery: &projectsv1.ProjectGrantGrantedOrgIdQuery{GrantedOrgId: "org-c"}},
 		},
 	})
 	if err != nil || list.Details.TotalResult != 1 || list.Result[0].GrantedOrgId != "org-c" {
@@ -92,14 +94,14 @@ func TestProjectGrants(t *testing.T) {
 
 	granted, err := w.SearchGrantedProjects(w.inB,
 		&projectsv1.SearchGrantedProjectsRequest{Queries: []*projectsv1.GrantedProjectFilter{{
-			NameQuery:                 &projectsv1.ProjectNameQuery{Name: "sho", Method: 3},
+			ProjectNameQuery:          &projectsv1.GrantedProjectNameQuery{ProjectName: "sho", Method: 3},
 			ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"},
 		}}})
 	if err != nil || granted.Details.TotalResult != 1 {
 		t.Fatalf("%v, %v", granted, err)
 	}
 	same(t, granted.Result[0], &projectsv1.GrantedProject{
-		GrantId: made.GrantId, Details: made.Details, ProjectId: id, ProjectName: "Shop",
+		ProjectGrantId: made.GrantId, Details: made.Details, ProjectId: id, ProjectName: "Shop",
 		RoleKeys:     []string{"admin", "guest"},
 		State:        projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE,
 		ProjectState: projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
@@ -188,16 +190,16 @@ func TestReadAndChangeUserGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.GetUserGrant(w.inA, &projectsv1.GetUserGrantRequest{UserId: "user-org-a", GrantId: made.UserGrantId})
+	got, err := w.GetUserGrant(w.inA, &projectsv1.GetUserGrantRequest{UserId: "user-org-a", GrantId: made.GrantId})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, got.UserGrant, &projectsv1.UserGrant{
-		Id: made.UserGrantId, Details: made.Details, UserId: "user-org-a", ProjectId: id, ProjectName: "Shop",
+		Id: made.GrantId, Details: made.Details, UserId: "user-org-a", ProjectId: id, ProjectName: "Shop",
 		RoleKeys: []string{"clerk", "guest"},
 	})
 	update := &projectsv1.UpdateUserGrantRequest{
-		UserId: "user-org-a", GrantId: made.UserGrantId, RoleKeys: []string{"admin"},
+		UserId: "user-org-a", GrantId: made.GrantId, RoleKeys: []string{"admin"},
 	}
 	changed, err := w.UpdateUserGrant(w.inA, update)
 	if err != nil {
@@ -208,7 +210,7 @@ func TestReadAndChangeUserGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, again, changed)
-	if roles := w.has(w.inA, "user-org-a", made.UserGrantId); !slices.Equal(roles, []string{"admin"}) {
+	if roles := w.has(w.inA, "user-org-a", made.GrantId); !slices.Equal(roles, []string{"admin"}) {
 		t.Errorf("roles %v", roles)
 	}
 	for label, c := range map[string]struct {
@@ -218,14 +220,14 @@ func TestReadAndChangeUserGrants(t *testing.T) {
 	}{
 		"all": {w.inA, nil, 2},
 		"user": {w.inA,
-			&projectsv1.UserGrantFilter{UserIdQuery: &projectsv1.UserGrantUserQuery{UserId: "user-org-c"}}, 1},
+			&projectsv1.UserGrantFilter{UserIdQuery: &projectsv1.UserGrantUserIdQuery{UserId: "user-org-c"}}, 1},
 		"project": {w.inA,
-			&projectsv1.UserGrantFilter{ProjectIdQuery: &projectsv1.UserGrantProjectQuery{ProjectId: "nothing"}}, 0},
-		"role": {w.inA, &projectsv1.UserGrantFilter{RoleKeyQuery: &projectsv1.UserGrantRoleQuery{RoleKey: "admin"}},
+			&projectsv1.UserGrantFilter{ProjectIdQuery: &projectsv1.UserGrantProjectIdQuery{ProjectId: "nothing"}}, 0},
+		"role": {w.inA, &projectsv1.UserGrantFilter{RoleKeyQuery: &projectsv1.UserGrantRoleKeyQuery{RoleKey: "admin"}},
 			2},
 		"by grant": {
 			w.inB, &projectsv1.UserGrantFilter{
-				ProjectGrantIdQuery: &projectsv1.UserGrantGrantQuery{ProjectGrantId: grantID},
+				ProjectGrantIdQuery: &projectsv1.UserGrantProjectGrantIdQuery{ProjectGrantId: grantID},
 			}, 1,
 		},
 	} {
@@ -249,18 +251,18 @@ func TestRemoveUserGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := "user-org-c" // another user of the organization
-	_, err = w.GetUserGrant(w.inA, &projectsv1.GetUserGrantRequest{UserId: of, GrantId: made.UserGrantId})
+	_, err = w.GetUserGrant(w.inA, &projectsv1.GetUserGrantRequest{UserId: of, GrantId: made.GrantId})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
-	_, err = w.UpdateUserGrant(w.inA, &projectsv1.UpdateUserGrantRequest{UserId: of, GrantId: made.UserGrantId})
+	_, err = w.UpdateUserGrant(w.inA, &projectsv1.UpdateUserGrantRequest{UserId: of, GrantId: made.GrantId})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
-	_, err = w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: of, GrantId: made.UserGrantId})
+	_, err = w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: of, GrantId: made.GrantId})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
 	if _, err := w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{UserId: "user-org-a",
-		GrantId: made.UserGrantId}); err != nil {
+		GrantId: made.GrantId}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.RemoveUserGrant(w.inA, &projectsv1.RemoveUserGrantRequest{
-		UserId: "user-org-a", GrantId: made.UserGrantId,
+		UserId: "user-org-a", GrantId: made.GrantId,
 	})
 	refused(t, err, "USER_GRANT_NOT_FOUND")
 	if w.rows(`events where aggregate = 'user_grant' and name = 'removed' and organization_id = 'org-a' and data = `+
@@ -275,14 +277,14 @@ func TestRemoveUserGrant(t *testing.T) {
 func (w *world) tellOfTaken(removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
 	w.Helper()
 	if w.rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
-		and e.position = $2 and e.aggregate = 'grant' and e.name = 'changed' and e.aggregate_id = $3`,
-		removed, grant.Details.Sequence, grant.GrantId) != 1 {
+		and e.position = $2 and e.aggregate = 'project_grant' and e.name = 'changed' and e.aggregate_id = $3`,
+		removed, grant.Details.Sequence, grant.Id) != 1 {
 		w.Error("the grant's sequence is not that of its own event")
 	}
 	for id, times := range map[string]int{own: 1, other: 2} {
 		if n := w.rows(`events e join events c on c.id = e.data ->> 'cause' where e.aggregate = 'user_grant'
 			and e.name = 'changed' and e.aggregate_id = $1 and e.data -> 'changed' = '["roleKeys"]'
-			and (c.name = 'role_removed' or c.aggregate_id = $2)`, id, grant.GrantId); n != times {
+			and (c.name = 'role_removed' or c.aggregate_id = $2)`, id, grant.Id); n != times {
 			w.Errorf("%d events of a user's grant", n)
 		}
 		if w.rows("user_grants u join events e on e.position = u.sequence where u.id = $1 and e.aggregate_id = $1",
@@ -327,7 +329,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 		UserId: "user-org-b", GrantId: other, RoleKeys: []string{"clerk"},
 	})
 	refused(t, err, "PROJECT_ROLE_UNKNOWN", "clerk")
-	removed, err := w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"})
+	removed, err := w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +382,7 @@ func TestRolesGivenWhileRemoved(t *testing.T) {
 			var err error
 			switch {
 			case i == 11:
-				_, err = w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: "admin"})
+				_, err = w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"})
 			case i == 17:
 				_, err = w.UpdateProjectGrant(w.inA, &projectsv1.UpdateProjectGrantRequest{
 					ProjectId: id, GrantId: grantID, RoleKeys: []string{"admin"},

@@ -222,7 +222,7 @@ func TestAppKeysRefused(t *testing.T) {
 		path    string
 	}{
 		"past": {&projectsv1.AddAppKeyRequest{ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))},
-			"EXPIRATION_PAST", "expirationDate"},
+			"EXPIRATION_DATE_PAST", "expirationDate"},
 		"no time": {&projectsv1.AddAppKeyRequest{ExpirationDate: &timestamppb.Timestamp{Seconds: 1 << 60}},
 			"INVALID_ARGUMENT", "expirationDate"},
 		"no key":       {&projectsv1.AddAppKeyRequest{PublicKey: []byte("x")}, "PUBLIC_KEY_INVALID", "publicKey"},

@@ -134,7 +134,7 @@ func TestRemovedWithProject(t *testing.T) {
 		"project.role_removed " + id + ` org-a {"key": "guest"}`,
 		"application.removed app of " + id + ` org-a {"projectId": "` + id + `"}`,
 		"application.key_removed app of " + id + ` org-a {"keyId": "key of ` + id + `", "projectId": "` + id + `"}`,
-		"grant.removed grant of " + id + ` org-a {"projectId": "` + id + `", "grantedOrgId": "org-b"}`,
+		"project_grant.removed grant of " + id + ` org-a {"projectId": "` + id + `", "grantedOrgId": "org-b"}`,
 		"user_grant.removed own of " + id + ` org-a {"userId": "u", "projectId": "` + id + `"}`,
 		"user_grant.removed theirs of " + id + ` org-b {"userId": "u", "projectId": "` + id + `"}`,
 	} {

@@ -40,7 +40,7 @@ func TestRemovedOrganization(t *testing.T) {
 			t.Errorf("%s: %d user grants and %d projects are left", org, w.rows("user_grants"), w.rows("projects"))
 		}
 		if w.rows("events where name = 'removed' and actor = 'admin' and data->>'cause' = $1 and "+
-			"aggregate in ('project', 'grant')", cause) == 0 {
+			"aggregate in ('project', 'project_grant')", cause) == 0 {
 			t.Errorf("%s: no event names the cause", org)
 		}
 		if w.rows("events where name = 'removed' and actor <> 'admin'") != 0 {

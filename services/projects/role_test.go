@@ -12,11 +12,11 @@ import (
 
 func (w *world) roles(ctx context.Context, projectID string, keys ...string) {
 	w.Helper()
-	r := &projectsv1.AddRolesRequest{ProjectId: projectID}
+	r := &projectsv1.AddProjectRolesRequest{ProjectId: projectID}
 	for _, key := range keys {
-		r.Roles = append(r.Roles, &projectsv1.NewRole{Key: key})
+		r.Roles = append(r.Roles, &projectsv1.NewProjectRole{Key: key})
 	}
-	if _, err := w.AddRoles(ctx, r); err != nil {
+	if _, err := w.AddProjectRoles(ctx, r); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -26,18 +26,18 @@ func TestRoles(t *testing.T) {
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
 	const odd = "a/b%2F ?ü"
-	added, err := w.AddRole(w.inA, &projectsv1.AddRoleRequest{ProjectId: id, Key: odd, Group: "Staff"})
+	added, err := w.AddProjectRole(w.inA, &projectsv1.AddProjectRoleRequest{ProjectId: id, Key: odd, Group: "Staff"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.AddRole(w.inA, &projectsv1.AddRoleRequest{ProjectId: id, Key: odd})
+	_, err = w.AddProjectRole(w.inA, &projectsv1.AddProjectRoleRequest{ProjectId: id, Key: odd})
 	refused(t, err, "PROJECT_ROLE_EXISTS")
 	bulk := func(keys ...string) error {
-		r := &projectsv1.AddRolesRequest{ProjectId: id}
+		r := &projectsv1.AddProjectRolesRequest{ProjectId: id}
 		for _, key := range keys {
-			r.Roles = append(r.Roles, &projectsv1.NewRole{Key: key, DisplayName: "The " + key})
+			r.Roles = append(r.Roles, &projectsv1.NewProjectRole{Key: key, DisplayName: "The " + key})
 		}
-		_, err := w.AddRoles(w.inA, r)
+		_, err := w.AddProjectRoles(w.inA, r)
 		return err
 	}
 	refused(t, bulk("admin", "clerk", " admin"), "PROJECT_ROLE_TWICE", "roles[2].key", "admin")
@@ -50,7 +50,7 @@ func TestRoles(t *testing.T) {
 	if err := bulk("clerk", "admin"); err != nil {
 		t.Fatal(err)
 	}
-	search := func(queries ...*projectsv1.RoleFilter) (keys []string) {
+	search := func(queries ...*projectsv1.ProjectRoleFilter) (keys []string) {
 		t.Helper()
 		got, err := w.SearchProjectRoles(w.inA, &projectsv1.SearchProjectRolesRequest{
 			ProjectId: id, Query: &heraldv1.ListQuery{Asc: true}, Queries: queries,
@@ -69,21 +69,22 @@ func TestRoles(t *testing.T) {
 	if got := search(); !slices.Equal(got, []string{odd, "admin", "clerk"}) {
 		t.Errorf("roles %q", got)
 	}
-	if got := search(&projectsv1.RoleFilter{KeyQuery: &projectsv1.RoleKeyQuery{Key: "ADMIN",
+	if got := search(&projectsv1.ProjectRoleFilter{KeyQuery: &projectsv1.ProjectRoleKeyQuery{Key: "ADMIN",
 		Method: 1}}); !slices.Equal(got, []string{"admin"}) {
 		t.Errorf("roles %q", got)
 	}
-	if got := search(&projectsv1.RoleFilter{DisplayNameQuery: &projectsv1.RoleDisplayNameQuery{DisplayName: "the ",
-		Method: 3}}); !slices.Equal(got, []string{"admin", "clerk"}) {
+	if got := search(&projectsv1.ProjectRoleFilter{
+		DisplayNameQuery: &projectsv1.ProjectRoleDisplayNameQuery{DisplayName: "the ", Method: 3},
+	}); !slices.Equal(got, []string{"admin", "clerk"}) {
 		t.Errorf("roles %q", got)
 	}
 
-	update := &projectsv1.UpdateRoleRequest{ProjectId: id, Key: odd, DisplayName: "Odd"}
-	changed, err := w.UpdateRole(w.inA, update)
+	update := &projectsv1.UpdateProjectRoleRequest{ProjectId: id, Key: odd, DisplayName: "Odd"}
+	changed, err := w.UpdateProjectRole(w.inA, update)
 	if err != nil || changed.Details.Sequence <= added.Details.Sequence {
 		t.Fatalf("%v, %v", changed, err)
 	}
-	again, err := w.UpdateRole(w.inA, update)
+	again, err := w.UpdateProjectRole(w.inA, update)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +92,12 @@ func TestRoles(t *testing.T) {
 	if w.rows(`events where name = 'role_changed' and data->'changed' = '["displayName", "group"]'`) != 1 {
 		t.Error("the event does not name the fields")
 	}
-	_, err = w.UpdateRole(w.inA, &projectsv1.UpdateRoleRequest{ProjectId: id, Key: "nothing"})
+	_, err = w.UpdateProjectRole(w.inA, &projectsv1.UpdateProjectRoleRequest{ProjectId: id, Key: "nothing"})
 	refused(t, err, "PROJECT_ROLE_NOT_FOUND")
-	if _, err := w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: odd}); err != nil {
+	if _, err := w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: odd}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.RemoveRole(w.inA, &projectsv1.RemoveRoleRequest{ProjectId: id, Key: odd})
+	_, err = w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: odd})
 	refused(t, err, "PROJECT_ROLE_NOT_FOUND")
 }
 
@@ -112,6 +113,6 @@ func TestRolesForViewers(t *testing.T) {
 	if _, err := w.SearchProjectRoles(viewer, &projectsv1.SearchProjectRolesRequest{ProjectId: id}); err != nil {
 		t.Error(err)
 	}
-	_, err := w.AddRole(viewer, &projectsv1.AddRoleRequest{ProjectId: id, Key: "mine"})
+	_, err := w.AddProjectRole(viewer, &projectsv1.AddProjectRoleRequest{ProjectId: id, Key: "mine"})
 	refused(t, err, "PERMISSION_DENIED", "project.role.write")
 }

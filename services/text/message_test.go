@@ -63,14 +63,14 @@ func TestOwnText(t *testing.T) {
 		t.Errorf("replaced by %v, read %v", second, got)
 	}
 
-	reset, err := w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+	reset, err := w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
 	if err != nil || reset.Details.Sequence <= second.Details.Sequence || reset.Details.ResourceOwner != "o1" {
 		t.Errorf("%v, %v", reset, err)
 	}
 	if got := w.read(t, "o1", "de"); !proto.Equal(got, standard) {
 		t.Errorf("after the reset %v, want %v", got, standard)
 	}
-	_, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+	_, err = w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
 	refused(t, err, domain.ErrCustomNotFound)
 
 	events := w.events(t)
@@ -78,7 +78,7 @@ func TestOwnText(t *testing.T) {
 	for i, want := range []struct{ name, data string }{
 		{"changed", `{"kind": "init", "changed": ["subject", "text"], "language": "de"}`},
 		{"changed", `{"kind": "init", "changed": ["text", "buttonText"], "language": "de"}`},
-		{"reset", `{"kind": "init", "language": "de"}`},
+		{"removed", `{"kind": "init", "language": "de"}`},
 	} {
 		about.Name, about.Data = want.name, want.data
 		if len(events) != 3 || events[i] != about {
@@ -106,8 +106,8 @@ func TestEmptyText(t *testing.T) {
 		got.Details.Sequence != last.Details.Sequence {
 		t.Errorf("got %v, written %v", got, last)
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
-		&textv1.ResetMessageTextRequest{Kind: "init", Language: "en"})
+	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "en"})
 	refused(t, err, domain.ErrCustomNotFound)
 }
 
@@ -136,8 +136,8 @@ func TestTextsAreApart(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o2", "ORG_OWNER"),
-		&textv1.ResetMessageTextRequest{Kind: "verifyemail", Language: "de"})
+	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o2", "ORG_OWNER"),
+		&textv1.RemoveMessageTextRequest{Kind: "verifyemail", Language: "de"})
 	refused(t, err, domain.ErrCustomNotFound)
 	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
@@ -199,12 +199,12 @@ func TestResetAndWriteAtOnce(t *testing.T) {
 	owner := w.as(t.Context(), "o1", "ORG_OWNER")
 	for round := range 10 {
 		w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("before ", round)})
-		var reset *textv1.ResetMessageTextResponse
+		var reset *textv1.RemoveMessageTextResponse
 		var written *textv1.SetMessageTextResponse
 		var all sync.WaitGroup
 		all.Go(func() {
 			var err error
-			if reset, err = w.gateway.ResetMessageText(owner, &textv1.ResetMessageTextRequest{Kind: "init",
+			if reset, err = w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init",
 				Language: "en"}); err != nil {
 				t.Error(err)
 			}
@@ -276,15 +276,15 @@ func TestTextRefusals(t *testing.T) {
 		t.Errorf("the longest texts: %v", err)
 	}
 	for _, kind := range []string{"", "nope", "Init"} {
-		_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
-			&textv1.ResetMessageTextRequest{Kind: kind, Language: "!"})
+		_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+			&textv1.RemoveMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, domain.ErrKind)
 		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 			&textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, domain.ErrKind)
 	}
-	_, err := w.gateway.ResetMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
-		&textv1.ResetMessageTextRequest{Kind: "init", Language: "de-CH"})
+	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "de-CH"})
 	refused(t, err, domain.ErrUnsupported, "language")
 	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
@@ -316,7 +316,7 @@ func TestPermissionsOfTexts(t *testing.T) {
 		},
 		"reset": func(ctx context.Context) error {
 			w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "y"})
-			_, err := w.gateway.ResetMessageText(ctx, &textv1.ResetMessageTextRequest{Kind: "init", Language: "de"})
+			_, err := w.gateway.RemoveMessageText(ctx, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
 			return err
 		},
 		"read languages": func(ctx context.Context) error {

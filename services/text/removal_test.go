@@ -22,7 +22,7 @@ func TestRemovedOrganization(t *testing.T) {
 	if testkit.Rows(t, w.service.DB, "custom_texts where org_id = 'o2'") != 2 {
 		t.Error("another organization's texts are gone too")
 	}
-	if testkit.Rows(t, w.service.DB, `events where name = 'reset' and actor = 'admin' and organization_id = 'o1'
+	if testkit.Rows(t, w.service.DB, `events where name = 'removed' and actor = 'admin' and organization_id = 'o1'
 		and data->>'cause' = $1`, cause) != 2 {
 		t.Error("not every text has an event that names the cause")
 	}

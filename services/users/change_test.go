@@ -63,7 +63,7 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes, err := w.gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
-	if err != nil || !slices.Equal(kinds(changes), []string{"org.renamed by " + w.adminID, "org.created by " +
+	if err != nil || !slices.Equal(kinds(changes), []string{"org.changed by " + w.adminID, "org.created by " +
 		w.adminID}) || org == w.orgID {
 		t.Errorf("%v, %v", changes, err)
 	}

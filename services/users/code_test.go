@@ -126,7 +126,7 @@ func TestInitialization(t *testing.T) {
 		t.Errorf("after it: %v, %v", u, err)
 	}
 	_, err = w.complete(id, m.Code, "correct horse")
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 	_, err = w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id})
 	refused(t, err, "USER_NOT_INITIAL")
 	w.login(w.admin, id, "")
@@ -161,7 +161,7 @@ func TestInitializationGuesses(t *testing.T) {
 	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7],
 		"' or 1=1", "\x00", "ÄÖÜ", "AAAA2222"} {
 		_, err := w.complete(id, guess, "correct horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 		if t.Failed() {
 			t.Fatalf("guess %d", i)
 		}
@@ -173,7 +173,7 @@ func TestInitializationGuesses(t *testing.T) {
 	}
 	for range 10 {
 		_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 	}
 	_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
 	refused(t, err, "CODE_LOCKED") // as for a user who exists
@@ -182,7 +182,7 @@ func TestInitializationGuesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.complete(id, right, "correct horse")
-	refused(t, err, "CODE_INVALID") // replaced by a newer one
+	refused(t, err, "CODE_WRONG") // replaced by a newer one
 	if _, err = w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
 		t.Errorf("the new mail's code: %v", err)
 	}
@@ -315,7 +315,7 @@ func TestKindsOfCodes(t *testing.T) {
 					continue
 				}
 				_, err := w.completeKind(other, id, codes[kind], "correct horse")
-				refused(t, err, "CODE_INVALID")
+				refused(t, err, "CODE_WRONG")
 				if r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: other, UserId: id,
 					Code: codes[kind]}); err != nil || r.Expired {
 					t.Errorf("%s as %q: %v, %v", kind, other, r, err)
@@ -326,12 +326,12 @@ func TestKindsOfCodes(t *testing.T) {
 	})
 	for kind, id := range ids {
 		_, err := w.completeKind(kind, id, codes["passwordreset"]+"A", "correct horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 		if name, err := w.completeKind(kind, id, codes[kind], "correct horse"); err != nil || name == "" {
 			t.Errorf("%s: %q, %v", kind, name, err)
 		}
 		_, err = w.completeKind(kind, id, codes[kind], "correct horse")
-		refused(t, err, "CODE_INVALID") // was used
+		refused(t, err, "CODE_WRONG") // was used
 	}
 	for name, id := range map[string]string{
 		"initialized": waiting, "email_verified": unverified, "password_changed": reset,

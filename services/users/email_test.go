@@ -83,7 +83,7 @@ func TestUpdateEmail(t *testing.T) {
 	// Another address ends the code. A password in the request is ignored.
 	w.updateEmail(id, "newer@example.com", false)
 	_, err := w.completeKind("verifyemail", id, m.Code, "")
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 	_, err = w.notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
 		NotificationId: changed.NotificationId, UserId: id,
 	})
@@ -107,7 +107,7 @@ func TestUpdateEmail(t *testing.T) {
 		t.Errorf("verified with mail %q", r.NotificationId)
 	}
 	_, err = w.completeKind("verifyemail", id, m.Code, "")
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 }
 
 // A change of the address ends the code of a password reset, which was mailed to the old address.
@@ -125,7 +125,7 @@ func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 		w.updateEmail(id, c.address, c.verified)
 		w.unwritten(func() {
 			_, err := w.completeKind("passwordreset", id, code, "correct horse")
-			refused(t, err, "CODE_INVALID")
+			refused(t, err, "CODE_WRONG")
 		})
 	}
 }
@@ -181,12 +181,12 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 					t.Errorf("the mail goes to %s", m.Recipient)
 				}
 				_, err := w.complete(id, code, "correct horse")
-				refused(t, err, "CODE_INVALID")
+				refused(t, err, "CODE_WRONG")
 				code = m.Code
 			}
 			_, err := w.complete(id, code, "correct horse")
 			if c.active {
-				refused(t, err, "CODE_INVALID")
+				refused(t, err, "CODE_WRONG")
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -330,21 +330,21 @@ func TestResendEmailVerification(t *testing.T) {
 		t.Errorf("%v; event %s %s %s", r, event, name, data)
 	}
 	_, err = w.completeKind("verifyemail", id, old, "")
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 	if _, err := w.completeKind("verifyemail", id, w.mail(id).Code, ""); err != nil {
 		t.Error(err)
 	}
 	w.unwritten(func() {
-		for userID, fault := range map[string]string{verified: "EMAIL_VERIFIED", id: "EMAIL_VERIFIED",
+		for userID, fault := range map[string]string{verified: "EMAIL_ALREADY_VERIFIED", id: "EMAIL_ALREADY_VERIFIED",
 			machine: "USER_NOT_HUMAN", inactive: "USER_NOT_ACTIVE"} {
 			_, err := w.gateway.ResendEmailVerification(w.admin,
 				&usersv1.ResendEmailVerificationRequest{UserId: userID})
 			refused(t, err, fault)
 		}
 		_, err := w.gateway.ResendEmailVerification(w.admin, &usersv1.ResendEmailVerificationRequest{UserId: waiting})
-		refused(t, err, "USER_INITIAL", "_resend_initialization")
+		refused(t, err, "USER_NOT_INITIALIZED", "_resend_initialization")
 		_, err = w.gateway.ResendMyEmailVerification(w.admin, &usersv1.ResendMyEmailVerificationRequest{})
-		refused(t, err, "EMAIL_VERIFIED")
+		refused(t, err, "EMAIL_ALREADY_VERIFIED")
 	})
 }
 
@@ -366,7 +366,7 @@ func TestMyEmail(t *testing.T) {
 		return err
 	}
 	w.unwritten(func() {
-		refused(t, verify("AAAAAAAA"), "EMAIL_VERIFIED")
+		refused(t, verify("AAAAAAAA"), "EMAIL_ALREADY_VERIFIED")
 		r, err := w.gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: "mini@example.com"})
 		if err != nil || r.NotificationId != "" || r.Details.Sequence != w.user(id).Details.Sequence {
 			t.Errorf("the same address: %v, %v", r, err)
@@ -397,7 +397,7 @@ func TestMyEmail(t *testing.T) {
 		for _, wrong := range []string{
 			first.Code, "", "AAAAAAAA", second.Code + "A", strings.Repeat("A", 10000), "\x00",
 		} {
-			refused(t, verify(wrong), "CODE_INVALID")
+			refused(t, verify(wrong), "CODE_WRONG")
 		}
 		ahead.Store(int64(72*time.Hour + time.Minute))
 		w.signIn()
@@ -417,7 +417,7 @@ func TestMyEmail(t *testing.T) {
 	if n := w.rows("events where name = 'email_verified' and actor = $1", id); n != 1 {
 		t.Errorf("%d events", n)
 	}
-	refused(t, verify(code), "EMAIL_VERIFIED")
+	refused(t, verify(code), "EMAIL_ALREADY_VERIFIED")
 }
 
 // Of fifty guesses at once, half of them through the mail's page, ten are compared. Then even the
@@ -486,7 +486,7 @@ func TestUpdateEmailAgainstItsCode(t *testing.T) {
 			wait.Go(func() {
 				<-start
 				if _, err := w.completeKind("verifyemail", id, code, ""); err != nil {
-					refused(t, err, "CODE_INVALID")
+					refused(t, err, "CODE_WRONG")
 				}
 			})
 		}

@@ -252,7 +252,7 @@ func TestMachineKeysRefused(t *testing.T) {
 		path    string
 	}{
 		"past": {&usersv1.AddMachineKeyRequest{ExpirationDate: timestamppb.New(time.Now().Add(-time.Second))},
-			"EXPIRATION_PAST", "expirationDate"},
+			"EXPIRATION_DATE_PAST", "expirationDate"},
 		"no time": {&usersv1.AddMachineKeyRequest{ExpirationDate: &timestamppb.Timestamp{Seconds: 1 << 60}},
 			"INVALID_ARGUMENT", "expirationDate"},
 		"no key": {&usersv1.AddMachineKeyRequest{PublicKey: []byte("x")}, "PUBLIC_KEY_INVALID", "publicKey"},

@@ -37,7 +37,7 @@ func TestMachines(t *testing.T) {
 		Id: made.UserId, Details: made.Details, State: usersv1.UserState_USER_STATE_ACTIVE, UserName: "ci",
 		LoginNames: []string{"ci"}, PreferredLoginName: "ci",
 		Type: &usersv1.User_Machine{Machine: &usersv1.Machine{
-			Name: "CI", Description: "builds", AccessTokenType: usersv1.AccessTokenType_ACCESS_TOKEN_TYPE_BEARER,
+			Name: "CI", Description: "builds", AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER,
 		}},
 	}
 	if got := w.user(made.UserId); !proto.Equal(got, want) || made.Details.CreationDate == nil ||
@@ -58,7 +58,7 @@ func TestMachines(t *testing.T) {
 	}
 
 	to := &usersv1.UpdateMachineUserRequest{UserId: made.UserId, UserName: "cd", Name: "CD",
-		AccessTokenType: usersv1.AccessTokenType_ACCESS_TOKEN_TYPE_JWT}
+		AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT}
 	changed, err := w.gateway.UpdateMachineUser(w.admin, to)
 	if err != nil || changed.UserId != made.UserId || changed.Details.CreationDate != nil ||
 		changed.Details.Sequence <= made.Details.Sequence {

@@ -71,7 +71,7 @@ func TestOrganizationStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.gateway.ReactivateMyOrg(inA, &usersv1.ReactivateMyOrgRequest{})
-	refused(t, err, "ORG_ACTIVE")
+	refused(t, err, "ORG_NOT_INACTIVE")
 	var wait sync.WaitGroup
 	var done atomic.Int64
 	for range 20 {
@@ -124,7 +124,7 @@ func TestSearches(t *testing.T) {
 		"ends":               {[]*user{name(6, "b%")}, []int{2}},
 		"empty contains all": {[]*user{name(4, "")}, []int{2, 1, 0}},
 		"empty equals none":  {[]*user{name(0, "")}, nil},
-		"and": {[]*user{name(4, "a"), {EmailQuery: &usersv1.EmailQuery{EmailAddress: "mini@example.com"},
+		"and": {[]*user{name(4, "a"), {EmailQuery: &usersv1.EmailQuery{Email: "mini@example.com"},
 			TypeQuery: &usersv1.UserTypeQuery{Type: usersv1.UserType_USER_TYPE_HUMAN}}}, []int{1, 0}},
 		"state": {[]*user{{StateQuery: &usersv1.UserStateQuery{State: usersv1.UserState_USER_STATE_INITIAL}}}, nil},
 	} {

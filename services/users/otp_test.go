@@ -122,7 +122,7 @@ func TestOTP(t *testing.T) {
 		t.Fatalf("replaced: %v, %v", replaced, err)
 	}
 	_, err = o.verify(shown(t, o.key, o.ground.Now()))
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 	if fault.From(err).Code != fault.Invalid {
 		t.Errorf("a wrong code is %v", err)
 	}
@@ -184,7 +184,7 @@ func TestOTPWithoutCode(t *testing.T) {
 	}
 	for _, code := range []string{"null", "[]", "０００００１", shown(t, added.Secret, o.ground.Now())} {
 		_, err := o.verify(code)
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 	}
 }
 
@@ -217,11 +217,11 @@ func TestOTPGuesses(t *testing.T) {
 			var evaluated atomic.Int64
 			testkit.Race(t, 50, func(int) error {
 				_, err := o.verify("guess")
-				if fault.From(err).ID == "CODE_INVALID" {
+				if fault.From(err).ID == "CODE_WRONG" {
 					evaluated.Add(1)
 				}
 				return err
-			}, "CODE_INVALID", "OTP_LOCKED")
+			}, "CODE_WRONG", "OTP_LOCKED")
 			if n := evaluated.Load(); n != 5 {
 				t.Errorf("%d guesses were looked at", n)
 			}
@@ -229,7 +229,7 @@ func TestOTPGuesses(t *testing.T) {
 		"one by one": func(o *otp) {
 			for range 5 {
 				_, err := o.verify("guess")
-				refused(t, err, "CODE_INVALID")
+				refused(t, err, "CODE_WRONG")
 			}
 		},
 	} {
@@ -407,7 +407,7 @@ func TestOTPLeaksNothing(t *testing.T) {
 	}
 	const canary = "CANARY"
 	_, err = w.gateway.VerifyMyOtp(me, &usersv1.VerifyMyOtpRequest{Code: canary})
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 	verified, err := w.gateway.VerifyMyOtp(me, &usersv1.VerifyMyOtpRequest{
 		Code: shown(t, added.Secret, w.ground.Now()),
 	})

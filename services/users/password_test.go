@@ -64,7 +64,7 @@ func TestSetPassword(t *testing.T) {
 	}
 	w.unwritten(func() {
 		_, err := w.completeKind("passwordreset", id, code, "another horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 	})
 	if err := w.setPassword(id, "another horse", false); err != nil ||
 		w.rows("users where id = $1 and not password_change_required", id) != 1 {
@@ -86,7 +86,7 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 		refuses := func() {
 			t.Helper()
 			w.unwritten(func() {
-				refused(t, w.setPassword(id, "correct horse", false), "USER_INITIAL", "_resend_initialization")
+				refused(t, w.setPassword(id, "correct horse", false), "USER_NOT_INITIALIZED", "_resend_initialization")
 			})
 		}
 		refuses()
@@ -190,7 +190,7 @@ func TestPasswordReset(t *testing.T) {
 		w.setColumns(id, set)
 		w.unwritten(func() {
 			_, err := w.completeKind("passwordreset", id, code, "another horse")
-			refused(t, err, "CODE_INVALID")
+			refused(t, err, "CODE_WRONG")
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 	waiting, unverified := w.initial("waiting"), w.unverified("unverified")
 	w.unwritten(func() {
 		for userID, c := range map[string][2]string{
-			waiting: {"USER_INITIAL", "_resend_initialization"}, unverified: {"EMAIL_NOT_VERIFIED",
+			waiting: {"USER_NOT_INITIALIZED", "_resend_initialization"}, unverified: {"EMAIL_NOT_VERIFIED",
 				"_resend_verification"},
 			machine: {"USER_NOT_HUMAN", ""}, inactive: {"USER_NOT_ACTIVE", ""},
 		} {
@@ -248,7 +248,7 @@ func TestCodesTwiceAtOnce(t *testing.T) {
 				if _, err := w.completeKind(kind, id, code, "correct horse"); err == nil {
 					done.Add(1)
 				} else {
-					refused(t, err, "CODE_INVALID")
+					refused(t, err, "CODE_WRONG")
 				}
 			})
 		}
@@ -315,8 +315,8 @@ func TestMailEscalation(t *testing.T) {
 	for name, act := range w.acts() { // the same calls succeed for other users
 		plain := w.person(inA, "plain-"+name)
 		w.addMember(inB, plain, "ORG_OWNER") // roles elsewhere do not shield
-		if err := act(asA, plain); err != nil &&
-			!strings.Contains(err.Error(), "USER_NOT_INITIAL") && !strings.Contains(err.Error(), "EMAIL_VERIFIED") {
+		if err := act(asA, plain); err != nil && !strings.Contains(err.Error(), "USER_NOT_INITIAL") &&
+			!strings.Contains(err.Error(), "EMAIL_ALREADY_VERIFIED") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -33,7 +33,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	_, err = w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{
 		UserId: id, ExpirationDate: timestamppb.New(time.Now().Add(-time.Second)),
 	})
-	refused(t, err, "EXPIRATION_PAST", "expirationDate")
+	refused(t, err, "EXPIRATION_DATE_PAST", "expirationDate")
 
 	c, err := w.resolve(forever.Token, "")
 	if err != nil || c.UserID != id || c.OrganizationID != w.orgID || len(c.Scopes) != 2 || len(c.Memberships) != 0 {
@@ -41,7 +41,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	}
 	read, err := w.gateway.GetPersonalAccessToken(w.admin, &usersv1.GetPersonalAccessTokenRequest{UserId: id,
 		TokenId: forever.TokenId})
-	if err != nil || read.Token.ExpirationDate.AsTime().Year() != 9999 {
+	if err != nil || read.Pat.ExpirationDate.AsTime().Year() != 9999 {
 		t.Errorf("%v, %v", read, err)
 	}
 	list, err := w.gateway.SearchMyPersonalAccessTokens(w.as(c), &usersv1.SearchMyPersonalAccessTokensRequest{})

@@ -72,7 +72,7 @@ func TestUserStates(t *testing.T) {
 			t.Errorf("%s: the token is %v", in, err)
 		}
 		_, err = w.completeKind("passwordreset", id, code, "correct horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 		if n := w.rows("users where id = $1 and generation = 2", id); n != 1 {
 			t.Errorf("%s: the generation is another one", in)
 		}
@@ -91,7 +91,7 @@ func TestUserStatesOfWaitingUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := w.complete(id, code, "correct horse")
-		refused(t, err, "CODE_INVALID")
+		refused(t, err, "CODE_WRONG")
 	}
 	if _, err := moves["reactivated"](w.admin, id); err != nil ||
 		w.state(id) != usersv1.UserState_USER_STATE_INITIAL {
@@ -147,7 +147,7 @@ func TestUserStatesAtOnce(t *testing.T) {
 	moves := w.moves()
 	id := w.person(w.admin, "mini")
 	for _, step := range []struct{ move, otherwise string }{
-		{"locked", "USER_LOCKED"}, {"unlocked", "USER_NOT_LOCKED"}, {"deactivated", "USER_INACTIVE"},
+		{"locked", "USER_ALREADY_LOCKED"}, {"unlocked", "USER_NOT_LOCKED"}, {"deactivated", "USER_ALREADY_INACTIVE"},
 		{"reactivated", "USER_NOT_INACTIVE"}, {"removed", "USER_NOT_FOUND"},
 	} {
 		n := testkit.Race(t, 20, func(int) error {
@@ -203,7 +203,7 @@ func TestRemoveUser(t *testing.T) {
 	}
 	w.request("passwordreset", "mini")
 	_, err = w.completeKind("passwordreset", "mini", "WRONG", "another horse")
-	refused(t, err, "CODE_INVALID")
+	refused(t, err, "CODE_WRONG")
 
 	gone, err := w.gateway.RemoveUser(w.admin, &usersv1.RemoveUserRequest{UserId: "mini"})
 	if err != nil {

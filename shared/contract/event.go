@@ -32,7 +32,7 @@ const (
 	HeaderSubject      = "ce-subject"
 	HeaderSequence     = "ce-sequence"
 	HeaderTime         = "ce-time"
-	HeaderOrganization = "ce-organization"
+	HeaderOrganization = "ce-orgid"
 	HeaderActor        = "ce-actor"
 )
 

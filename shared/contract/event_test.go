@@ -38,7 +38,7 @@ func TestEvents(t *testing.T) {
 	}
 	for history, want := range map[string]string{
 		"user": "human idp_link machine machine_key member otp pat user", "org": "org", "idp": "idp",
-		"project": "application grant project user_grant",
+		"project": "application project project_grant user_grant",
 	} {
 		aggregates, err := contract.Aggregates(history)
 		if got := strings.Join(slices.Sorted(slices.Values(aggregates)), " "); got != want || err != nil {
@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 	}
 	if got, want := contract.HistoryFields(), map[string]string{
 		"machine_key": "userId", "pat": "userId",
-		"application": "projectId", "grant": "projectId", "user_grant": "projectId",
+		"application": "projectId", "project_grant": "projectId", "user_grant": "projectId",
 	}; !maps.Equal(got, want) {
 		t.Errorf("shown by what fields name: %v", got)
 	}

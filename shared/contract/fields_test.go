@@ -129,9 +129,9 @@ func TestValidateLongLists(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { _ = contract.Validate(long) }); n > 100 {
 		t.Errorf("%v allocations for a list that is too long", n)
 	}
-	flawed := &projectsv1.AddRolesRequest{ProjectId: "p", Roles: make([]*projectsv1.NewRole, 200)}
+	flawed := &projectsv1.AddProjectRolesRequest{ProjectId: "p", Roles: make([]*projectsv1.NewProjectRole, 200)}
 	for i := range flawed.Roles {
-		flawed.Roles[i] = &projectsv1.NewRole{Key: "\x01"}
+		flawed.Roles[i] = &projectsv1.NewProjectRole{Key: "\x01"}
 	}
 	f = fault.From(contract.Validate(flawed))
 	if len(f.Fields) != 20 || !strings.HasSuffix(f.Message, "; and more") {

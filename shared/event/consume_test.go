@@ -47,7 +47,7 @@ func onCreated(fn func(context.Context, event.Delivery) error) event.Handler {
 }
 
 func onRenamed(fn func(context.Context, event.Delivery) error) event.Handler {
-	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.OrgRenamed) error { return fn(ctx, d) })
+	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.OrgChanged) error { return fn(ctx, d) })
 }
 
 // tally records handled events in order.

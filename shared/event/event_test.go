@@ -157,7 +157,7 @@ func (r *replica) rename(id, name string, with ...func(*event.Statement)) (thing
 			return nil, nil
 		}
 		x.Name = name
-		return &usersv1.OrgRenamed{}, nil
+		return &usersv1.OrgChanged{}, nil
 	})
 }
 
@@ -229,7 +229,7 @@ func TestEventsAreCloudEvents(t *testing.T) {
 		"ce-specversion": "1.0", "ce-id": "event-1", "ce-source": "/herald/users",
 		"ce-type":    "herald.users.org.created.v1",
 		"ce-subject": "thing-1", "ce-time": "2026-01-02T02:04:05.678901Z", "ce-sequence": fmt.Sprint(record.Sequence),
-		"ce-organization": "a.b *>", "ce-actor": "someone",
+		"ce-orgid": "a.b *>", "ce-actor": "someone",
 	}
 	for name, value := range want {
 		if got := m.Headers().Get(name); got != value {

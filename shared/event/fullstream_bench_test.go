@@ -97,7 +97,7 @@ func (r *replica) fillWithAMail() int {
 	r.Helper()
 	_, err := r.db.Exec(r.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
-		select gen_random_uuid()::text, 'org', $2 || n, $2 || n, case n when $3 then 'renamed' else 'created' end,
+		select gen_random_uuid()::text, 'org', $2 || n, $2 || n, case n when $3 then 'changed' else 'created' end,
 			'0199f1c0-4d2e-7c1f-9d0a-3f6f1f0e8a11', '0199f1c0-4d2e-7c1f-9d0a-3f6f1f0e8a12',
 			'{"userId": "0199f1c0-4d2e-7c1f-9d0a-3f6f1f0e8a13"}', clock_timestamp()
 		from generate_series(1, $1) n returning position

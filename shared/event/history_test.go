@@ -83,25 +83,30 @@ func TestHistoryOfOldEvents(t *testing.T) {
 	}
 	if _, err := pool.Exec(t.Context(), `insert into events (id, aggregate, aggregate_id, name, organization_id, actor,
 			data, time)
-		select a.id, a.aggregate, a.id, '', 'o', '', a.data::jsonb, now() from (values
-			('token', 'pat', '{"userId": "user"}'),
-			('app', 'application', '{"projectId": "project"}'),
-			('grant', 'grant', '{"projectId": "project", "grantedOrgId": "o"}'),
-			('user grant', 'user_grant', '{"projectId": "project", "userId": "user"}'),
-			('nobody', 'application', '{}'),
-			('project', 'project', '{"projectId": "other"}'),
-			('user', 'human', '{"userId": "other"}')
-		) a (id, aggregate, data)`); err != nil {
+		select a.id, a.aggregate, a.id, a.name, 'o', '', a.data::jsonb, now() from (values
+			('token', 'pat', 'added', '{"userId": "user"}'),
+			('app', 'application', 'created', '{"projectId": "project"}'),
+			('grant', 'grant', 'added', '{"projectId": "project", "grantedOrgId": "o"}'),
+			('user grant', 'user_grant', 'added', '{"projectId": "project", "userId": "user"}'),
+			('nobody', 'application', 'changed', '{}'),
+			('project', 'project', 'created', '{"projectId": "other"}'),
+			('user', 'human', 'created', '{"userId": "other"}'),
+			('org', 'org', 'renamed', '{}'),
+			('text', 'message', 'reset', '{"kind": "init"}')
+		) a (id, aggregate, name, data)`); err != nil {
 		t.Fatal(err)
 	}
 	if err := postgres.Migrate(t.Context(), pool, "event_version", event.Migrations); err != nil {
 		t.Fatal(err)
 	}
-	rows, _ := pool.Query(t.Context(), `select id || ' of ' || history_id from events order by position`)
+	rows, _ := pool.Query(t.Context(), `select id || ' of ' || history_id || ': ' || aggregate || '.' || name
+		from events order by position`)
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if want := []string{
-		"token of user", "app of project", "grant of project", "user grant of project", "nobody of nobody",
-		"project of project", "user of user",
+		"token of user: pat.added", "app of project: application.created", "grant of project: project_grant.added",
+		"user grant of project: user_grant.added", "nobody of nobody: application.changed",
+		"project of project: project.created", "user of user: human.created", "org of org: org.changed",
+		"text of text: message.removed",
 	}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v: %v", got, err)
 	}

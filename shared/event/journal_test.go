@@ -76,7 +76,7 @@ func TestCreateAlong(t *testing.T) {
 	r.mustCreate("a", "b")
 	record, err := r.create("c", func(s *event.Statement) {
 		s.EventID = "first"
-		s.Along = `select 'org', 'renamed', t.id, 'org of ' || t.id, jsonb_build_object('was', t.name) from things t`
+		s.Along = `select 'org', 'changed', t.id, 'org of ' || t.id, jsonb_build_object('was', t.name) from things t`
 		s.Also(`others as (update things t set name = t.name || '!', sequence = along.position, changed_at = along.time
 			from along where along.aggregate_id = t.id)`, nil)
 	})
@@ -89,14 +89,14 @@ func TestCreateAlong(t *testing.T) {
 	if r.count(`things t join events e on e.position = t.sequence and e.time = t.changed_at
 		join outbox o on o.position = e.position join events c on c.id = e.data ->> 'cause'
 		where t.name = 'name of ' || t.id || '!' and e.aggregate_id = t.id and e.organization_id = 'org of ' || t.id
-			and e.aggregate = 'org' and e.name = 'renamed' and e.actor = 'someone' and c.aggregate_id = 'c'
+			and e.aggregate = 'org' and e.name = 'changed' and e.actor = 'someone' and c.aggregate_id = 'c'
 			and e.data = jsonb_build_object('was', 'name of ' || t.id, 'cause', 'first')
 			and e.id in ('first-1', 'first-2') and e.position > c.position`) != 2 {
 		t.Error("not each of the others has its own event")
 	}
 	_, err = r.create("d", func(s *event.Statement) {
 		s.If = "false"
-		s.Along = `select 'org', 'renamed', t.id, '', '{}'::jsonb from things t`
+		s.Along = `select 'org', 'changed', t.id, '', '{}'::jsonb from things t`
 	})
 	wants(t, err, errUnless)
 	if r.count("events") != 5 || r.count("outbox") != 5 {
@@ -112,7 +112,7 @@ func TestFollow(t *testing.T) {
 	var told []event.Event
 	r.Committed = func(e event.Event) { told = append(told, e) }
 	gone := event.Statement{
-		Along: `select 'org', 'renamed', t.id, 'org-1', '{}'::jsonb from things t where t.id <> @kept for update`,
+		Along: `select 'org', 'changed', t.id, 'org-1', '{}'::jsonb from things t where t.id <> @kept for update`,
 		SQL:   `gone as (delete from things t using along where along.aggregate_id = t.id)`,
 		Args:  postgres.Args{"kept": "b"},
 	}

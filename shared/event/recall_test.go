@@ -30,7 +30,7 @@ func TestRecall(t *testing.T) {
 	replay := func(p event.Past) (seen []event.Delivery, created int) {
 		t.Helper()
 		err := r.Recall(t.Context(), p,
-			event.On(func(_ context.Context, d event.Delivery, _ *usersv1.OrgRenamed) error {
+			event.On(func(_ context.Context, d event.Delivery, _ *usersv1.OrgChanged) error {
 				seen = append(seen, d)
 				return nil
 			}),

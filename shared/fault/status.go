@@ -16,7 +16,7 @@ import (
 func (f *Fault) Status() *status.Status {
 	detail := &heraldv1.ErrorDetail{Id: f.ID, Message: f.Message}
 	if f.Permission != "" {
-		detail.Permission, detail.Organization = &f.Permission, &f.Organization
+		detail.Permission, detail.OrgId = &f.Permission, &f.Organization
 	}
 	details := []proto.Message{detail}
 	if len(f.Fields) > 0 {
@@ -49,7 +49,7 @@ func FromStatus(s *status.Status) *Fault {
 		}
 		switch d := m.(type) {
 		case *heraldv1.ErrorDetail:
-			f.ID, f.Permission, f.Organization = d.Id, d.GetPermission(), d.GetOrganization()
+			f.ID, f.Permission, f.Organization = d.Id, d.GetPermission(), d.GetOrgId()
 		case *errdetails.BadRequest:
 			for _, v := range d.FieldViolations {
 				f.Fields = append(f.Fields, Field{v.Field, v.Description})

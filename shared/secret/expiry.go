@@ -9,7 +9,7 @@ import (
 )
 
 // ErrExpiryPast is returned for an expiration date that is not in the future.
-var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_PAST", "expirationDate: must be in the future").
+var ErrExpiryPast = fault.New(fault.Invalid, "EXPIRATION_DATE_PAST", "expirationDate: must be in the future").
 	On("expirationDate", "must be in the future")
 
 // NoExpiry is the expiry of a credential that does not expire (specification 4.2).

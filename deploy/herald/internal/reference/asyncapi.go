@@ -103,7 +103,7 @@ var cloudEvent = object{
 			{"type", "string"}, {"pattern", "^[0-9]+$"}, {"description",
 				"The event's position in its service, rising for each object. Drop what is older than what you have."},
 		}},
-		{"ce-organization", header("The organization that the object belongs to.")},
+		{"ce-orgid", header("The organization that the object belongs to.")},
 		{"ce-actor", header("The id of the user, or the name of the service, behind the change.")},
 	}},
 }

@@ -104,8 +104,8 @@ func TestKilledUnderRemoval(t *testing.T) {
 	r.until("all is gone", func() bool { return len(r.all()) == 0 })
 	for event, want := range map[[3]string]int{
 		{"users", "user", "removed"}: removedUsers, {"projects", "project", "removed"}: removedProjects,
-		{"projects", "application", "removed"}: removedProjects, {"projects", "grant", "removed"}: 1,
-		{"text", "message", "reset"}: 1, {"idp", "idp", "removed"}: 1,
+		{"projects", "application", "removed"}: removedProjects, {"projects", "project_grant", "removed"}: 1,
+		{"text", "message", "removed"}: 1, {"idp", "idp", "removed"}: 1,
 	} {
 		const from = "events where aggregate = $1 and name = $2"
 		each, all := r.count(event[0], "(select distinct aggregate_id from "+from+") x", event[1], event[2]),

@@ -62,7 +62,7 @@ func TestOTPAtThreeReplicas(t *testing.T) {
 	_, maxi := r.member("maxi")
 	r.tally(maxi, path, `{}`)
 	guessed, _ := r.tally(maxi, path+"/_verify", `{"code":"guess"}`)
-	if guessed["400 CODE_INVALID"] != 5 || guessed["429 OTP_LOCKED"] != 45 {
+	if guessed["400 CODE_WRONG"] != 5 || guessed["429 OTP_LOCKED"] != 45 {
 		t.Errorf("guessed: %v", guessed)
 	}
 	t.Logf("added %v; verified %v; guessed %v", added, verified, guessed)

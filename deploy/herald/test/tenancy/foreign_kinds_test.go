@@ -70,7 +70,7 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/metadata/{key}",
 		},
 		"userGrant": {create: [][2]string{{"POST /management/v1/users/{user_id}/grants", `{"projectId":"{home}"}`}},
-			answer: "userGrantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
+			answer: "grantId", remove: "DELETE /management/v1/users/{user_id}/grants/{grant_id}"},
 		"notification": {create: [][2]string{{"POST /management/v1/users/{user_id}/password/_reset", `{}`}},
 			answer: "notificationId"},
 		"orgMember": {
@@ -90,7 +90,7 @@ var (
 		"idp": {
 			create: [][2]string{{"POST /management/v1/idps/directory",
 				`{"name":"{new}","clientId":"{new}","clientSecret":"{new}"}`}}, answer: "id",
-			remove: "DELETE /management/v1/idps/{idp_id}",
+			remove: "DELETE /management/v1/idps/{removed}",
 		},
 		"idpLink": {insert: linked + `'{user_id}')`,
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
@@ -114,14 +114,14 @@ var (
 		"ReactivateProject":      "POST /management/v1/projects/{project_id}/_deactivate",
 		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
 		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
-		"ReactivateIdp":          "POST /management/v1/idps/{idp_id}/_deactivate",
+		"ReactivateIdp":          "POST /management/v1/idps/{id}/_deactivate",
 		"RemoveMachineSecret":    "PUT /management/v1/users/{user_id}/secret",
-		"ResetMessageText":       "PUT /management/v1/text/message/init/{language}",
+		"RemoveMessageText":      "PUT /management/v1/text/message/init/{language}",
 	}
 
 	// values are the values of other fields, by method and field or by field alone.
 	values = map[string]string{
-		"name": `"{new}"`, "AddRole.key": `"{new}"`, "AddRoles.roles": `[{"key":"{new}"}]`,
+		"name": `"{new}"`, "AddProjectRole.key": `"{new}"`, "AddProjectRoles.roles": `[{"key":"{new}"}]`,
 		"granted_org_id": `"{partner}"`, "project_grant_id": `""`,
 		"public_key": `"{publicKey}"`, "ImportHumanUser.user_id": `"{new}"`, "user_name": `"{new}"`, "role_keys": `[]`,
 		"profile": `{"firstName":"Mini","lastName":"Mouse"}`, "email": `"{new}@example.com"`,
@@ -154,6 +154,8 @@ func kindOf(method, field string) string {
 	switch field {
 	case "project_id", "org_id", "idp_id":
 		return strings.TrimSuffix(field, "_id")
+	case "id": // the specification calls only the id of a provider so
+		return "idp"
 	case "app_id":
 		return named("Api", "apiApp", "oidcApp")
 	case "key_id":

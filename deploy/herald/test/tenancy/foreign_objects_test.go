@@ -187,7 +187,7 @@ func (w *world) placed(m contract.Method) map[place]ids {
 		if k.itself {
 			s.org = gone[f]
 		}
-		w.must(s.org, w.fill(s, gone, k.remove), "")
+		w.must(s.org, w.fill(s, gone, strings.ReplaceAll(k.remove, "{removed}", gone[f])), "")
 		made[removed+place(n)] = gone
 	}
 	w.placing.Lock()

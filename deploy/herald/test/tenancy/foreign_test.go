@@ -395,7 +395,7 @@ var further = map[string]string{
 // allowed lists, by method, the fault of an allowed call that is refused by the state of its object
 // only: the users here are active and verified.
 var allowed = map[string]string{
-	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_VERIFIED",
+	"ResendInitialization": "USER_NOT_INITIAL", "ResendEmailVerification": "EMAIL_ALREADY_VERIFIED",
 	// The outcome of these depends on the caller's earlier calls.
 	"ResendMyEmailVerification": "", "VerifyMyEmail": "", "AddMyOtp": "", "VerifyMyOtp": "",
 }

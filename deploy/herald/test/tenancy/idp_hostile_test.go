@@ -28,7 +28,7 @@ func TestHostileIdps(t *testing.T) {
 		t.Errorf("only %d methods", len(methods))
 	}
 	places := w.placed(methods[slices.IndexFunc(methods, func(m contract.Method) bool { return m.Name() == "GetIdp" })])
-	id, theirs := places[own]["idp_id"], places[foreign]["idp_id"]
+	id, theirs := places[own]["id"], places[foreign]["id"]
 	victim, written := w.digest(), w.written("idp")+w.written("users")
 	for _, m := range methods {
 		w.unreadable(m, owner)
@@ -88,7 +88,7 @@ func (w *world) nothingsOfIdps(owner visitor, id string) {
 func (w *world) ignoredOfIdps(owner visitor, id, theirs string) {
 	path := "/management/v1/idps/" + id
 	_, before := w.post(w.own.org, "GET "+path, "")
-	said := `{"idpId":"` + theirs + `","id":"evil","details":{"sequence":"1","resourceOwner":"evil"},"state":2,
+	said := `{"idpId":"evil","id":"` + theirs + `","details":{"sequence":"1","resourceOwner":"evil"},"state":2,
 		"resourceOwner":"` + w.foreign.org + `","orgId":"` + w.foreign.org + `","type":7,
 		"redirectUri":"https://evil.example","evil":{"evil":["evil"]}}`
 	got := w.send(owner.token, "", "PUT /management/v1/idps/directory/"+id, said)

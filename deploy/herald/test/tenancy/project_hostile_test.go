@@ -116,7 +116,7 @@ func (w *world) unreadable(m contract.Method, owner visitor) {
 				if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"invalid_argument"`) {
 					w.t.Errorf("%s: %s answered %d %.300s", to, what, got.status, got.body)
 				}
-			} else if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"MALFORMED_JSON"`) &&
+			} else if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"JSON_MALFORMED"`) &&
 				!strings.Contains(got.body, "is given twice") {
 				w.t.Errorf("%s: %s answered %d %.300s", to, what, got.status, got.body)
 			}
@@ -185,8 +185,8 @@ func (w *world) nothings(methods []contract.Method, owner visitor) {
 		"SearchProjects": `{"nameQuery":{"name":"%s","method":4}} {"nameQuery":{"name":"%s","method":1}} ` +
 			`{"nameQuery":{"name":"%s","method":2}} {"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
 		"SearchProjectRoles":  `{"keyQuery":{"key":"%s"}} {"displayNameQuery":{"displayName":"%s","method":6}}`,
-		"SearchProjectGrants": `{"roleKeyQuery":{"roleKey":"%s"}} {"grantedOrgQuery":{"grantedOrgId":"%s"}}`,
-		"SearchGrantedProjects": `{"nameQuery":{"name":"%s","method":3}} ` +
+		"SearchProjectGrants": `{"roleKeyQuery":{"roleKey":"%s"}} {"grantedOrgIdQuery":{"grantedOrgId":"%s"}}`,
+		"SearchGrantedProjects": `{"projectNameQuery":{"projectName":"%s","method":3}} ` +
 			`{"projectResourceOwnerQuery":{"resourceOwner":"%s"}}`,
 		"SearchApps": `{"nameQuery":{"name":"%s"}} {"nameQuery":{"name":"%s","method":5}}`,
 		"SearchUserGrants": `{"userIdQuery":{"userId":"%s"}} {"projectIdQuery":{"projectId":"%s"}} ` +
@@ -251,7 +251,7 @@ func (w *world) literals(owner visitor) {
 	}
 	for _, s := range []struct{ path, filter, field, result string }{
 		{"projects", "nameQuery", "name", "name"},
-		{"granted_projects", "nameQuery", "name", "projectName"},
+		{"granted_projects", "projectNameQuery", "projectName", "projectName"},
 		{"projects/" + project + "/roles", "keyQuery", "key", "key"},
 		{"projects/" + project + "/roles", "displayNameQuery", "displayName", "displayName"},
 		{"projects/" + project + "/apps", "nameQuery", "name", "name"},

@@ -152,7 +152,7 @@ func TestIdpRefusals(t *testing.T) {
 		if err := protojson.Unmarshal([]byte(c.body), r); err != nil {
 			t.Fatal(err)
 		}
-		r.IdpId = id
+		r.Id = id
 		_, err := client.UpdateDirectoryIdp(ctx, r)
 		if got := grpcstatus.Convert(err).Proto(); !proto.Equal(got, &rest) {
 			t.Errorf("gRPC: %s answered %v, REST %v", c.body, got, &rest)

@@ -13,7 +13,7 @@ import (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	codeInvalid      = "CODE_INVALID"
+	codeInvalid      = "CODE_WRONG"
 	codeExpired      = "CODE_EXPIRED"
 	codeLocked       = "CODE_LOCKED"
 	passwordRequired = "PASSWORD_REQUIRED"

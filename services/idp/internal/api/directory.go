@@ -40,7 +40,7 @@ func (a Idps) UpdateDirectoryIdp(
 	if err != nil {
 		return nil, err
 	}
-	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+	return a.change(ctx, r.Id, func(i *domain.Idp) (proto.Message, error) {
 		changed := i.Change(domain.Update{
 			Name: r.Name, ClientID: r.ClientId, ClientSecret: secret.NewText(r.ClientSecret), Settings: s,
 		}, a.Keys)

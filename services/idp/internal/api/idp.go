@@ -15,7 +15,7 @@ import (
 
 // GetIdp reads a provider.
 func (a Idps) GetIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.GetIdpResponse, error) {
-	i, err := a.Store.Idp(ctx, orgID(ctx), r.IdpId)
+	i, err := a.Store.Idp(ctx, orgID(ctx), r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +46,14 @@ func (a Idps) SearchIdps(ctx context.Context, r *idpv1.SearchIdpsRequest) (*idpv
 
 // DeactivateIdp removes a provider from the login page.
 func (a Idps) DeactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
-	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+	return a.change(ctx, r.Id, func(i *domain.Idp) (proto.Message, error) {
 		return &idpv1.IdpDeactivated{}, i.Deactivate()
 	})
 }
 
 // ReactivateIdp shows a provider on the login page again.
 func (a Idps) ReactivateIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
-	return a.change(ctx, r.IdpId, func(i *domain.Idp) (proto.Message, error) {
+	return a.change(ctx, r.Id, func(i *domain.Idp) (proto.Message, error) {
 		return &idpv1.IdpReactivated{}, i.Reactivate()
 	})
 }
@@ -71,7 +71,7 @@ func (a Idps) change(
 
 // RemoveIdp removes a provider. The service users removes the links to it on the event.
 func (a Idps) RemoveIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
-	i, err := a.Store.RemoveIdp(ctx, orgID(ctx), r.IdpId, &idpv1.IdpRemoved{})
+	i, err := a.Store.RemoveIdp(ctx, orgID(ctx), r.Id, &idpv1.IdpRemoved{})
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +86,10 @@ func (a Idps) SearchIdpChanges(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Store.Idp(ctx, orgID(ctx), r.IdpId); err != nil {
+	if _, err := a.Store.Idp(ctx, orgID(ctx), r.Id); err != nil {
 		return nil, err
 	}
-	return a.Store.Changes(ctx, orgID(ctx), r.IdpId, p)
+	return a.Store.Changes(ctx, orgID(ctx), r.Id, p)
 }
 
 // ResolveIdps returns the requested providers that an organization has, in any state.

@@ -20,7 +20,7 @@ var (
 		"A test mail is sent once; POST /admin/v1/mail/_test sends another one")
 	ErrRecipient = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, "+
 		"at most 254 characters").On("recipient", "is not an e-mail address")
-	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_MISSING", "The caller has no e-mail address: name one "+
+	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_REQUIRED", "The caller has no e-mail address: name one "+
 		"in recipient").On("recipient", "is missing")
 )
 

@@ -149,7 +149,7 @@ func (a Projects) SearchProjectGrants(
 		if f := q.RoleKeyQuery; f != nil {
 			query.Where("? = any (g.role_keys)", f.RoleKey)
 		}
-		if f := q.GrantedOrgQuery; f != nil {
+		if f := q.GrantedOrgIdQuery; f != nil {
 			query.Where("g.granted_org_id = ?", f.GrantedOrgId)
 		}
 	}
@@ -172,8 +172,8 @@ func (a Projects) SearchGrantedProjects(
 	}
 	query := a.Store.GrantedProjects(orgID(ctx))
 	for _, q := range r.Queries {
-		if f := q.NameQuery; f != nil {
-			query.Text(store.GrantedProjectName, f.Method, f.Name)
+		if f := q.ProjectNameQuery; f != nil {
+			query.Text(store.GrantedProjectName, f.Method, f.ProjectName)
 		}
 		if f := q.ProjectResourceOwnerQuery; f != nil {
 			query.Where("p.org_id = ?", f.ResourceOwner)
@@ -189,15 +189,16 @@ func (a Projects) SearchGrantedProjects(
 
 func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
 	return &projectsv1.ProjectGrant{
-		GrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
+		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
 		State: projectsv1.ProjectGrantState(g.State), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
 	}
 }
 
 func grantedProject(g domain.ProjectGrant) *projectsv1.GrantedProject {
 	return &projectsv1.GrantedProject{
-		GrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
-		State: projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState),
+		ProjectGrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), ProjectId: g.ProjectID,
+		ProjectName: g.ProjectName,
+		State:       projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState),
 		RoleKeys: g.RoleKeys,
 	}
 }

@@ -12,20 +12,25 @@ import (
 	"herald/shared/search"
 )
 
-// AddRole adds a role to a project.
-func (a Projects) AddRole(ctx context.Context, r *projectsv1.AddRoleRequest) (*projectsv1.RoleResponse, error) {
-	return a.addRoles(ctx, r.ProjectId, []*projectsv1.NewRole{{Key: r.Key, DisplayName: r.DisplayName, Group: r.Group}})
+// AddProjectRole adds a role to a project.
+func (a Projects) AddProjectRole(
+	ctx context.Context, r *projectsv1.AddProjectRoleRequest,
+) (*projectsv1.ProjectRoleResponse, error) {
+	role := &projectsv1.NewProjectRole{Key: r.Key, DisplayName: r.DisplayName, Group: r.Group}
+	return a.addRoles(ctx, r.ProjectId, []*projectsv1.NewProjectRole{role})
 }
 
-// AddRoles adds several roles, all or none.
-func (a Projects) AddRoles(ctx context.Context, r *projectsv1.AddRolesRequest) (*projectsv1.RoleResponse, error) {
+// AddProjectRoles adds several roles, all or none.
+func (a Projects) AddProjectRoles(
+	ctx context.Context, r *projectsv1.AddProjectRolesRequest,
+) (*projectsv1.ProjectRoleResponse, error) {
 	return a.addRoles(ctx, r.ProjectId, r.Roles)
 }
 
 func (a Projects) addRoles(
-	ctx context.Context, projectID string, roles []*projectsv1.NewRole,
-) (*projectsv1.RoleResponse, error) {
-	all := search.Each(roles, func(n *projectsv1.NewRole) domain.Role {
+	ctx context.Context, projectID string, roles []*projectsv1.NewProjectRole,
+) (*projectsv1.ProjectRoleResponse, error) {
+	all := search.Each(roles, func(n *projectsv1.NewProjectRole) domain.Role {
 		role := domain.Role{Key: n.Key}
 		role.Change(n.DisplayName, n.Group)
 		return role
@@ -37,11 +42,13 @@ func (a Projects) addRoles(
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: resource.Details(record, orgID(ctx))}, nil
+	return &projectsv1.ProjectRoleResponse{Details: resource.Details(record, orgID(ctx))}, nil
 }
 
-// UpdateRole replaces a role's display name and group.
-func (a Projects) UpdateRole(ctx context.Context, r *projectsv1.UpdateRoleRequest) (*projectsv1.RoleResponse, error) {
+// UpdateProjectRole replaces a role's display name and group.
+func (a Projects) UpdateProjectRole(
+	ctx context.Context, r *projectsv1.UpdateProjectRoleRequest,
+) (*projectsv1.ProjectRoleResponse, error) {
 	role, err := a.Store.ChangeRole(ctx, orgID(ctx), r.ProjectId, r.Key,
 		func(role *domain.Role) (proto.Message, error) {
 			changed := role.Change(r.DisplayName, r.Group)
@@ -53,16 +60,18 @@ func (a Projects) UpdateRole(ctx context.Context, r *projectsv1.UpdateRoleReques
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
+	return &projectsv1.ProjectRoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
 }
 
-// RemoveRole removes a role, also from everybody who has it.
-func (a Projects) RemoveRole(ctx context.Context, r *projectsv1.RemoveRoleRequest) (*projectsv1.RoleResponse, error) {
+// RemoveProjectRole removes a role, also from everybody who has it.
+func (a Projects) RemoveProjectRole(
+	ctx context.Context, r *projectsv1.RemoveProjectRoleRequest,
+) (*projectsv1.ProjectRoleResponse, error) {
 	role, err := a.Store.RemoveRole(ctx, orgID(ctx), r.ProjectId, r.Key, &projectsv1.RoleRemoved{Key: r.Key})
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.RoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
+	return &projectsv1.ProjectRoleResponse{Details: resource.Changed(role.Record, role.OrgID)}, nil
 }
 
 // SearchProjectRoles lists a project's roles.

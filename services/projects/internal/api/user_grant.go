@@ -37,7 +37,7 @@ func (a Projects) AddUserGrant(
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.AddUserGrantResponse{UserGrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
+	return &projectsv1.AddUserGrantResponse{GrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
 // mayGive refuses what cannot be given, and says why; the store decides.

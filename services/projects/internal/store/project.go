@@ -88,7 +88,7 @@ const inProject = `
 	select 'user_grant', 'removed', u.id, u.org_id, jsonb_build_object('userId', u.user_id, 'projectId', u.project_id)
 		from user_grants u where u.project_id = @id
 	union all
-	select 'grant', 'removed', g.id, @event_organization::text,
+	select 'project_grant', 'removed', g.id, @event_organization::text,
 			jsonb_build_object('projectId', g.project_id, 'grantedOrgId', g.granted_org_id)
 		from project_grants g where g.project_id = @id
 	union all

@@ -110,7 +110,7 @@ func (s Store) RemoveRole(
 		Write: func(r domain.Role) event.Statement {
 			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
-				Along: `select 'grant', 'changed', g.id, @event_organization::text, jsonb_build_object(
+				Along: `select 'project_grant', 'changed', g.id, @event_organization::text, jsonb_build_object(
 						'projectId', g.project_id, 'grantedOrgId', g.granted_org_id, 'changed', array['roleKeys'])
 					from project_grants g where g.project_id = @project_id and @key = any (g.role_keys)
 					union all
@@ -122,7 +122,7 @@ func (s Store) RemoveRole(
 				), grants as (
 					update project_grants g set role_keys = array_remove(g.role_keys, @key),
 						sequence = along.position, changed_at = along.time
-					from along where along.aggregate = 'grant' and along.aggregate_id = g.id
+					from along where along.aggregate = 'project_grant' and along.aggregate_id = g.id
 				), users as (
 					update user_grants u set role_keys = array_remove(u.role_keys, @key),
 						sequence = along.position, changed_at = along.time

@@ -77,21 +77,21 @@ func (t Text) SetMessageText(
 	return &textv1.SetMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
-// ResetMessageText removes the organization's own text.
-func (t Text) ResetMessageText(
-	ctx context.Context, r *textv1.ResetMessageTextRequest,
-) (*textv1.ResetMessageTextResponse, error) {
+// RemoveMessageText removes the organization's own text.
+func (t Text) RemoveMessageText(
+	ctx context.Context, r *textv1.RemoveMessageTextRequest,
+) (*textv1.RemoveMessageTextResponse, error) {
 	k, err := t.written(ctx, r.Kind, r.Language)
 	if err != nil {
 		return nil, err
 	}
 	c, err := t.Store.ResetCustom(ctx, k, func(c *domain.Custom) (proto.Message, error) {
-		return &textv1.MessageTextReset{Kind: k.Kind, Language: k.Language}, c.Reset()
+		return &textv1.MessageTextRemoved{Kind: k.Kind, Language: k.Language}, c.Reset()
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &textv1.ResetMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
+	return &textv1.RemoveMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
 // ResolveMessageText accepts any text as the preferred language. If it is no language tag, the

@@ -22,7 +22,7 @@ func Sweep(db store.Store) removal.Sweep {
 		}
 		return removal.Each(keys, func(k store.Key) error {
 			_, err := db.ResetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) {
-				return &textv1.MessageTextReset{Kind: k.Kind, Language: k.Language, Cause: removed.ID}, nil
+				return &textv1.MessageTextRemoved{Kind: k.Kind, Language: k.Language, Cause: removed.ID}, nil
 			})
 			return err
 		})

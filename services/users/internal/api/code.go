@@ -136,7 +136,7 @@ func (u Users) CompleteCode(
 	kind, known := domain.ParseKind(r.Kind)
 	switch {
 	case !known:
-		return nil, domain.ErrCodeInvalid
+		return nil, domain.ErrCodeWrong
 	case !kind.TakesPassword():
 		r.Password = ""
 	case kind.NeedsPassword() && r.Password == "":
@@ -186,7 +186,7 @@ func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !u.Codes.Right(t.kind, t.userID, t.code, code.MAC):
-		return nil, domain.ErrCodeInvalid
+		return nil, domain.ErrCodeWrong
 	case u.expired(code):
 		return nil, domain.ErrCodeExpired
 	}
@@ -197,7 +197,7 @@ func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
 func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domain.User, error) {
 	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (proto.Message, error) {
 		if found.Awaits(t.kind) != nil {
-			return nil, domain.ErrCodeInvalid
+			return nil, domain.ErrCodeWrong
 		}
 		switch t.kind {
 		case domain.KindInit:

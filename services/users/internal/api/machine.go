@@ -6,6 +6,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
 )
@@ -45,7 +46,7 @@ func machineData(r interface {
 	GetUserName() string
 	GetName() string
 	GetDescription() string
-	GetAccessTokenType() usersv1.AccessTokenType
+	GetAccessTokenType() heraldv1.OidcTokenType
 }) domain.MachineData {
 	return domain.MachineData{
 		UserName: r.GetUserName(), Name: r.GetName(), Description: r.GetDescription(),
@@ -56,6 +57,6 @@ func machineData(r interface {
 func machine(u domain.User) *usersv1.Machine {
 	return &usersv1.Machine{
 		Name: u.DisplayName, Description: u.Description, HasSecret: u.SecretHash != "",
-		AccessTokenType: usersv1.AccessTokenType(u.AccessTokenType),
+		AccessTokenType: heraldv1.OidcTokenType(u.AccessTokenType),
 	}
 }

@@ -264,7 +264,7 @@ func membership(m domain.Member) *usersv1.Membership {
 	case m.OrgID != "":
 		out.Type = &usersv1.Membership_OrgId{OrgId: m.OrgID}
 	default:
-		out.Type = &usersv1.Membership_Iam{Iam: true}
+		out.Type = &usersv1.Membership_Instance{Instance: true}
 	}
 	return out
 }

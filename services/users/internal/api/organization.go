@@ -74,7 +74,7 @@ func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (
 		if !o.Rename(r.Name) {
 			return nil, nil
 		}
-		return &usersv1.OrgRenamed{}, nil
+		return &usersv1.OrgChanged{Changed: []string{"name"}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func (u Users) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*u
 		if f := q.NameQuery; f != nil {
 			query.Text(store.OrgName, f.Method, f.Name)
 		}
-		if f := q.DomainQuery; f != nil {
-			query.Text(store.OrgDomain, f.Method, f.Domain)
+		if f := q.PrimaryDomainQuery; f != nil {
+			query.Text(store.OrgDomain, f.Method, f.PrimaryDomain)
 		}
 		if f := q.StateQuery; f != nil {
 			query.Where("state = ?", f.State)

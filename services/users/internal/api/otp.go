@@ -79,7 +79,7 @@ func (u Users) changeOTP(
 			return nil, fmt.Errorf("one-time-password factor: %w", err)
 		}
 		happened, err := change(f, secret.NewText(string(key)))
-		if !errors.Is(err, domain.ErrCodeInvalid) {
+		if !errors.Is(err, domain.ErrCodeWrong) {
 			return happened, err
 		}
 		refusal = err

@@ -58,7 +58,7 @@ func (u Users) GetPersonalAccessToken(
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.GetPersonalAccessTokenResponse{Token: token(t)}, nil
+	return &usersv1.GetPersonalAccessTokenResponse{Pat: token(t)}, nil
 }
 
 // SearchPersonalAccessTokens lists a user's tokens.

@@ -110,7 +110,7 @@ func filterUsers(query *search.Query, q *usersv1.UserFilter) {
 		query.Text(store.DisplayName, f.Method, f.DisplayName)
 	}
 	if f := q.EmailQuery; f != nil {
-		query.Text(store.Email, f.Method, f.EmailAddress)
+		query.Text(store.Email, f.Method, f.Email)
 	}
 	if f := q.StateQuery; f != nil {
 		query.Where("state = ?", f.State)

@@ -4,7 +4,8 @@ import "herald/shared/fault"
 
 // Faults of a user's e-mail.
 var (
-	ErrEmailVerified    = fault.New(fault.Precondition, "EMAIL_VERIFIED", "The e-mail address is verified already")
+	ErrEmailAlreadyVerified = fault.New(fault.Precondition, "EMAIL_ALREADY_VERIFIED",
+		"The e-mail address is verified already")
 	ErrEmailNotVerified = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: "+
 		"POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
 )

@@ -90,7 +90,7 @@ func TestMayHaveKeys(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[domain.UserState]error{
 		domain.UserActive: nil, domain.UserInactive: domain.ErrUserNotActive,
-		domain.UserLocked: domain.ErrUserNotActive, domain.UserInitial: domain.ErrUserInitial,
+		domain.UserLocked: domain.ErrUserNotActive, domain.UserInitial: domain.ErrUserNotInitialized,
 	} {
 		if err := (&domain.User{Type: domain.Machine, State: state}).MayHaveKeys(); !errors.Is(err, want) {
 			t.Errorf("machine in state %d: %v", state, err)

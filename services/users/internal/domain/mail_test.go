@@ -46,11 +46,14 @@ func TestAwaits(t *testing.T) {
 	}{
 		"machine": {domain.User{Type: domain.Machine, State: domain.UserActive, EmailVerified: true},
 			domain.ErrUserNotHuman, domain.ErrUserNotHuman, domain.ErrUserNotHuman},
-		"initial":           {human(domain.UserInitial, false), nil, domain.ErrUserInitial, domain.ErrUserInitial},
-		"initial, verified": {human(domain.UserInitial, true), nil, domain.ErrUserInitial, domain.ErrUserInitial},
+		"initial": {human(domain.UserInitial, false), nil,
+			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
+		"initial, verified": {human(domain.UserInitial, true), nil,
+			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
 		"active": {human(domain.UserActive, false), domain.ErrUserNotInitial, nil,
 			domain.ErrEmailNotVerified},
-		"active, verified": {human(domain.UserActive, true), domain.ErrUserNotInitial, domain.ErrEmailVerified, nil},
+		"active, verified": {human(domain.UserActive, true), domain.ErrUserNotInitial,
+			domain.ErrEmailAlreadyVerified, nil},
 		"inactive": {human(domain.UserInactive, false), domain.ErrUserNotInitial, domain.ErrUserNotActive,
 			domain.ErrUserNotActive},
 		"inactive, verified": {human(domain.UserInactive, true), domain.ErrUserNotInitial, domain.ErrUserNotActive,
@@ -186,10 +189,10 @@ func TestSetPassword(t *testing.T) {
 	}
 	for u, want := range map[domain.User]*fault.Fault{
 		{Type: domain.Machine, State: domain.UserActive}:                      domain.ErrUserNotHuman,
-		{Type: domain.Human, State: domain.UserInitial}:                       domain.ErrUserInitial,
-		{Type: domain.Human, State: domain.UserInitial, EmailVerified: true}:  domain.ErrUserInitial,
-		{Type: domain.Human, State: domain.UserInactive, Uninitialized: true}: domain.ErrUserInitial,
-		{Type: domain.Human, State: domain.UserLocked, Uninitialized: true}:   domain.ErrUserInitial,
+		{Type: domain.Human, State: domain.UserInitial}:                       domain.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserInitial, EmailVerified: true}:  domain.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserInactive, Uninitialized: true}: domain.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserLocked, Uninitialized: true}:   domain.ErrUserNotInitialized,
 	} {
 		before := u
 		if _, err := u.SetPassword(domain.Password{Hash: "new"}); err != error(want) || u != before {

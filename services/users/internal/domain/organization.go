@@ -29,9 +29,9 @@ var (
 	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
 	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name",
 		"is taken")
-	ErrOrgNotActive = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
-	ErrOrgActive    = fault.New(fault.Precondition, "ORG_ACTIVE", "The organization is active already")
-	ErrOrgIDTaken   = fault.New(fault.Exists, "ORG_ID_TAKEN",
+	ErrOrgNotActive   = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
+	ErrOrgNotInactive = fault.New(fault.Precondition, "ORG_NOT_INACTIVE", "The organization is active already")
+	ErrOrgIDTaken     = fault.New(fault.Exists, "ORG_ID_TAKEN",
 		"The id is another organization's, or was that of one that was removed")
 	ErrOrgOfInstance = fault.New(fault.Precondition, "ORG_OF_INSTANCE",
 		"The organization that the first start made belongs to the instance and stays")
@@ -69,7 +69,7 @@ func (o *Org) Deactivate() error {
 // Reactivate makes the organization active again.
 func (o *Org) Reactivate() error {
 	if o.State == OrgActive {
-		return ErrOrgActive
+		return ErrOrgNotInactive
 	}
 	o.State = OrgActive
 	return nil

@@ -23,7 +23,7 @@ func TestOrgStates(t *testing.T) {
 		"reactivate, inactive": {
 			domain.OrgInactive, (*domain.Org).Reactivate, nil, domain.Org{State: domain.OrgActive, Generation: 1},
 		},
-		"reactivate, active": {domain.OrgActive, (*domain.Org).Reactivate, domain.ErrOrgActive,
+		"reactivate, active": {domain.OrgActive, (*domain.Org).Reactivate, domain.ErrOrgNotInactive,
 			domain.Org{State: domain.OrgActive, Generation: 1}},
 	} {
 		o := domain.Org{State: c.from, Generation: 1}

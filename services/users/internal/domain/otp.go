@@ -127,7 +127,7 @@ func (f *OTP) Renew(sealed []byte) error {
 }
 
 // Verify verifies the app with its first code and returns recovery codes. If it returns
-// ErrCodeInvalid, it has counted a wrong code.
+// ErrCodeWrong, it has counted a wrong code.
 func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []string, err error) {
 	if f.State == FactorReady {
 		return nil, ErrOTPVerified
@@ -140,7 +140,7 @@ func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []s
 }
 
 // Check checks a code at a login: one of the app or a recovery code, each once. If it returns
-// ErrCodeInvalid, it has counted a wrong code.
+// ErrCodeWrong, it has counted a wrong code.
 func (f *OTP) Check(key secret.Text, typed string, now time.Time) error {
 	if f.State != FactorReady {
 		return ErrOTPNotReady
@@ -188,7 +188,7 @@ func (f *OTP) take(key secret.Text, typed string, now time.Time) error {
 	}
 	old := func(at time.Time) bool { return now.Sub(at) >= otpLockTime }
 	f.WrongAt = append(slices.DeleteFunc(f.WrongAt, old), now)
-	return ErrCodeInvalid
+	return ErrCodeWrong
 }
 
 // step returns the time step of a code, and false if there is none or a code of this or a later

@@ -97,8 +97,8 @@ func TestOTPVectors(t *testing.T) {
 func TestOTPDrift(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[time.Duration]error{
-		-60 * time.Second: domain.ErrCodeInvalid, -30 * time.Second: nil, 0: nil, 30 * time.Second: nil,
-		60 * time.Second: domain.ErrCodeInvalid,
+		-60 * time.Second: domain.ErrCodeWrong, -30 * time.Second: nil, 0: nil, 30 * time.Second: nil,
+		60 * time.Second: domain.ErrCodeWrong,
 	} {
 		for _, at := range []time.Time{noon, noon.Add(29 * time.Second)} {
 			a, _ := ready(t)
@@ -114,12 +114,12 @@ func TestOTPReplay(t *testing.T) {
 	if _, err := a.Verify(a.key, a.code(noon), noon); err != nil {
 		t.Fatal(err)
 	}
-	a.takes(a.code(noon), noon, domain.ErrCodeInvalid)
-	a.takes(a.code(noon.Add(-30*time.Second)), noon, domain.ErrCodeInvalid)
+	a.takes(a.code(noon), noon, domain.ErrCodeWrong)
+	a.takes(a.code(noon.Add(-30*time.Second)), noon, domain.ErrCodeWrong)
 	next := noon.Add(30 * time.Second)
-	a.takes(a.code(noon), next, domain.ErrCodeInvalid)
+	a.takes(a.code(noon), next, domain.ErrCodeWrong)
 	a.takes(a.code(next), next, nil)
-	a.takes(a.code(next), next, domain.ErrCodeInvalid)
+	a.takes(a.code(next), next, domain.ErrCodeWrong)
 }
 
 // After the fifth wrong code within 15 minutes no code is accepted for 15 minutes, not even a right
@@ -139,7 +139,7 @@ func TestOTPLock(t *testing.T) {
 			if wait := a.LockedFor(fifth); wait > 0 {
 				t.Errorf("%s: locked early, at %s", name, fifth)
 			}
-			a.takes(a.wrong(fifth), fifth, domain.ErrCodeInvalid)
+			a.takes(a.wrong(fifth), fifth, domain.ErrCodeWrong)
 		}
 		last := fifth.Add(15*time.Minute - time.Second)
 		for _, at := range []time.Time{fifth, last} {
@@ -150,7 +150,7 @@ func TestOTPLock(t *testing.T) {
 			t.Errorf("%s: try again after %s", name, f.RetryAfter)
 		}
 		open := fifth.Add(15 * time.Minute)
-		a.takes(a.wrong(open), open, domain.ErrCodeInvalid)
+		a.takes(a.wrong(open), open, domain.ErrCodeWrong)
 		a.takes(a.code(open), open, nil)
 		a.takes(recovery[0], open, nil)
 		if len(a.WrongAt) != 1 {
@@ -166,11 +166,11 @@ func TestOTPNoLock(t *testing.T) {
 	a, recovery := ready(t)
 	for n := range 20 {
 		at := noon.Add(time.Duration(n) * 4 * time.Minute)
-		a.takes(a.wrong(at), at, domain.ErrCodeInvalid)
+		a.takes(a.wrong(at), at, domain.ErrCodeWrong)
 		a.takes(a.code(at), at, nil)
 	}
 	at := noon.Add(19 * 4 * time.Minute)
-	a.takes(a.wrong(at), at, domain.ErrCodeInvalid)
+	a.takes(a.wrong(at), at, domain.ErrCodeWrong)
 	a.takes(recovery[0], at, domain.ErrOTPLocked)
 }
 
@@ -186,10 +186,10 @@ func TestRecoveryCodes(t *testing.T) {
 		" " + strings.ReplaceAll(recovery[3], "-", " - ") + " ",
 	} {
 		at := noon.Add(time.Duration(n) * time.Hour)
-		foreign.takes(typed, at, domain.ErrCodeInvalid)
-		a.takes(recovery[4][:13], at, domain.ErrCodeInvalid)
+		foreign.takes(typed, at, domain.ErrCodeWrong)
+		a.takes(recovery[4][:13], at, domain.ErrCodeWrong)
 		a.takes(typed, at, nil)
-		a.takes(typed, at, domain.ErrCodeInvalid)
+		a.takes(typed, at, domain.ErrCodeWrong)
 		if len(a.RecoveryCodes) != 9-n {
 			t.Errorf("%d codes are left", len(a.RecoveryCodes))
 		}
@@ -199,7 +199,7 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Fatalf("%d, %v", len(a.RecoveryCodes), err)
 	}
 	later := noon.Add(24 * time.Hour)
-	a.takes(recovery[9], later, domain.ErrCodeInvalid)
+	a.takes(recovery[9], later, domain.ErrCodeWrong)
 	a.takes(renewed[9], later, nil)
 }
 
@@ -235,7 +235,7 @@ func TestOTPStates(t *testing.T) {
 		t.Errorf("recovery codes of one that is not verified: %v", err)
 	}
 	for range 5 {
-		if _, err := waiting.Verify(waiting.key, waiting.wrong(noon), noon); !errors.Is(err, domain.ErrCodeInvalid) {
+		if _, err := waiting.Verify(waiting.key, waiting.wrong(noon), noon); !errors.Is(err, domain.ErrCodeWrong) {
 			t.Error(err)
 		}
 	}
@@ -260,7 +260,7 @@ func TestMayHaveOTP(t *testing.T) {
 	for u, want := range map[domain.User]error{
 		{Type: domain.Human, State: domain.UserActive}:    nil,
 		{Type: domain.Human, State: domain.UserLocked}:    domain.ErrUserNotActive,
-		{Type: domain.Human, State: domain.UserInitial}:   domain.ErrUserInitial,
+		{Type: domain.Human, State: domain.UserInitial}:   domain.ErrUserNotInitialized,
 		{Type: domain.Machine, State: domain.UserActive}:  domain.ErrUserNotHuman,
 		{Type: domain.Machine, State: domain.UserInitial}: domain.ErrUserNotHuman,
 	} {

@@ -44,7 +44,7 @@ func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	case u.Type != Human:
 		return PasswordChange{}, ErrUserNotHuman
 	case u.State == UserInitial || u.Uninitialized:
-		return PasswordChange{}, ErrUserInitial
+		return PasswordChange{}, ErrUserNotInitialized
 	}
 	c := PasswordChange{Changed: []string{"password"}, Ended: []Kind{KindPasswordReset}}
 	if u.PasswordChangeRequired != p.ChangeRequired {

@@ -4,16 +4,16 @@ import "herald/shared/fault"
 
 // Faults of the states of users.
 var (
-	ErrUserInactive    = fault.New(fault.Precondition, "USER_INACTIVE", "The user is inactive already")
-	ErrUserNotInactive = fault.New(fault.Precondition, "USER_NOT_INACTIVE", "The user is not inactive")
-	ErrUserLocked      = fault.New(fault.Precondition, "USER_LOCKED", "The user is locked already")
-	ErrUserNotLocked   = fault.New(fault.Precondition, "USER_NOT_LOCKED", "The user is not locked")
+	ErrUserAlreadyInactive = fault.New(fault.Precondition, "USER_ALREADY_INACTIVE", "The user is inactive already")
+	ErrUserNotInactive     = fault.New(fault.Precondition, "USER_NOT_INACTIVE", "The user is not inactive")
+	ErrUserAlreadyLocked   = fault.New(fault.Precondition, "USER_ALREADY_LOCKED", "The user is locked already")
+	ErrUserNotLocked       = fault.New(fault.Precondition, "USER_NOT_LOCKED", "The user is not locked")
 )
 
 // Deactivate makes the user inactive, also a locked one, which ends the user's tokens for good.
 func (u *User) Deactivate() error {
 	if u.State == UserInactive {
-		return ErrUserInactive
+		return ErrUserAlreadyInactive
 	}
 	u.leave(UserInactive)
 	return nil
@@ -32,7 +32,7 @@ func (u *User) Reactivate() error {
 func (u *User) Lock() error {
 	switch u.State {
 	case UserLocked:
-		return ErrUserLocked
+		return ErrUserAlreadyLocked
 	case UserInactive:
 		return ErrUserNotActive
 	}
@@ -52,7 +52,7 @@ func (u *User) Unlock() error {
 // MayHaveTokens returns a fault for a user who is not active.
 func (u *User) MayHaveTokens() error {
 	if u.State == UserInitial {
-		return ErrUserInitial
+		return ErrUserNotInitialized
 	}
 	if u.State != UserActive {
 		return ErrUserNotActive

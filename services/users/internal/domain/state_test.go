@@ -30,12 +30,12 @@ func TestUserStates(t *testing.T) {
 	for from, ends := range map[domain.User]map[string]end{
 		{State: active}: {"deactivate": to(inactive), "lock": to(locked), "token": to(active),
 			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
-		{State: inactive}: {"reactivate": to(active), "deactivate": no(domain.ErrUserInactive),
+		{State: inactive}: {"reactivate": to(active), "deactivate": no(domain.ErrUserAlreadyInactive),
 			"lock": no(domain.ErrUserNotActive), "unlock": no(domain.ErrUserNotLocked),
 			"token": no(domain.ErrUserNotActive)},
-		{State: locked}: {"unlock": to(active), "deactivate": to(inactive), "lock": no(domain.ErrUserLocked),
+		{State: locked}: {"unlock": to(active), "deactivate": to(inactive), "lock": no(domain.ErrUserAlreadyLocked),
 			"reactivate": no(domain.ErrUserNotInactive), "token": no(domain.ErrUserNotActive)},
-		{State: initial}: {"deactivate": to(inactive), "lock": to(locked), "token": no(domain.ErrUserInitial),
+		{State: initial}: {"deactivate": to(inactive), "lock": to(locked), "token": no(domain.ErrUserNotInitialized),
 			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
 		// A user who still had to use a mailed code must do so afterwards.
 		{State: inactive, Uninitialized: true}: {"reactivate": to(initial)},

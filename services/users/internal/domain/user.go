@@ -36,9 +36,9 @@ var (
 	ErrUserIDTaken   = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
 	ErrUserNotHuman  = fault.New(fault.Precondition, "USER_NOT_HUMAN",
 		"The user is a machine: it has no e-mail, no password and no second factor")
-	ErrUserNotInitial = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
-	ErrUserInitial    = fault.New(fault.Precondition, "USER_INITIAL", "The user is not initialized yet: POST "+
-		"/management/v1/users/{user_id}/_resend_initialization sends that mail again")
+	ErrUserNotInitial     = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
+	ErrUserNotInitialized = fault.New(fault.Precondition, "USER_NOT_INITIALIZED", "The user is not initialized yet: "+
+		"POST /management/v1/users/{user_id}/_resend_initialization sends that mail again")
 	ErrUserNotActive = fault.New(fault.Precondition, "USER_NOT_ACTIVE", "The user is not active")
 	ErrUserID        = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters "+
 		"without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
@@ -120,11 +120,11 @@ func (u User) Awaits(k Kind) error {
 	case k == KindInit:
 		return ErrUserNotInitial
 	case u.State == UserInitial:
-		return ErrUserInitial
+		return ErrUserNotInitialized
 	case u.State != UserActive:
 		return ErrUserNotActive
 	case u.EmailVerified:
-		return ErrEmailVerified
+		return ErrEmailAlreadyVerified
 	default:
 		return ErrEmailNotVerified
 	}

@@ -112,7 +112,7 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 }
 
 // UseCode locks a user with the typed code, calls change, saves the result and removes the code. It
-// returns ErrCodeInvalid if the code was used or ended meanwhile.
+// returns ErrCodeWrong if the code was used or ended meanwhile.
 func (s Store) UseCode(
 	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error),
 ) (domain.User, error) {
@@ -122,7 +122,7 @@ func (s Store) UseCode(
 		Lock: `select ` + prefixed("u", userColumns) + ` from users u join codes c on c.user_id = u.id
 			where u.id = @id and c.purpose = @purpose and c.mac = @mac for update`,
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
-		NotFound: domain.ErrCodeInvalid,
+		NotFound: domain.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u)
 			endCodes(&save, []domain.Kind{kind})

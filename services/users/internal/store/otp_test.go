@@ -68,7 +68,7 @@ func (f *factors) check(n int, code string) error {
 	var refusal error
 	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (proto.Message, error) {
 		refusal = otp.Check(f.key, code, now)
-		if errors.Is(refusal, domain.ErrCodeInvalid) {
+		if errors.Is(refusal, domain.ErrCodeWrong) {
 			f.wrong.Add(1)
 			return happened, nil
 		}
@@ -88,7 +88,7 @@ func TestSecondFactorReplayed(t *testing.T) {
 	for what, code := range map[string]string{"app": f.code(now), "recovery code": f.recovery[3]} {
 		f.must(f.db.Exec(t.Context(), `update otp_factors set wrong_at = '{}'`))
 		f.wrong.Store(0)
-		if n := testkit.Race(t, 50, func(i int) error { return f.check(i, code) }, "CODE_INVALID",
+		if n := testkit.Race(t, 50, func(i int) error { return f.check(i, code) }, "CODE_WRONG",
 			"OTP_LOCKED"); n != 1 || f.wrong.Load() != 5 {
 			t.Errorf("%s: %d accepted, %d wrong", what, n, f.wrong.Load())
 		}
@@ -109,7 +109,7 @@ func TestRecoveryCodesCountOnce(t *testing.T) {
 		if err := f.check(n, code); err != nil {
 			t.Errorf("code %d: %v", n, err)
 		}
-		if err := f.check(n+1, code); !errors.Is(err, domain.ErrCodeInvalid) {
+		if err := f.check(n+1, code); !errors.Is(err, domain.ErrCodeWrong) {
 			t.Errorf("code %d again: %v", n, err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestRecoveryCodesCountOnce(t *testing.T) {
 func TestSecondFactorGuessed(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)
-	testkit.Race(t, 50, func(i int) error { return f.check(i, "guess") }, "CODE_INVALID", "OTP_LOCKED")
+	testkit.Race(t, 50, func(i int) error { return f.check(i, "guess") }, "CODE_WRONG", "OTP_LOCKED")
 	if n := f.wrong.Load(); n != 5 {
 		t.Errorf("%d guesses were looked at", n)
 	}

@@ -100,7 +100,7 @@ func TestCodeUsedOnce(t *testing.T) {
 				return happened, err
 			})
 		return err
-	}, domain.ErrCodeInvalid.ID)
+	}, domain.ErrCodeWrong.ID)
 	if left := testkit.Rows(t, w.db, "codes"); n != 1 || left != 0 {
 		t.Errorf("%d of twenty used the code, %d are left", n, left)
 	}

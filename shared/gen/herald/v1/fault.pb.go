@@ -30,7 +30,7 @@ type ErrorDetail struct {
 	// The permission that the caller lacks, if that is why the call was denied.
 	Permission *string `protobuf:"bytes,3,opt,name=permission,proto3,oneof" json:"permission,omitempty"`
 	// The organization in which the caller lacks it.
-	Organization  *string `protobuf:"bytes,4,opt,name=organization,proto3,oneof" json:"organization,omitempty"`
+	OrgId         *string `protobuf:"bytes,4,opt,name=org_id,json=orgId,proto3,oneof" json:"org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -86,9 +86,9 @@ func (x *ErrorDetail) GetPermission() string {
 	return ""
 }
 
-func (x *ErrorDetail) GetOrganization() string {
-	if x != nil && x.Organization != nil {
-		return *x.Organization
+func (x *ErrorDetail) GetOrgId() string {
+	if x != nil && x.OrgId != nil {
+		return *x.OrgId
 	}
 	return ""
 }
@@ -97,16 +97,16 @@ var File_herald_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x15herald/v1/fault.proto\x12\therald.v1\"\xa5\x01\n" +
+	"\x15herald/v1/fault.proto\x12\therald.v1\"\x92\x01\n" +
 	"\vErrorDetail\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12#\n" +
 	"\n" +
 	"permission\x18\x03 \x01(\tH\x00R\n" +
-	"permission\x88\x01\x01\x12'\n" +
-	"\forganization\x18\x04 \x01(\tH\x01R\forganization\x88\x01\x01B\r\n" +
-	"\v_permissionB\x0f\n" +
-	"\r_organizationB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"permission\x88\x01\x01\x12\x1a\n" +
+	"\x06org_id\x18\x04 \x01(\tH\x01R\x05orgId\x88\x01\x01B\r\n" +
+	"\v_permissionB\t\n" +
+	"\a_org_idB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_fault_proto_rawDescOnce sync.Once

@@ -623,7 +623,7 @@ func (x *CreateDirectoryIdpResponse) GetDetails() *v1.ObjectDetails {
 
 type UpdateDirectoryIdpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// If missing, it stays as it is.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// If missing, it stays as it is.
@@ -670,9 +670,9 @@ func (*UpdateDirectoryIdpRequest) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *UpdateDirectoryIdpRequest) GetIdpId() string {
+func (x *UpdateDirectoryIdpRequest) GetId() string {
 	if x != nil {
-		return x.IdpId
+		return x.Id
 	}
 	return ""
 }
@@ -728,7 +728,7 @@ func (x *UpdateDirectoryIdpRequest) GetProviderOptions() *IdpProviderOptions {
 
 type IdpRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	IdpId         string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -763,9 +763,9 @@ func (*IdpRequest) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *IdpRequest) GetIdpId() string {
+func (x *IdpRequest) GetId() string {
 	if x != nil {
-		return x.IdpId
+		return x.Id
 	}
 	return ""
 }
@@ -1113,7 +1113,7 @@ func (x *SearchIdpsResponse) GetResult() []*Idp {
 
 type SearchIdpChangesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	IdpId         string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Query         *v1.ListQuery          `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1149,9 +1149,9 @@ func (*SearchIdpChangesRequest) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *SearchIdpChangesRequest) GetIdpId() string {
+func (x *SearchIdpChangesRequest) GetId() string {
 	if x != nil {
-		return x.IdpId
+		return x.Id
 	}
 	return ""
 }
@@ -1301,9 +1301,9 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x10provider_options\x18\a \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\"`\n" +
 	"\x1aCreateDirectoryIdpResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
-	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x92\x04\n" +
-	"\x19UpdateDirectoryIdpRequest\x12\x15\n" +
-	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12'\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8b\x04\n" +
+	"\x19UpdateDirectoryIdpRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01H\x00R\x04name\x88\x01\x01\x120\n" +
 	"\tclient_id\x18\x03 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01H\x01R\bclientId\x88\x01\x01\x124\n" +
 	"\rclient_secret\x18\x04 \x01(\tB\x0f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01\x80\x01\x01R\fclientSecret\x126\n" +
@@ -1313,10 +1313,10 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x10provider_options\x18\b \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptionsB\a\n" +
 	"\x05_nameB\f\n" +
 	"\n" +
-	"_client_id\"#\n" +
+	"_client_id\"\x1c\n" +
 	"\n" +
-	"IdpRequest\x12\x15\n" +
-	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\"A\n" +
+	"IdpRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"A\n" +
 	"\vIdpResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"6\n" +
 	"\x0eGetIdpResponse\x12$\n" +
@@ -1337,9 +1337,9 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05state\"r\n" +
 	"\x12SearchIdpsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12*\n" +
-	"\x06result\x18\x02 \x03(\v2\x12.herald.idp.v1.IdpR\x06result\"\\\n" +
-	"\x17SearchIdpChangesRequest\x12\x15\n" +
-	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12*\n" +
+	"\x06result\x18\x02 \x03(\v2\x12.herald.idp.v1.IdpR\x06result\"U\n" +
+	"\x17SearchIdpChangesRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"O\n" +
 	"\x12ResolveIdpsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\"\n" +

@@ -35,7 +35,7 @@ type NotificationsClient interface {
 	// Lists the mails to a user, with every attempt to deliver them.
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
 	// Sends a mail again. If it waits for its next attempt, it is sent at once. If it was sent or
-	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_VERIFIED`, if
+	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_ALREADY_VERIFIED`, if
 	// the user no longer needs it.
 	ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error)
 	// Sends a test mail in the same way as all others, and returns the mail server's reply.
@@ -89,7 +89,7 @@ type NotificationsServer interface {
 	// Lists the mails to a user, with every attempt to deliver them.
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
 	// Sends a mail again. If it waits for its next attempt, it is sent at once. If it was sent or
-	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_VERIFIED`, if
+	// failed, a new mail with a new code is sent; this fails, for example with `EMAIL_ALREADY_VERIFIED`, if
 	// the user no longer needs it.
 	ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error)
 	// Sends a test mail in the same way as all others, and returns the mail server's reply.

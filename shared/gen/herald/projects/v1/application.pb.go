@@ -280,57 +280,6 @@ func (OidcAuthMethodType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_projects_v1_application_proto_rawDescGZIP(), []int{4}
 }
 
-type OidcTokenType int32
-
-const (
-	OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED OidcTokenType = 0
-	// Opaque: only Herald knows what it stands for.
-	OidcTokenType_OIDC_TOKEN_TYPE_BEARER OidcTokenType = 1
-	// A signed JSON Web Token (RFC 9068).
-	OidcTokenType_OIDC_TOKEN_TYPE_JWT OidcTokenType = 2
-)
-
-// Enum value maps for OidcTokenType.
-var (
-	OidcTokenType_name = map[int32]string{
-		0: "OIDC_TOKEN_TYPE_UNSPECIFIED",
-		1: "OIDC_TOKEN_TYPE_BEARER",
-		2: "OIDC_TOKEN_TYPE_JWT",
-	}
-	OidcTokenType_value = map[string]int32{
-		"OIDC_TOKEN_TYPE_UNSPECIFIED": 0,
-		"OIDC_TOKEN_TYPE_BEARER":      1,
-		"OIDC_TOKEN_TYPE_JWT":         2,
-	}
-)
-
-func (x OidcTokenType) Enum() *OidcTokenType {
-	p := new(OidcTokenType)
-	*p = x
-	return p
-}
-
-func (x OidcTokenType) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (OidcTokenType) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_projects_v1_application_proto_enumTypes[5].Descriptor()
-}
-
-func (OidcTokenType) Type() protoreflect.EnumType {
-	return &file_herald_projects_v1_application_proto_enumTypes[5]
-}
-
-func (x OidcTokenType) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use OidcTokenType.Descriptor instead.
-func (OidcTokenType) EnumDescriptor() ([]byte, []int) {
-	return file_herald_projects_v1_application_proto_rawDescGZIP(), []int{5}
-}
-
 type ApiAuthMethodType int32
 
 const (
@@ -364,11 +313,11 @@ func (x ApiAuthMethodType) String() string {
 }
 
 func (ApiAuthMethodType) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_projects_v1_application_proto_enumTypes[6].Descriptor()
+	return file_herald_projects_v1_application_proto_enumTypes[5].Descriptor()
 }
 
 func (ApiAuthMethodType) Type() protoreflect.EnumType {
-	return &file_herald_projects_v1_application_proto_enumTypes[6]
+	return &file_herald_projects_v1_application_proto_enumTypes[5]
 }
 
 func (x ApiAuthMethodType) Number() protoreflect.EnumNumber {
@@ -377,7 +326,7 @@ func (x ApiAuthMethodType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ApiAuthMethodType.Descriptor instead.
 func (ApiAuthMethodType) EnumDescriptor() ([]byte, []int) {
-	return file_herald_projects_v1_application_proto_rawDescGZIP(), []int{6}
+	return file_herald_projects_v1_application_proto_rawDescGZIP(), []int{5}
 }
 
 // An application of a project (specification 2.9).
@@ -513,10 +462,10 @@ type OidcConfig struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,8,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          OidcTokenType `protobuf:"varint,9,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool          `protobuf:"varint,10,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool          `protobuf:"varint,11,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool          `protobuf:"varint,12,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType          v1.OidcTokenType `protobuf:"varint,9,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	AccessTokenRoleAssertion bool             `protobuf:"varint,10,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	IdTokenRoleAssertion     bool             `protobuf:"varint,11,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	IdTokenUserinfoAssertion bool             `protobuf:"varint,12,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,13,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -615,11 +564,11 @@ func (x *OidcConfig) GetDevMode() bool {
 	return false
 }
 
-func (x *OidcConfig) GetAccessTokenType() OidcTokenType {
+func (x *OidcConfig) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 func (x *OidcConfig) GetAccessTokenRoleAssertion() bool {
@@ -743,10 +692,10 @@ type CreateOidcAppRequest struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool          `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool          `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool          `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType          v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	AccessTokenRoleAssertion bool             `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	IdTokenRoleAssertion     bool             `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	IdTokenUserinfoAssertion bool             `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -855,11 +804,11 @@ func (x *CreateOidcAppRequest) GetDevMode() bool {
 	return false
 }
 
-func (x *CreateOidcAppRequest) GetAccessTokenType() OidcTokenType {
+func (x *CreateOidcAppRequest) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 func (x *CreateOidcAppRequest) GetAccessTokenRoleAssertion() bool {
@@ -1533,10 +1482,10 @@ type UpdateOidcConfigRequest struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.projects.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool          `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool          `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool          `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType          v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	AccessTokenRoleAssertion bool             `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	IdTokenRoleAssertion     bool             `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	IdTokenUserinfoAssertion bool             `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -1645,11 +1594,11 @@ func (x *UpdateOidcConfigRequest) GetDevMode() bool {
 	return false
 }
 
-func (x *UpdateOidcConfigRequest) GetAccessTokenType() OidcTokenType {
+func (x *UpdateOidcConfigRequest) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 func (x *UpdateOidcConfigRequest) GetAccessTokenRoleAssertion() bool {
@@ -2426,7 +2375,7 @@ var File_herald_projects_v1_application_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\n" +
-	"$herald/projects/v1/application.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13herald/v1/key.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x9e\x02\n" +
+	"$herald/projects/v1/application.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13herald/v1/key.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\x9e\x02\n" +
 	"\x03App\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x122\n" +
@@ -2436,7 +2385,7 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"oidcConfig\x12>\n" +
 	"\n" +
 	"api_config\x18\x06 \x01(\v2\x1d.herald.projects.v1.ApiConfigH\x00R\tapiConfigB\b\n" +
-	"\x06config\"\xb7\b\n" +
+	"\x06config\"\xae\b\n" +
 	"\n" +
 	"OidcConfig\x128\n" +
 	"\rredirect_uris\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\fredirectUris\x12`\n" +
@@ -2447,8 +2396,8 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x10auth_method_type\x18\x05 \x01(\x0e2&.herald.projects.v1.OidcAuthMethodTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0eauthMethodType\x12N\n" +
 	"\x19post_logout_redirect_uris\x18\x06 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\x16postLogoutRedirectUris\x12?\n" +
 	"\x17back_channel_logout_uri\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x14backChannelLogoutUri\x12\x19\n" +
-	"\bdev_mode\x18\b \x01(\bR\adevMode\x12W\n" +
-	"\x11access_token_type\x18\t \x01(\x0e2!.herald.projects.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
+	"\bdev_mode\x18\b \x01(\bR\adevMode\x12N\n" +
+	"\x11access_token_type\x18\t \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
 	"\x1baccess_token_role_assertion\x18\n" +
 	" \x01(\bR\x18accessTokenRoleAssertion\x125\n" +
 	"\x17id_token_role_assertion\x18\v \x01(\bR\x14idTokenRoleAssertion\x12=\n" +
@@ -2460,7 +2409,7 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x13compliance_problems\x18\x10 \x03(\tR\x12complianceProblems\"y\n" +
 	"\tApiConfig\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12O\n" +
-	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xb6\b\n" +
+	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xad\b\n" +
 	"\x14CreateOidcAppRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
@@ -2474,8 +2423,8 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x19post_logout_redirect_uris\x18\b \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\x16postLogoutRedirectUris\x12?\n" +
 	"\x17back_channel_logout_uri\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x14backChannelLogoutUri\x12\x19\n" +
 	"\bdev_mode\x18\n" +
-	" \x01(\bR\adevMode\x12W\n" +
-	"\x11access_token_type\x18\v \x01(\x0e2!.herald.projects.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
+	" \x01(\bR\adevMode\x12N\n" +
+	"\x11access_token_type\x18\v \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
 	"\x1baccess_token_role_assertion\x18\f \x01(\bR\x18accessTokenRoleAssertion\x125\n" +
 	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12=\n" +
 	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
@@ -2526,7 +2475,7 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06app_id\x18\x02 \x01(\tR\x05appId\x12\"\n" +
-	"\x04name\x18\x03 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"\xac\b\n" +
+	"\x04name\x18\x03 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\"\xa3\b\n" +
 	"\x17UpdateOidcConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
@@ -2540,8 +2489,8 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x19post_logout_redirect_uris\x18\b \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\x16postLogoutRedirectUris\x12?\n" +
 	"\x17back_channel_logout_uri\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x14backChannelLogoutUri\x12\x19\n" +
 	"\bdev_mode\x18\n" +
-	" \x01(\bR\adevMode\x12W\n" +
-	"\x11access_token_type\x18\v \x01(\x0e2!.herald.projects.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
+	" \x01(\bR\adevMode\x12N\n" +
+	"\x11access_token_type\x18\v \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
 	"\x1baccess_token_role_assertion\x18\f \x01(\bR\x18accessTokenRoleAssertion\x125\n" +
 	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12=\n" +
 	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
@@ -2625,11 +2574,7 @@ const file_herald_projects_v1_application_proto_rawDesc = "" +
 	"\x1bOIDC_AUTH_METHOD_TYPE_BASIC\x10\x01\x12\x1e\n" +
 	"\x1aOIDC_AUTH_METHOD_TYPE_POST\x10\x02\x12\x1e\n" +
 	"\x1aOIDC_AUTH_METHOD_TYPE_NONE\x10\x03\x12)\n" +
-	"%OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT\x10\x04*e\n" +
-	"\rOidcTokenType\x12\x1f\n" +
-	"\x1bOIDC_TOKEN_TYPE_UNSPECIFIED\x10\x00\x12\x1a\n" +
-	"\x16OIDC_TOKEN_TYPE_BEARER\x10\x01\x12\x17\n" +
-	"\x13OIDC_TOKEN_TYPE_JWT\x10\x02*\x83\x01\n" +
+	"%OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT\x10\x04*\x83\x01\n" +
 	"\x11ApiAuthMethodType\x12$\n" +
 	" API_AUTH_METHOD_TYPE_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aAPI_AUTH_METHOD_TYPE_BASIC\x10\x01\x12(\n" +
@@ -2647,7 +2592,7 @@ func file_herald_projects_v1_application_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_application_proto_rawDescData
 }
 
-var file_herald_projects_v1_application_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_herald_projects_v1_application_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_herald_projects_v1_application_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_herald_projects_v1_application_proto_goTypes = []any{
 	(AppState)(0),                        // 0: herald.projects.v1.AppState
@@ -2655,38 +2600,38 @@ var file_herald_projects_v1_application_proto_goTypes = []any{
 	(OidcGrantType)(0),                   // 2: herald.projects.v1.OidcGrantType
 	(OidcAppType)(0),                     // 3: herald.projects.v1.OidcAppType
 	(OidcAuthMethodType)(0),              // 4: herald.projects.v1.OidcAuthMethodType
-	(OidcTokenType)(0),                   // 5: herald.projects.v1.OidcTokenType
-	(ApiAuthMethodType)(0),               // 6: herald.projects.v1.ApiAuthMethodType
-	(*App)(nil),                          // 7: herald.projects.v1.App
-	(*OidcConfig)(nil),                   // 8: herald.projects.v1.OidcConfig
-	(*ApiConfig)(nil),                    // 9: herald.projects.v1.ApiConfig
-	(*CreateOidcAppRequest)(nil),         // 10: herald.projects.v1.CreateOidcAppRequest
-	(*CreateOidcAppResponse)(nil),        // 11: herald.projects.v1.CreateOidcAppResponse
-	(*CreateApiAppRequest)(nil),          // 12: herald.projects.v1.CreateApiAppRequest
-	(*CreateApiAppResponse)(nil),         // 13: herald.projects.v1.CreateApiAppResponse
-	(*GetAppRequest)(nil),                // 14: herald.projects.v1.GetAppRequest
-	(*GetAppResponse)(nil),               // 15: herald.projects.v1.GetAppResponse
-	(*SearchAppsRequest)(nil),            // 16: herald.projects.v1.SearchAppsRequest
-	(*AppFilter)(nil),                    // 17: herald.projects.v1.AppFilter
-	(*AppNameQuery)(nil),                 // 18: herald.projects.v1.AppNameQuery
-	(*AppStateQuery)(nil),                // 19: herald.projects.v1.AppStateQuery
-	(*SearchAppsResponse)(nil),           // 20: herald.projects.v1.SearchAppsResponse
-	(*UpdateAppRequest)(nil),             // 21: herald.projects.v1.UpdateAppRequest
-	(*UpdateOidcConfigRequest)(nil),      // 22: herald.projects.v1.UpdateOidcConfigRequest
-	(*UpdateApiConfigRequest)(nil),       // 23: herald.projects.v1.UpdateApiConfigRequest
-	(*AppRequest)(nil),                   // 24: herald.projects.v1.AppRequest
-	(*AppResponse)(nil),                  // 25: herald.projects.v1.AppResponse
-	(*GenerateClientSecretRequest)(nil),  // 26: herald.projects.v1.GenerateClientSecretRequest
-	(*GenerateClientSecretResponse)(nil), // 27: herald.projects.v1.GenerateClientSecretResponse
-	(*AddAppKeyRequest)(nil),             // 28: herald.projects.v1.AddAppKeyRequest
-	(*AddAppKeyResponse)(nil),            // 29: herald.projects.v1.AddAppKeyResponse
-	(*GetAppKeyRequest)(nil),             // 30: herald.projects.v1.GetAppKeyRequest
-	(*GetAppKeyResponse)(nil),            // 31: herald.projects.v1.GetAppKeyResponse
-	(*SearchAppKeysRequest)(nil),         // 32: herald.projects.v1.SearchAppKeysRequest
-	(*SearchAppKeysResponse)(nil),        // 33: herald.projects.v1.SearchAppKeysResponse
-	(*RemoveAppKeyRequest)(nil),          // 34: herald.projects.v1.RemoveAppKeyRequest
-	(*RemoveAppKeyResponse)(nil),         // 35: herald.projects.v1.RemoveAppKeyResponse
-	(*v1.ObjectDetails)(nil),             // 36: herald.v1.ObjectDetails
+	(ApiAuthMethodType)(0),               // 5: herald.projects.v1.ApiAuthMethodType
+	(*App)(nil),                          // 6: herald.projects.v1.App
+	(*OidcConfig)(nil),                   // 7: herald.projects.v1.OidcConfig
+	(*ApiConfig)(nil),                    // 8: herald.projects.v1.ApiConfig
+	(*CreateOidcAppRequest)(nil),         // 9: herald.projects.v1.CreateOidcAppRequest
+	(*CreateOidcAppResponse)(nil),        // 10: herald.projects.v1.CreateOidcAppResponse
+	(*CreateApiAppRequest)(nil),          // 11: herald.projects.v1.CreateApiAppRequest
+	(*CreateApiAppResponse)(nil),         // 12: herald.projects.v1.CreateApiAppResponse
+	(*GetAppRequest)(nil),                // 13: herald.projects.v1.GetAppRequest
+	(*GetAppResponse)(nil),               // 14: herald.projects.v1.GetAppResponse
+	(*SearchAppsRequest)(nil),            // 15: herald.projects.v1.SearchAppsRequest
+	(*AppFilter)(nil),                    // 16: herald.projects.v1.AppFilter
+	(*AppNameQuery)(nil),                 // 17: herald.projects.v1.AppNameQuery
+	(*AppStateQuery)(nil),                // 18: herald.projects.v1.AppStateQuery
+	(*SearchAppsResponse)(nil),           // 19: herald.projects.v1.SearchAppsResponse
+	(*UpdateAppRequest)(nil),             // 20: herald.projects.v1.UpdateAppRequest
+	(*UpdateOidcConfigRequest)(nil),      // 21: herald.projects.v1.UpdateOidcConfigRequest
+	(*UpdateApiConfigRequest)(nil),       // 22: herald.projects.v1.UpdateApiConfigRequest
+	(*AppRequest)(nil),                   // 23: herald.projects.v1.AppRequest
+	(*AppResponse)(nil),                  // 24: herald.projects.v1.AppResponse
+	(*GenerateClientSecretRequest)(nil),  // 25: herald.projects.v1.GenerateClientSecretRequest
+	(*GenerateClientSecretResponse)(nil), // 26: herald.projects.v1.GenerateClientSecretResponse
+	(*AddAppKeyRequest)(nil),             // 27: herald.projects.v1.AddAppKeyRequest
+	(*AddAppKeyResponse)(nil),            // 28: herald.projects.v1.AddAppKeyResponse
+	(*GetAppKeyRequest)(nil),             // 29: herald.projects.v1.GetAppKeyRequest
+	(*GetAppKeyResponse)(nil),            // 30: herald.projects.v1.GetAppKeyResponse
+	(*SearchAppKeysRequest)(nil),         // 31: herald.projects.v1.SearchAppKeysRequest
+	(*SearchAppKeysResponse)(nil),        // 32: herald.projects.v1.SearchAppKeysResponse
+	(*RemoveAppKeyRequest)(nil),          // 33: herald.projects.v1.RemoveAppKeyRequest
+	(*RemoveAppKeyResponse)(nil),         // 34: herald.projects.v1.RemoveAppKeyResponse
+	(*v1.ObjectDetails)(nil),             // 35: herald.v1.ObjectDetails
+	(v1.OidcTokenType)(0),                // 36: herald.v1.OidcTokenType
 	(*durationpb.Duration)(nil),          // 37: google.protobuf.Duration
 	(*v1.ListQuery)(nil),                 // 38: herald.v1.ListQuery
 	(v1.TextQueryMethod)(0),              // 39: herald.v1.TextQueryMethod
@@ -2696,53 +2641,53 @@ var file_herald_projects_v1_application_proto_goTypes = []any{
 	(*v1.Key)(nil),                       // 43: herald.v1.Key
 }
 var file_herald_projects_v1_application_proto_depIdxs = []int32{
-	36, // 0: herald.projects.v1.App.details:type_name -> herald.v1.ObjectDetails
+	35, // 0: herald.projects.v1.App.details:type_name -> herald.v1.ObjectDetails
 	0,  // 1: herald.projects.v1.App.state:type_name -> herald.projects.v1.AppState
-	8,  // 2: herald.projects.v1.App.oidc_config:type_name -> herald.projects.v1.OidcConfig
-	9,  // 3: herald.projects.v1.App.api_config:type_name -> herald.projects.v1.ApiConfig
+	7,  // 2: herald.projects.v1.App.oidc_config:type_name -> herald.projects.v1.OidcConfig
+	8,  // 3: herald.projects.v1.App.api_config:type_name -> herald.projects.v1.ApiConfig
 	1,  // 4: herald.projects.v1.OidcConfig.response_types:type_name -> herald.projects.v1.OidcResponseType
 	2,  // 5: herald.projects.v1.OidcConfig.grant_types:type_name -> herald.projects.v1.OidcGrantType
 	3,  // 6: herald.projects.v1.OidcConfig.app_type:type_name -> herald.projects.v1.OidcAppType
 	4,  // 7: herald.projects.v1.OidcConfig.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
-	5,  // 8: herald.projects.v1.OidcConfig.access_token_type:type_name -> herald.projects.v1.OidcTokenType
+	36, // 8: herald.projects.v1.OidcConfig.access_token_type:type_name -> herald.v1.OidcTokenType
 	37, // 9: herald.projects.v1.OidcConfig.clock_skew:type_name -> google.protobuf.Duration
-	6,  // 10: herald.projects.v1.ApiConfig.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	5,  // 10: herald.projects.v1.ApiConfig.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
 	1,  // 11: herald.projects.v1.CreateOidcAppRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
 	2,  // 12: herald.projects.v1.CreateOidcAppRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
 	3,  // 13: herald.projects.v1.CreateOidcAppRequest.app_type:type_name -> herald.projects.v1.OidcAppType
 	4,  // 14: herald.projects.v1.CreateOidcAppRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
-	5,  // 15: herald.projects.v1.CreateOidcAppRequest.access_token_type:type_name -> herald.projects.v1.OidcTokenType
+	36, // 15: herald.projects.v1.CreateOidcAppRequest.access_token_type:type_name -> herald.v1.OidcTokenType
 	37, // 16: herald.projects.v1.CreateOidcAppRequest.clock_skew:type_name -> google.protobuf.Duration
-	36, // 17: herald.projects.v1.CreateOidcAppResponse.details:type_name -> herald.v1.ObjectDetails
-	6,  // 18: herald.projects.v1.CreateApiAppRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
-	36, // 19: herald.projects.v1.CreateApiAppResponse.details:type_name -> herald.v1.ObjectDetails
-	7,  // 20: herald.projects.v1.GetAppResponse.app:type_name -> herald.projects.v1.App
+	35, // 17: herald.projects.v1.CreateOidcAppResponse.details:type_name -> herald.v1.ObjectDetails
+	5,  // 18: herald.projects.v1.CreateApiAppRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	35, // 19: herald.projects.v1.CreateApiAppResponse.details:type_name -> herald.v1.ObjectDetails
+	6,  // 20: herald.projects.v1.GetAppResponse.app:type_name -> herald.projects.v1.App
 	38, // 21: herald.projects.v1.SearchAppsRequest.query:type_name -> herald.v1.ListQuery
-	17, // 22: herald.projects.v1.SearchAppsRequest.queries:type_name -> herald.projects.v1.AppFilter
-	18, // 23: herald.projects.v1.AppFilter.name_query:type_name -> herald.projects.v1.AppNameQuery
-	19, // 24: herald.projects.v1.AppFilter.state_query:type_name -> herald.projects.v1.AppStateQuery
+	16, // 22: herald.projects.v1.SearchAppsRequest.queries:type_name -> herald.projects.v1.AppFilter
+	17, // 23: herald.projects.v1.AppFilter.name_query:type_name -> herald.projects.v1.AppNameQuery
+	18, // 24: herald.projects.v1.AppFilter.state_query:type_name -> herald.projects.v1.AppStateQuery
 	39, // 25: herald.projects.v1.AppNameQuery.method:type_name -> herald.v1.TextQueryMethod
 	0,  // 26: herald.projects.v1.AppStateQuery.state:type_name -> herald.projects.v1.AppState
 	40, // 27: herald.projects.v1.SearchAppsResponse.details:type_name -> herald.v1.ListDetails
-	7,  // 28: herald.projects.v1.SearchAppsResponse.result:type_name -> herald.projects.v1.App
+	6,  // 28: herald.projects.v1.SearchAppsResponse.result:type_name -> herald.projects.v1.App
 	1,  // 29: herald.projects.v1.UpdateOidcConfigRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
 	2,  // 30: herald.projects.v1.UpdateOidcConfigRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
 	3,  // 31: herald.projects.v1.UpdateOidcConfigRequest.app_type:type_name -> herald.projects.v1.OidcAppType
 	4,  // 32: herald.projects.v1.UpdateOidcConfigRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
-	5,  // 33: herald.projects.v1.UpdateOidcConfigRequest.access_token_type:type_name -> herald.projects.v1.OidcTokenType
+	36, // 33: herald.projects.v1.UpdateOidcConfigRequest.access_token_type:type_name -> herald.v1.OidcTokenType
 	37, // 34: herald.projects.v1.UpdateOidcConfigRequest.clock_skew:type_name -> google.protobuf.Duration
-	6,  // 35: herald.projects.v1.UpdateApiConfigRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
-	36, // 36: herald.projects.v1.AppResponse.details:type_name -> herald.v1.ObjectDetails
+	5,  // 35: herald.projects.v1.UpdateApiConfigRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	35, // 36: herald.projects.v1.AppResponse.details:type_name -> herald.v1.ObjectDetails
 	37, // 37: herald.projects.v1.GenerateClientSecretRequest.overlap:type_name -> google.protobuf.Duration
-	36, // 38: herald.projects.v1.GenerateClientSecretResponse.details:type_name -> herald.v1.ObjectDetails
+	35, // 38: herald.projects.v1.GenerateClientSecretResponse.details:type_name -> herald.v1.ObjectDetails
 	41, // 39: herald.projects.v1.AddAppKeyRequest.type:type_name -> herald.v1.KeyType
 	42, // 40: herald.projects.v1.AddAppKeyRequest.expiration_date:type_name -> google.protobuf.Timestamp
-	36, // 41: herald.projects.v1.AddAppKeyResponse.details:type_name -> herald.v1.ObjectDetails
+	35, // 41: herald.projects.v1.AddAppKeyResponse.details:type_name -> herald.v1.ObjectDetails
 	43, // 42: herald.projects.v1.GetAppKeyResponse.key:type_name -> herald.v1.Key
 	38, // 43: herald.projects.v1.SearchAppKeysRequest.query:type_name -> herald.v1.ListQuery
 	40, // 44: herald.projects.v1.SearchAppKeysResponse.details:type_name -> herald.v1.ListDetails
 	43, // 45: herald.projects.v1.SearchAppKeysResponse.result:type_name -> herald.v1.Key
-	36, // 46: herald.projects.v1.RemoveAppKeyResponse.details:type_name -> herald.v1.ObjectDetails
+	35, // 46: herald.projects.v1.RemoveAppKeyResponse.details:type_name -> herald.v1.ObjectDetails
 	47, // [47:47] is the sub-list for method output_type
 	47, // [47:47] is the sub-list for method input_type
 	47, // [47:47] is the sub-list for extension type_name
@@ -2764,7 +2709,7 @@ func file_herald_projects_v1_application_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_application_proto_rawDesc), len(file_herald_projects_v1_application_proto_rawDesc)),
-			NumEnums:      7,
+			NumEnums:      6,
 			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,

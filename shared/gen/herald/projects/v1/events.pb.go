@@ -1301,39 +1301,39 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\vRoleRemoved\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_removed:\aproject0\x01\"\x83\x01\n" +
+	"\aproject\x12\frole_removed:\aproject0\x01\"\x8b\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:)\x8a\x82)%\n" +
-	"\x05grant\x12\x05added:\aprojectJ\n" +
-	"project_id0\x01\"\xc7\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:1\x8a\x82)-\n" +
+	"\rproject_grant\x12\x05added:\aprojectJ\n" +
+	"project_id0\x01\"\xcf\x01\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:+\x8a\x82)'\n" +
-	"\x05grant\x12\achanged:\aprojectJ\n" +
-	"project_id0\x01\"\x8f\x01\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:3\x8a\x82)/\n" +
+	"\rproject_grant\x12\achanged:\aprojectJ\n" +
+	"project_id0\x01\"\x97\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:/\x8a\x82)+\n" +
-	"\x05grant\x12\vdeactivated:\aprojectJ\n" +
-	"project_id0\x01\"\x8f\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:7\x8a\x82)3\n" +
+	"\rproject_grant\x12\vdeactivated:\aprojectJ\n" +
+	"project_id0\x01\"\x97\x01\n" +
 	"\x17ProjectGrantReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:/\x8a\x82)+\n" +
-	"\x05grant\x12\vreactivated:\aprojectJ\n" +
-	"project_id0\x01\"\x9d\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:7\x8a\x82)3\n" +
+	"\rproject_grant\x12\vreactivated:\aprojectJ\n" +
+	"project_id0\x01\"\xa5\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:+\x8a\x82)'\n" +
-	"\x05grant\x12\aremoved:\aprojectJ\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:3\x8a\x82)/\n" +
+	"\rproject_grant\x12\aremoved:\aprojectJ\n" +
 	"project_id0\x01\"x\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +

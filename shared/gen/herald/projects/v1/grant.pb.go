@@ -76,7 +76,7 @@ func (ProjectGrantState) EnumDescriptor() ([]byte, []int) {
 // Another organization's right to give some of a project's roles to its own users.
 type ProjectGrant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	GrantId       string                 `protobuf:"bytes,1,opt,name=grant_id,json=grantId,proto3" json:"grant_id,omitempty"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	GrantedOrgId  string                 `protobuf:"bytes,3,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
 	RoleKeys      []string               `protobuf:"bytes,4,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
@@ -117,9 +117,9 @@ func (*ProjectGrant) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ProjectGrant) GetGrantId() string {
+func (x *ProjectGrant) GetId() string {
 	if x != nil {
-		return x.GrantId
+		return x.Id
 	}
 	return ""
 }
@@ -593,11 +593,11 @@ func (x *SearchProjectGrantsRequest) GetQueries() []*ProjectGrantFilter {
 
 // A grant must match every field that is set.
 type ProjectGrantFilter struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	RoleKeyQuery    *GrantRoleKeyQuery     `protobuf:"bytes,1,opt,name=role_key_query,json=roleKeyQuery,proto3" json:"role_key_query,omitempty"`
-	GrantedOrgQuery *GrantedOrgQuery       `protobuf:"bytes,2,opt,name=granted_org_query,json=grantedOrgQuery,proto3" json:"granted_org_query,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state             protoimpl.MessageState         `protogen:"open.v1"`
+	RoleKeyQuery      *ProjectGrantRoleKeyQuery      `protobuf:"bytes,1,opt,name=role_key_query,json=roleKeyQuery,proto3" json:"role_key_query,omitempty"`
+	GrantedOrgIdQuery *ProjectGrantGrantedOrgIdQuery `protobuf:"bytes,2,opt,name=granted_org_id_query,json=grantedOrgIdQuery,proto3" json:"granted_org_id_query,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ProjectGrantFilter) Reset() {
@@ -630,42 +630,42 @@ func (*ProjectGrantFilter) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *ProjectGrantFilter) GetRoleKeyQuery() *GrantRoleKeyQuery {
+func (x *ProjectGrantFilter) GetRoleKeyQuery() *ProjectGrantRoleKeyQuery {
 	if x != nil {
 		return x.RoleKeyQuery
 	}
 	return nil
 }
 
-func (x *ProjectGrantFilter) GetGrantedOrgQuery() *GrantedOrgQuery {
+func (x *ProjectGrantFilter) GetGrantedOrgIdQuery() *ProjectGrantGrantedOrgIdQuery {
 	if x != nil {
-		return x.GrantedOrgQuery
+		return x.GrantedOrgIdQuery
 	}
 	return nil
 }
 
 // Matches grants that have the role.
-type GrantRoleKeyQuery struct {
+type ProjectGrantRoleKeyQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RoleKey       string                 `protobuf:"bytes,1,opt,name=role_key,json=roleKey,proto3" json:"role_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GrantRoleKeyQuery) Reset() {
-	*x = GrantRoleKeyQuery{}
+func (x *ProjectGrantRoleKeyQuery) Reset() {
+	*x = ProjectGrantRoleKeyQuery{}
 	mi := &file_herald_projects_v1_grant_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GrantRoleKeyQuery) String() string {
+func (x *ProjectGrantRoleKeyQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GrantRoleKeyQuery) ProtoMessage() {}
+func (*ProjectGrantRoleKeyQuery) ProtoMessage() {}
 
-func (x *GrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
+func (x *ProjectGrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_grant_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -677,39 +677,39 @@ func (x *GrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GrantRoleKeyQuery.ProtoReflect.Descriptor instead.
-func (*GrantRoleKeyQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectGrantRoleKeyQuery.ProtoReflect.Descriptor instead.
+func (*ProjectGrantRoleKeyQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *GrantRoleKeyQuery) GetRoleKey() string {
+func (x *ProjectGrantRoleKeyQuery) GetRoleKey() string {
 	if x != nil {
 		return x.RoleKey
 	}
 	return ""
 }
 
-type GrantedOrgQuery struct {
+type ProjectGrantGrantedOrgIdQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	GrantedOrgId  string                 `protobuf:"bytes,1,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GrantedOrgQuery) Reset() {
-	*x = GrantedOrgQuery{}
+func (x *ProjectGrantGrantedOrgIdQuery) Reset() {
+	*x = ProjectGrantGrantedOrgIdQuery{}
 	mi := &file_herald_projects_v1_grant_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GrantedOrgQuery) String() string {
+func (x *ProjectGrantGrantedOrgIdQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GrantedOrgQuery) ProtoMessage() {}
+func (*ProjectGrantGrantedOrgIdQuery) ProtoMessage() {}
 
-func (x *GrantedOrgQuery) ProtoReflect() protoreflect.Message {
+func (x *ProjectGrantGrantedOrgIdQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_grant_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -721,12 +721,12 @@ func (x *GrantedOrgQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GrantedOrgQuery.ProtoReflect.Descriptor instead.
-func (*GrantedOrgQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectGrantGrantedOrgIdQuery.ProtoReflect.Descriptor instead.
+func (*ProjectGrantGrantedOrgIdQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *GrantedOrgQuery) GetGrantedOrgId() string {
+func (x *ProjectGrantGrantedOrgIdQuery) GetGrantedOrgId() string {
 	if x != nil {
 		return x.GrantedOrgId
 	}
@@ -787,8 +787,8 @@ func (x *SearchProjectGrantsResponse) GetResult() []*ProjectGrant {
 
 // A project that another organization granted to the one acted on.
 type GrantedProject struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	GrantId string                 `protobuf:"bytes,1,opt,name=grant_id,json=grantId,proto3" json:"grant_id,omitempty"`
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	ProjectGrantId string                 `protobuf:"bytes,1,opt,name=project_grant_id,json=projectGrantId,proto3" json:"project_grant_id,omitempty"`
 	// Its resource owner is the organization that owns the project.
 	Details       *v1.ObjectDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	ProjectId     string            `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -830,9 +830,9 @@ func (*GrantedProject) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *GrantedProject) GetGrantId() string {
+func (x *GrantedProject) GetProjectGrantId() string {
 	if x != nil {
-		return x.GrantId
+		return x.ProjectGrantId
 	}
 	return ""
 }
@@ -934,7 +934,7 @@ func (x *SearchGrantedProjectsRequest) GetQueries() []*GrantedProjectFilter {
 // A grant must match every field that is set.
 type GrantedProjectFilter struct {
 	state                     protoimpl.MessageState     `protogen:"open.v1"`
-	NameQuery                 *ProjectNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
+	ProjectNameQuery          *GrantedProjectNameQuery   `protobuf:"bytes,1,opt,name=project_name_query,json=projectNameQuery,proto3" json:"project_name_query,omitempty"`
 	ProjectResourceOwnerQuery *ProjectResourceOwnerQuery `protobuf:"bytes,2,opt,name=project_resource_owner_query,json=projectResourceOwnerQuery,proto3" json:"project_resource_owner_query,omitempty"`
 	unknownFields             protoimpl.UnknownFields
 	sizeCache                 protoimpl.SizeCache
@@ -970,9 +970,9 @@ func (*GrantedProjectFilter) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *GrantedProjectFilter) GetNameQuery() *ProjectNameQuery {
+func (x *GrantedProjectFilter) GetProjectNameQuery() *GrantedProjectNameQuery {
 	if x != nil {
-		return x.NameQuery
+		return x.ProjectNameQuery
 	}
 	return nil
 }
@@ -982,6 +982,58 @@ func (x *GrantedProjectFilter) GetProjectResourceOwnerQuery() *ProjectResourceOw
 		return x.ProjectResourceOwnerQuery
 	}
 	return nil
+}
+
+type GrantedProjectNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectName   string                 `protobuf:"bytes,1,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantedProjectNameQuery) Reset() {
+	*x = GrantedProjectNameQuery{}
+	mi := &file_herald_projects_v1_grant_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantedProjectNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantedProjectNameQuery) ProtoMessage() {}
+
+func (x *GrantedProjectNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_grant_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantedProjectNameQuery.ProtoReflect.Descriptor instead.
+func (*GrantedProjectNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GrantedProjectNameQuery) GetProjectName() string {
+	if x != nil {
+		return x.ProjectName
+	}
+	return ""
+}
+
+func (x *GrantedProjectNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
 }
 
 type SearchGrantedProjectsResponse struct {
@@ -994,7 +1046,7 @@ type SearchGrantedProjectsResponse struct {
 
 func (x *SearchGrantedProjectsResponse) Reset() {
 	*x = SearchGrantedProjectsResponse{}
-	mi := &file_herald_projects_v1_grant_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_grant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1006,7 +1058,7 @@ func (x *SearchGrantedProjectsResponse) String() string {
 func (*SearchGrantedProjectsResponse) ProtoMessage() {}
 
 func (x *SearchGrantedProjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grant_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_grant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1019,7 +1071,7 @@ func (x *SearchGrantedProjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGrantedProjectsResponse.ProtoReflect.Descriptor instead.
 func (*SearchGrantedProjectsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{16}
+	return file_herald_projects_v1_grant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SearchGrantedProjectsResponse) GetDetails() *v1.ListDetails {
@@ -1040,9 +1092,9 @@ var File_herald_projects_v1_grant_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\n" +
-	"\x1eherald/projects/v1/grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a herald/projects/v1/project.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x9f\x02\n" +
-	"\fProjectGrant\x12\x19\n" +
-	"\bgrant_id\x18\x01 \x01(\tR\agrantId\x122\n" +
+	"\x1eherald/projects/v1/grant.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a herald/projects/v1/project.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x94\x02\n" +
+	"\fProjectGrant\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12$\n" +
 	"\x0egranted_org_id\x18\x03 \x01(\tR\fgrantedOrgId\x12\x1b\n" +
 	"\trole_keys\x18\x04 \x03(\tR\broleKeys\x12;\n" +
@@ -1080,19 +1132,19 @@ const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12J\n" +
-	"\aqueries\x18\x03 \x03(\v2&.herald.projects.v1.ProjectGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xb8\x01\n" +
-	"\x12ProjectGrantFilter\x12K\n" +
-	"\x0erole_key_query\x18\x01 \x01(\v2%.herald.projects.v1.GrantRoleKeyQueryR\froleKeyQuery\x12O\n" +
-	"\x11granted_org_query\x18\x02 \x01(\v2#.herald.projects.v1.GrantedOrgQueryR\x0fgrantedOrgQuery:\x04\x90\x82)\x01\"8\n" +
-	"\x11GrantRoleKeyQuery\x12#\n" +
-	"\brole_key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\aroleKey\"A\n" +
-	"\x0fGrantedOrgQuery\x12.\n" +
+	"\aqueries\x18\x03 \x03(\v2&.herald.projects.v1.ProjectGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xd2\x01\n" +
+	"\x12ProjectGrantFilter\x12R\n" +
+	"\x0erole_key_query\x18\x01 \x01(\v2,.herald.projects.v1.ProjectGrantRoleKeyQueryR\froleKeyQuery\x12b\n" +
+	"\x14granted_org_id_query\x18\x02 \x01(\v21.herald.projects.v1.ProjectGrantGrantedOrgIdQueryR\x11grantedOrgIdQuery:\x04\x90\x82)\x01\"?\n" +
+	"\x18ProjectGrantRoleKeyQuery\x12#\n" +
+	"\brole_key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\aroleKey\"O\n" +
+	"\x1dProjectGrantGrantedOrgIdQuery\x12.\n" +
 	"\x0egranted_org_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\fgrantedOrgId\"\x89\x01\n" +
 	"\x1bSearchProjectGrantsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x128\n" +
-	"\x06result\x18\x02 \x03(\v2 .herald.projects.v1.ProjectGrantR\x06result\"\xc2\x02\n" +
-	"\x0eGrantedProject\x12\x19\n" +
-	"\bgrant_id\x18\x01 \x01(\tR\agrantId\x122\n" +
+	"\x06result\x18\x02 \x03(\v2 .herald.projects.v1.ProjectGrantR\x06result\"\xd1\x02\n" +
+	"\x0eGrantedProject\x12(\n" +
+	"\x10project_grant_id\x18\x01 \x01(\tR\x0eprojectGrantId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x03 \x01(\tR\tprojectId\x12!\n" +
@@ -1102,11 +1154,13 @@ const file_herald_projects_v1_grant_proto_rawDesc = "" +
 	"\trole_keys\x18\a \x03(\tR\broleKeys\"\x98\x01\n" +
 	"\x1cSearchGrantedProjectsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12L\n" +
-	"\aqueries\x18\x02 \x03(\v2(.herald.projects.v1.GrantedProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xd1\x01\n" +
-	"\x14GrantedProjectFilter\x12C\n" +
-	"\n" +
-	"name_query\x18\x01 \x01(\v2$.herald.projects.v1.ProjectNameQueryR\tnameQuery\x12n\n" +
-	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:\x04\x90\x82)\x01\"\x8d\x01\n" +
+	"\aqueries\x18\x02 \x03(\v2(.herald.projects.v1.GrantedProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe7\x01\n" +
+	"\x14GrantedProjectFilter\x12Y\n" +
+	"\x12project_name_query\x18\x01 \x01(\v2+.herald.projects.v1.GrantedProjectNameQueryR\x10projectNameQuery\x12n\n" +
+	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:\x04\x90\x82)\x01\"\x84\x01\n" +
+	"\x17GrantedProjectNameQuery\x12+\n" +
+	"\fproject_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vprojectName\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x8d\x01\n" +
 	"\x1dSearchGrantedProjectsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12:\n" +
 	"\x06result\x18\x02 \x03(\v2\".herald.projects.v1.GrantedProjectR\x06result*z\n" +
@@ -1128,7 +1182,7 @@ func file_herald_projects_v1_grant_proto_rawDescGZIP() []byte {
 }
 
 var file_herald_projects_v1_grant_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_projects_v1_grant_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_herald_projects_v1_grant_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_herald_projects_v1_grant_proto_goTypes = []any{
 	(ProjectGrantState)(0),                // 0: herald.projects.v1.ProjectGrantState
 	(*ProjectGrant)(nil),                  // 1: herald.projects.v1.ProjectGrant
@@ -1141,46 +1195,48 @@ var file_herald_projects_v1_grant_proto_goTypes = []any{
 	(*ProjectGrantResponse)(nil),          // 8: herald.projects.v1.ProjectGrantResponse
 	(*SearchProjectGrantsRequest)(nil),    // 9: herald.projects.v1.SearchProjectGrantsRequest
 	(*ProjectGrantFilter)(nil),            // 10: herald.projects.v1.ProjectGrantFilter
-	(*GrantRoleKeyQuery)(nil),             // 11: herald.projects.v1.GrantRoleKeyQuery
-	(*GrantedOrgQuery)(nil),               // 12: herald.projects.v1.GrantedOrgQuery
+	(*ProjectGrantRoleKeyQuery)(nil),      // 11: herald.projects.v1.ProjectGrantRoleKeyQuery
+	(*ProjectGrantGrantedOrgIdQuery)(nil), // 12: herald.projects.v1.ProjectGrantGrantedOrgIdQuery
 	(*SearchProjectGrantsResponse)(nil),   // 13: herald.projects.v1.SearchProjectGrantsResponse
 	(*GrantedProject)(nil),                // 14: herald.projects.v1.GrantedProject
 	(*SearchGrantedProjectsRequest)(nil),  // 15: herald.projects.v1.SearchGrantedProjectsRequest
 	(*GrantedProjectFilter)(nil),          // 16: herald.projects.v1.GrantedProjectFilter
-	(*SearchGrantedProjectsResponse)(nil), // 17: herald.projects.v1.SearchGrantedProjectsResponse
-	(*v1.ObjectDetails)(nil),              // 18: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),                  // 19: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),                // 20: herald.v1.ListDetails
-	(ProjectState)(0),                     // 21: herald.projects.v1.ProjectState
-	(*ProjectNameQuery)(nil),              // 22: herald.projects.v1.ProjectNameQuery
+	(*GrantedProjectNameQuery)(nil),       // 17: herald.projects.v1.GrantedProjectNameQuery
+	(*SearchGrantedProjectsResponse)(nil), // 18: herald.projects.v1.SearchGrantedProjectsResponse
+	(*v1.ObjectDetails)(nil),              // 19: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                  // 20: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),                // 21: herald.v1.ListDetails
+	(ProjectState)(0),                     // 22: herald.projects.v1.ProjectState
 	(*ProjectResourceOwnerQuery)(nil),     // 23: herald.projects.v1.ProjectResourceOwnerQuery
+	(v1.TextQueryMethod)(0),               // 24: herald.v1.TextQueryMethod
 }
 var file_herald_projects_v1_grant_proto_depIdxs = []int32{
-	18, // 0: herald.projects.v1.ProjectGrant.details:type_name -> herald.v1.ObjectDetails
+	19, // 0: herald.projects.v1.ProjectGrant.details:type_name -> herald.v1.ObjectDetails
 	0,  // 1: herald.projects.v1.ProjectGrant.state:type_name -> herald.projects.v1.ProjectGrantState
-	18, // 2: herald.projects.v1.AddProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	19, // 2: herald.projects.v1.AddProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
 	1,  // 3: herald.projects.v1.GetProjectGrantResponse.project_grant:type_name -> herald.projects.v1.ProjectGrant
-	18, // 4: herald.projects.v1.ProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
-	19, // 5: herald.projects.v1.SearchProjectGrantsRequest.query:type_name -> herald.v1.ListQuery
+	19, // 4: herald.projects.v1.ProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	20, // 5: herald.projects.v1.SearchProjectGrantsRequest.query:type_name -> herald.v1.ListQuery
 	10, // 6: herald.projects.v1.SearchProjectGrantsRequest.queries:type_name -> herald.projects.v1.ProjectGrantFilter
-	11, // 7: herald.projects.v1.ProjectGrantFilter.role_key_query:type_name -> herald.projects.v1.GrantRoleKeyQuery
-	12, // 8: herald.projects.v1.ProjectGrantFilter.granted_org_query:type_name -> herald.projects.v1.GrantedOrgQuery
-	20, // 9: herald.projects.v1.SearchProjectGrantsResponse.details:type_name -> herald.v1.ListDetails
+	11, // 7: herald.projects.v1.ProjectGrantFilter.role_key_query:type_name -> herald.projects.v1.ProjectGrantRoleKeyQuery
+	12, // 8: herald.projects.v1.ProjectGrantFilter.granted_org_id_query:type_name -> herald.projects.v1.ProjectGrantGrantedOrgIdQuery
+	21, // 9: herald.projects.v1.SearchProjectGrantsResponse.details:type_name -> herald.v1.ListDetails
 	1,  // 10: herald.projects.v1.SearchProjectGrantsResponse.result:type_name -> herald.projects.v1.ProjectGrant
-	18, // 11: herald.projects.v1.GrantedProject.details:type_name -> herald.v1.ObjectDetails
+	19, // 11: herald.projects.v1.GrantedProject.details:type_name -> herald.v1.ObjectDetails
 	0,  // 12: herald.projects.v1.GrantedProject.state:type_name -> herald.projects.v1.ProjectGrantState
-	21, // 13: herald.projects.v1.GrantedProject.project_state:type_name -> herald.projects.v1.ProjectState
-	19, // 14: herald.projects.v1.SearchGrantedProjectsRequest.query:type_name -> herald.v1.ListQuery
+	22, // 13: herald.projects.v1.GrantedProject.project_state:type_name -> herald.projects.v1.ProjectState
+	20, // 14: herald.projects.v1.SearchGrantedProjectsRequest.query:type_name -> herald.v1.ListQuery
 	16, // 15: herald.projects.v1.SearchGrantedProjectsRequest.queries:type_name -> herald.projects.v1.GrantedProjectFilter
-	22, // 16: herald.projects.v1.GrantedProjectFilter.name_query:type_name -> herald.projects.v1.ProjectNameQuery
+	17, // 16: herald.projects.v1.GrantedProjectFilter.project_name_query:type_name -> herald.projects.v1.GrantedProjectNameQuery
 	23, // 17: herald.projects.v1.GrantedProjectFilter.project_resource_owner_query:type_name -> herald.projects.v1.ProjectResourceOwnerQuery
-	20, // 18: herald.projects.v1.SearchGrantedProjectsResponse.details:type_name -> herald.v1.ListDetails
-	14, // 19: herald.projects.v1.SearchGrantedProjectsResponse.result:type_name -> herald.projects.v1.GrantedProject
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	24, // 18: herald.projects.v1.GrantedProjectNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	21, // 19: herald.projects.v1.SearchGrantedProjectsResponse.details:type_name -> herald.v1.ListDetails
+	14, // 20: herald.projects.v1.SearchGrantedProjectsResponse.result:type_name -> herald.projects.v1.GrantedProject
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_grant_proto_init() }
@@ -1195,7 +1251,7 @@ func file_herald_projects_v1_grant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_grant_proto_rawDesc), len(file_herald_projects_v1_grant_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

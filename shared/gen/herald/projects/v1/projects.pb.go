@@ -179,7 +179,7 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
-	"\x16ResolveProjectResponse2\xa2C\n" +
+	"\x16ResolveProjectResponse2\xf6C\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -202,19 +202,17 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xd3\x01\n" +
 	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"h\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xaa\x01\n" +
-	"\aAddRole\x12\".herald.projects.v1.AddRoleRequest\x1a .herald.projects.v1.RoleResponse\"Y\x8a\x82) \n" +
+	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xbf\x01\n" +
+	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"Y\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xb2\x01\n" +
-	"\bAddRoles\x12#.herald.projects.v1.AddRolesRequest\x1a .herald.projects.v1.RoleResponse\"_\x8a\x82) \n" +
+	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xc7\x01\n" +
+	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xb6\x01\n" +
-	"\n" +
-	"UpdateRole\x12%.herald.projects.v1.UpdateRoleRequest\x1a .herald.projects.v1.RoleResponse\"_\x8a\x82) \n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xcb\x01\n" +
+	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xb4\x01\n" +
-	"\n" +
-	"RemoveRole\x12%.herald.projects.v1.RemoveRoleRequest\x1a .herald.projects.v1.RoleResponse\"]\x8a\x82)!\n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xc9\x01\n" +
+	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"]\x8a\x82)!\n" +
 	"\x13project.role.delete\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd5\x01\n" +
 	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"`\x8a\x82)\x1f\n" +
@@ -329,10 +327,10 @@ var file_herald_projects_v1_projects_proto_goTypes = []any{
 	(*ReactivateProjectRequest)(nil),      // 8: herald.projects.v1.ReactivateProjectRequest
 	(*RemoveProjectRequest)(nil),          // 9: herald.projects.v1.RemoveProjectRequest
 	(*SearchProjectsRequest)(nil),         // 10: herald.projects.v1.SearchProjectsRequest
-	(*AddRoleRequest)(nil),                // 11: herald.projects.v1.AddRoleRequest
-	(*AddRolesRequest)(nil),               // 12: herald.projects.v1.AddRolesRequest
-	(*UpdateRoleRequest)(nil),             // 13: herald.projects.v1.UpdateRoleRequest
-	(*RemoveRoleRequest)(nil),             // 14: herald.projects.v1.RemoveRoleRequest
+	(*AddProjectRoleRequest)(nil),         // 11: herald.projects.v1.AddProjectRoleRequest
+	(*AddProjectRolesRequest)(nil),        // 12: herald.projects.v1.AddProjectRolesRequest
+	(*UpdateProjectRoleRequest)(nil),      // 13: herald.projects.v1.UpdateProjectRoleRequest
+	(*RemoveProjectRoleRequest)(nil),      // 14: herald.projects.v1.RemoveProjectRoleRequest
 	(*SearchProjectRolesRequest)(nil),     // 15: herald.projects.v1.SearchProjectRolesRequest
 	(*AddProjectGrantRequest)(nil),        // 16: herald.projects.v1.AddProjectGrantRequest
 	(*GetProjectGrantRequest)(nil),        // 17: herald.projects.v1.GetProjectGrantRequest
@@ -366,7 +364,7 @@ var file_herald_projects_v1_projects_proto_goTypes = []any{
 	(*RemoveProjectResponse)(nil),         // 45: herald.projects.v1.RemoveProjectResponse
 	(*SearchProjectsResponse)(nil),        // 46: herald.projects.v1.SearchProjectsResponse
 	(*v1.SearchChangesResponse)(nil),      // 47: herald.v1.SearchChangesResponse
-	(*RoleResponse)(nil),                  // 48: herald.projects.v1.RoleResponse
+	(*ProjectRoleResponse)(nil),           // 48: herald.projects.v1.ProjectRoleResponse
 	(*SearchProjectRolesResponse)(nil),    // 49: herald.projects.v1.SearchProjectRolesResponse
 	(*AddProjectGrantResponse)(nil),       // 50: herald.projects.v1.AddProjectGrantResponse
 	(*GetProjectGrantResponse)(nil),       // 51: herald.projects.v1.GetProjectGrantResponse
@@ -398,10 +396,10 @@ var file_herald_projects_v1_projects_proto_depIdxs = []int32{
 	9,  // 6: herald.projects.v1.Projects.RemoveProject:input_type -> herald.projects.v1.RemoveProjectRequest
 	10, // 7: herald.projects.v1.Projects.SearchProjects:input_type -> herald.projects.v1.SearchProjectsRequest
 	0,  // 8: herald.projects.v1.Projects.SearchProjectChanges:input_type -> herald.projects.v1.SearchProjectChangesRequest
-	11, // 9: herald.projects.v1.Projects.AddRole:input_type -> herald.projects.v1.AddRoleRequest
-	12, // 10: herald.projects.v1.Projects.AddRoles:input_type -> herald.projects.v1.AddRolesRequest
-	13, // 11: herald.projects.v1.Projects.UpdateRole:input_type -> herald.projects.v1.UpdateRoleRequest
-	14, // 12: herald.projects.v1.Projects.RemoveRole:input_type -> herald.projects.v1.RemoveRoleRequest
+	11, // 9: herald.projects.v1.Projects.AddProjectRole:input_type -> herald.projects.v1.AddProjectRoleRequest
+	12, // 10: herald.projects.v1.Projects.AddProjectRoles:input_type -> herald.projects.v1.AddProjectRolesRequest
+	13, // 11: herald.projects.v1.Projects.UpdateProjectRole:input_type -> herald.projects.v1.UpdateProjectRoleRequest
+	14, // 12: herald.projects.v1.Projects.RemoveProjectRole:input_type -> herald.projects.v1.RemoveProjectRoleRequest
 	15, // 13: herald.projects.v1.Projects.SearchProjectRoles:input_type -> herald.projects.v1.SearchProjectRolesRequest
 	16, // 14: herald.projects.v1.Projects.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
 	17, // 15: herald.projects.v1.Projects.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
@@ -441,10 +439,10 @@ var file_herald_projects_v1_projects_proto_depIdxs = []int32{
 	45, // 49: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
 	46, // 50: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
 	47, // 51: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
-	48, // 52: herald.projects.v1.Projects.AddRole:output_type -> herald.projects.v1.RoleResponse
-	48, // 53: herald.projects.v1.Projects.AddRoles:output_type -> herald.projects.v1.RoleResponse
-	48, // 54: herald.projects.v1.Projects.UpdateRole:output_type -> herald.projects.v1.RoleResponse
-	48, // 55: herald.projects.v1.Projects.RemoveRole:output_type -> herald.projects.v1.RoleResponse
+	48, // 52: herald.projects.v1.Projects.AddProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	48, // 53: herald.projects.v1.Projects.AddProjectRoles:output_type -> herald.projects.v1.ProjectRoleResponse
+	48, // 54: herald.projects.v1.Projects.UpdateProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	48, // 55: herald.projects.v1.Projects.RemoveProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
 	49, // 56: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
 	50, // 57: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
 	51, // 58: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse

@@ -30,10 +30,10 @@ const (
 	Projects_RemoveProject_FullMethodName            = "/herald.projects.v1.Projects/RemoveProject"
 	Projects_SearchProjects_FullMethodName           = "/herald.projects.v1.Projects/SearchProjects"
 	Projects_SearchProjectChanges_FullMethodName     = "/herald.projects.v1.Projects/SearchProjectChanges"
-	Projects_AddRole_FullMethodName                  = "/herald.projects.v1.Projects/AddRole"
-	Projects_AddRoles_FullMethodName                 = "/herald.projects.v1.Projects/AddRoles"
-	Projects_UpdateRole_FullMethodName               = "/herald.projects.v1.Projects/UpdateRole"
-	Projects_RemoveRole_FullMethodName               = "/herald.projects.v1.Projects/RemoveRole"
+	Projects_AddProjectRole_FullMethodName           = "/herald.projects.v1.Projects/AddProjectRole"
+	Projects_AddProjectRoles_FullMethodName          = "/herald.projects.v1.Projects/AddProjectRoles"
+	Projects_UpdateProjectRole_FullMethodName        = "/herald.projects.v1.Projects/UpdateProjectRole"
+	Projects_RemoveProjectRole_FullMethodName        = "/herald.projects.v1.Projects/RemoveProjectRole"
 	Projects_SearchProjectRoles_FullMethodName       = "/herald.projects.v1.Projects/SearchProjectRoles"
 	Projects_AddProjectGrant_FullMethodName          = "/herald.projects.v1.Projects/AddProjectGrant"
 	Projects_GetProjectGrant_FullMethodName          = "/herald.projects.v1.Projects/GetProjectGrant"
@@ -99,13 +99,13 @@ type ProjectsClient interface {
 	SearchProjectChanges(ctx context.Context, in *SearchProjectChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project. It fails with `PROJECT_ROLE_EXISTS` if the project has a role of the
 	// key.
-	AddRole(ctx context.Context, in *AddRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
+	AddProjectRole(ctx context.Context, in *AddProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error)
 	// Adds several roles to a project, all or none.
-	AddRoles(ctx context.Context, in *AddRolesRequest, opts ...grpc.CallOption) (*RoleResponse, error)
+	AddProjectRoles(ctx context.Context, in *AddProjectRolesRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error)
 	// Replaces a role's display name and group.
-	UpdateRole(ctx context.Context, in *UpdateRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
+	UpdateProjectRole(ctx context.Context, in *UpdateProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error)
 	// Removes a role from a project, from its grants, and from all users who have it.
-	RemoveRole(ctx context.Context, in *RemoveRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error)
+	RemoveProjectRole(ctx context.Context, in *RemoveProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error)
 	// Lists a project's roles.
 	SearchProjectRoles(ctx context.Context, in *SearchProjectRolesRequest, opts ...grpc.CallOption) (*SearchProjectRolesResponse, error)
 	// Grants a project to another organization, which can then give the roles of the grant to its own
@@ -270,40 +270,40 @@ func (c *projectsClient) SearchProjectChanges(ctx context.Context, in *SearchPro
 	return out, nil
 }
 
-func (c *projectsClient) AddRole(ctx context.Context, in *AddRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error) {
+func (c *projectsClient) AddProjectRole(ctx context.Context, in *AddProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RoleResponse)
-	err := c.cc.Invoke(ctx, Projects_AddRole_FullMethodName, in, out, cOpts...)
+	out := new(ProjectRoleResponse)
+	err := c.cc.Invoke(ctx, Projects_AddProjectRole_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *projectsClient) AddRoles(ctx context.Context, in *AddRolesRequest, opts ...grpc.CallOption) (*RoleResponse, error) {
+func (c *projectsClient) AddProjectRoles(ctx context.Context, in *AddProjectRolesRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RoleResponse)
-	err := c.cc.Invoke(ctx, Projects_AddRoles_FullMethodName, in, out, cOpts...)
+	out := new(ProjectRoleResponse)
+	err := c.cc.Invoke(ctx, Projects_AddProjectRoles_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *projectsClient) UpdateRole(ctx context.Context, in *UpdateRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error) {
+func (c *projectsClient) UpdateProjectRole(ctx context.Context, in *UpdateProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RoleResponse)
-	err := c.cc.Invoke(ctx, Projects_UpdateRole_FullMethodName, in, out, cOpts...)
+	out := new(ProjectRoleResponse)
+	err := c.cc.Invoke(ctx, Projects_UpdateProjectRole_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *projectsClient) RemoveRole(ctx context.Context, in *RemoveRoleRequest, opts ...grpc.CallOption) (*RoleResponse, error) {
+func (c *projectsClient) RemoveProjectRole(ctx context.Context, in *RemoveProjectRoleRequest, opts ...grpc.CallOption) (*ProjectRoleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RoleResponse)
-	err := c.cc.Invoke(ctx, Projects_RemoveRole_FullMethodName, in, out, cOpts...)
+	out := new(ProjectRoleResponse)
+	err := c.cc.Invoke(ctx, Projects_RemoveProjectRole_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -652,13 +652,13 @@ type ProjectsServer interface {
 	SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error)
 	// Adds a role to a project. It fails with `PROJECT_ROLE_EXISTS` if the project has a role of the
 	// key.
-	AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error)
+	AddProjectRole(context.Context, *AddProjectRoleRequest) (*ProjectRoleResponse, error)
 	// Adds several roles to a project, all or none.
-	AddRoles(context.Context, *AddRolesRequest) (*RoleResponse, error)
+	AddProjectRoles(context.Context, *AddProjectRolesRequest) (*ProjectRoleResponse, error)
 	// Replaces a role's display name and group.
-	UpdateRole(context.Context, *UpdateRoleRequest) (*RoleResponse, error)
+	UpdateProjectRole(context.Context, *UpdateProjectRoleRequest) (*ProjectRoleResponse, error)
 	// Removes a role from a project, from its grants, and from all users who have it.
-	RemoveRole(context.Context, *RemoveRoleRequest) (*RoleResponse, error)
+	RemoveProjectRole(context.Context, *RemoveProjectRoleRequest) (*ProjectRoleResponse, error)
 	// Lists a project's roles.
 	SearchProjectRoles(context.Context, *SearchProjectRolesRequest) (*SearchProjectRolesResponse, error)
 	// Grants a project to another organization, which can then give the roles of the grant to its own
@@ -766,17 +766,17 @@ func (UnimplementedProjectsServer) SearchProjects(context.Context, *SearchProjec
 func (UnimplementedProjectsServer) SearchProjectChanges(context.Context, *SearchProjectChangesRequest) (*v1.SearchChangesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchProjectChanges not implemented")
 }
-func (UnimplementedProjectsServer) AddRole(context.Context, *AddRoleRequest) (*RoleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AddRole not implemented")
+func (UnimplementedProjectsServer) AddProjectRole(context.Context, *AddProjectRoleRequest) (*ProjectRoleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddProjectRole not implemented")
 }
-func (UnimplementedProjectsServer) AddRoles(context.Context, *AddRolesRequest) (*RoleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AddRoles not implemented")
+func (UnimplementedProjectsServer) AddProjectRoles(context.Context, *AddProjectRolesRequest) (*ProjectRoleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddProjectRoles not implemented")
 }
-func (UnimplementedProjectsServer) UpdateRole(context.Context, *UpdateRoleRequest) (*RoleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method UpdateRole not implemented")
+func (UnimplementedProjectsServer) UpdateProjectRole(context.Context, *UpdateProjectRoleRequest) (*ProjectRoleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateProjectRole not implemented")
 }
-func (UnimplementedProjectsServer) RemoveRole(context.Context, *RemoveRoleRequest) (*RoleResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RemoveRole not implemented")
+func (UnimplementedProjectsServer) RemoveProjectRole(context.Context, *RemoveProjectRoleRequest) (*ProjectRoleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveProjectRole not implemented")
 }
 func (UnimplementedProjectsServer) SearchProjectRoles(context.Context, *SearchProjectRolesRequest) (*SearchProjectRolesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchProjectRoles not implemented")
@@ -1035,74 +1035,74 @@ func _Projects_SearchProjectChanges_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Projects_AddRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AddRoleRequest)
+func _Projects_AddProjectRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddProjectRoleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ProjectsServer).AddRole(ctx, in)
+		return srv.(ProjectsServer).AddProjectRole(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Projects_AddRole_FullMethodName,
+		FullMethod: Projects_AddProjectRole_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ProjectsServer).AddRole(ctx, req.(*AddRoleRequest))
+		return srv.(ProjectsServer).AddProjectRole(ctx, req.(*AddProjectRoleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Projects_AddRoles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AddRolesRequest)
+func _Projects_AddProjectRoles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddProjectRolesRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ProjectsServer).AddRoles(ctx, in)
+		return srv.(ProjectsServer).AddProjectRoles(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Projects_AddRoles_FullMethodName,
+		FullMethod: Projects_AddProjectRoles_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ProjectsServer).AddRoles(ctx, req.(*AddRolesRequest))
+		return srv.(ProjectsServer).AddProjectRoles(ctx, req.(*AddProjectRolesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Projects_UpdateRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(UpdateRoleRequest)
+func _Projects_UpdateProjectRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateProjectRoleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ProjectsServer).UpdateRole(ctx, in)
+		return srv.(ProjectsServer).UpdateProjectRole(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Projects_UpdateRole_FullMethodName,
+		FullMethod: Projects_UpdateProjectRole_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ProjectsServer).UpdateRole(ctx, req.(*UpdateRoleRequest))
+		return srv.(ProjectsServer).UpdateProjectRole(ctx, req.(*UpdateProjectRoleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Projects_RemoveRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RemoveRoleRequest)
+func _Projects_RemoveProjectRole_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveProjectRoleRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(ProjectsServer).RemoveRole(ctx, in)
+		return srv.(ProjectsServer).RemoveProjectRole(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Projects_RemoveRole_FullMethodName,
+		FullMethod: Projects_RemoveProjectRole_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ProjectsServer).RemoveRole(ctx, req.(*RemoveRoleRequest))
+		return srv.(ProjectsServer).RemoveProjectRole(ctx, req.(*RemoveProjectRoleRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1705,20 +1705,20 @@ var Projects_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Projects_SearchProjectChanges_Handler,
 		},
 		{
-			MethodName: "AddRole",
-			Handler:    _Projects_AddRole_Handler,
+			MethodName: "AddProjectRole",
+			Handler:    _Projects_AddProjectRole_Handler,
 		},
 		{
-			MethodName: "AddRoles",
-			Handler:    _Projects_AddRoles_Handler,
+			MethodName: "AddProjectRoles",
+			Handler:    _Projects_AddProjectRoles_Handler,
 		},
 		{
-			MethodName: "UpdateRole",
-			Handler:    _Projects_UpdateRole_Handler,
+			MethodName: "UpdateProjectRole",
+			Handler:    _Projects_UpdateProjectRole_Handler,
 		},
 		{
-			MethodName: "RemoveRole",
-			Handler:    _Projects_RemoveRole_Handler,
+			MethodName: "RemoveProjectRole",
+			Handler:    _Projects_RemoveProjectRole_Handler,
 		},
 		{
 			MethodName: "SearchProjectRoles",

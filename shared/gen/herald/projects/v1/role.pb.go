@@ -92,7 +92,7 @@ func (x *ProjectRole) GetGroup() string {
 	return ""
 }
 
-type AddRoleRequest struct {
+type AddProjectRoleRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Key       string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
@@ -103,20 +103,20 @@ type AddRoleRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AddRoleRequest) Reset() {
-	*x = AddRoleRequest{}
+func (x *AddProjectRoleRequest) Reset() {
+	*x = AddProjectRoleRequest{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AddRoleRequest) String() string {
+func (x *AddProjectRoleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AddRoleRequest) ProtoMessage() {}
+func (*AddProjectRoleRequest) ProtoMessage() {}
 
-func (x *AddRoleRequest) ProtoReflect() protoreflect.Message {
+func (x *AddProjectRoleRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -128,61 +128,61 @@ func (x *AddRoleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AddRoleRequest.ProtoReflect.Descriptor instead.
-func (*AddRoleRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use AddProjectRoleRequest.ProtoReflect.Descriptor instead.
+func (*AddProjectRoleRequest) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *AddRoleRequest) GetProjectId() string {
+func (x *AddProjectRoleRequest) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
 	}
 	return ""
 }
 
-func (x *AddRoleRequest) GetKey() string {
+func (x *AddProjectRoleRequest) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-func (x *AddRoleRequest) GetDisplayName() string {
+func (x *AddProjectRoleRequest) GetDisplayName() string {
 	if x != nil {
 		return x.DisplayName
 	}
 	return ""
 }
 
-func (x *AddRoleRequest) GetGroup() string {
+func (x *AddProjectRoleRequest) GetGroup() string {
 	if x != nil {
 		return x.Group
 	}
 	return ""
 }
 
-type AddRolesRequest struct {
+type AddProjectRolesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	Roles         []*NewRole             `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
+	Roles         []*NewProjectRole      `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AddRolesRequest) Reset() {
-	*x = AddRolesRequest{}
+func (x *AddProjectRolesRequest) Reset() {
+	*x = AddProjectRolesRequest{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AddRolesRequest) String() string {
+func (x *AddProjectRolesRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AddRolesRequest) ProtoMessage() {}
+func (*AddProjectRolesRequest) ProtoMessage() {}
 
-func (x *AddRolesRequest) ProtoReflect() protoreflect.Message {
+func (x *AddProjectRolesRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -194,26 +194,26 @@ func (x *AddRolesRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AddRolesRequest.ProtoReflect.Descriptor instead.
-func (*AddRolesRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use AddProjectRolesRequest.ProtoReflect.Descriptor instead.
+func (*AddProjectRolesRequest) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *AddRolesRequest) GetProjectId() string {
+func (x *AddProjectRolesRequest) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
 	}
 	return ""
 }
 
-func (x *AddRolesRequest) GetRoles() []*NewRole {
+func (x *AddProjectRolesRequest) GetRoles() []*NewProjectRole {
 	if x != nil {
 		return x.Roles
 	}
 	return nil
 }
 
-type NewRole struct {
+type NewProjectRole struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
@@ -222,20 +222,20 @@ type NewRole struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *NewRole) Reset() {
-	*x = NewRole{}
+func (x *NewProjectRole) Reset() {
+	*x = NewProjectRole{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *NewRole) String() string {
+func (x *NewProjectRole) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*NewRole) ProtoMessage() {}
+func (*NewProjectRole) ProtoMessage() {}
 
-func (x *NewRole) ProtoReflect() protoreflect.Message {
+func (x *NewProjectRole) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -247,33 +247,33 @@ func (x *NewRole) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NewRole.ProtoReflect.Descriptor instead.
-func (*NewRole) Descriptor() ([]byte, []int) {
+// Deprecated: Use NewProjectRole.ProtoReflect.Descriptor instead.
+func (*NewProjectRole) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *NewRole) GetKey() string {
+func (x *NewProjectRole) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-func (x *NewRole) GetDisplayName() string {
+func (x *NewProjectRole) GetDisplayName() string {
 	if x != nil {
 		return x.DisplayName
 	}
 	return ""
 }
 
-func (x *NewRole) GetGroup() string {
+func (x *NewProjectRole) GetGroup() string {
 	if x != nil {
 		return x.Group
 	}
 	return ""
 }
 
-type UpdateRoleRequest struct {
+type UpdateProjectRoleRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
@@ -283,20 +283,20 @@ type UpdateRoleRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UpdateRoleRequest) Reset() {
-	*x = UpdateRoleRequest{}
+func (x *UpdateProjectRoleRequest) Reset() {
+	*x = UpdateProjectRoleRequest{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UpdateRoleRequest) String() string {
+func (x *UpdateProjectRoleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UpdateRoleRequest) ProtoMessage() {}
+func (*UpdateProjectRoleRequest) ProtoMessage() {}
 
-func (x *UpdateRoleRequest) ProtoReflect() protoreflect.Message {
+func (x *UpdateProjectRoleRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -308,40 +308,40 @@ func (x *UpdateRoleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UpdateRoleRequest.ProtoReflect.Descriptor instead.
-func (*UpdateRoleRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateProjectRoleRequest.ProtoReflect.Descriptor instead.
+func (*UpdateProjectRoleRequest) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *UpdateRoleRequest) GetProjectId() string {
+func (x *UpdateProjectRoleRequest) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
 	}
 	return ""
 }
 
-func (x *UpdateRoleRequest) GetKey() string {
+func (x *UpdateProjectRoleRequest) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-func (x *UpdateRoleRequest) GetDisplayName() string {
+func (x *UpdateProjectRoleRequest) GetDisplayName() string {
 	if x != nil {
 		return x.DisplayName
 	}
 	return ""
 }
 
-func (x *UpdateRoleRequest) GetGroup() string {
+func (x *UpdateProjectRoleRequest) GetGroup() string {
 	if x != nil {
 		return x.Group
 	}
 	return ""
 }
 
-type RemoveRoleRequest struct {
+type RemoveProjectRoleRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
@@ -349,20 +349,20 @@ type RemoveRoleRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RemoveRoleRequest) Reset() {
-	*x = RemoveRoleRequest{}
+func (x *RemoveProjectRoleRequest) Reset() {
+	*x = RemoveProjectRoleRequest{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RemoveRoleRequest) String() string {
+func (x *RemoveProjectRoleRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RemoveRoleRequest) ProtoMessage() {}
+func (*RemoveProjectRoleRequest) ProtoMessage() {}
 
-func (x *RemoveRoleRequest) ProtoReflect() protoreflect.Message {
+func (x *RemoveProjectRoleRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -374,46 +374,46 @@ func (x *RemoveRoleRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RemoveRoleRequest.ProtoReflect.Descriptor instead.
-func (*RemoveRoleRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RemoveProjectRoleRequest.ProtoReflect.Descriptor instead.
+func (*RemoveProjectRoleRequest) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *RemoveRoleRequest) GetProjectId() string {
+func (x *RemoveProjectRoleRequest) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
 	}
 	return ""
 }
 
-func (x *RemoveRoleRequest) GetKey() string {
+func (x *RemoveProjectRoleRequest) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-type RoleResponse struct {
+type ProjectRoleResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RoleResponse) Reset() {
-	*x = RoleResponse{}
+func (x *ProjectRoleResponse) Reset() {
+	*x = ProjectRoleResponse{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RoleResponse) String() string {
+func (x *ProjectRoleResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RoleResponse) ProtoMessage() {}
+func (*ProjectRoleResponse) ProtoMessage() {}
 
-func (x *RoleResponse) ProtoReflect() protoreflect.Message {
+func (x *ProjectRoleResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -425,12 +425,12 @@ func (x *RoleResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RoleResponse.ProtoReflect.Descriptor instead.
-func (*RoleResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectRoleResponse.ProtoReflect.Descriptor instead.
+func (*ProjectRoleResponse) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *RoleResponse) GetDetails() *v1.ObjectDetails {
+func (x *ProjectRoleResponse) GetDetails() *v1.ObjectDetails {
 	if x != nil {
 		return x.Details
 	}
@@ -441,7 +441,7 @@ type SearchProjectRolesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	Query         *v1.ListQuery          `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	Queries       []*RoleFilter          `protobuf:"bytes,3,rep,name=queries,proto3" json:"queries,omitempty"`
+	Queries       []*ProjectRoleFilter   `protobuf:"bytes,3,rep,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -490,7 +490,7 @@ func (x *SearchProjectRolesRequest) GetQuery() *v1.ListQuery {
 	return nil
 }
 
-func (x *SearchProjectRolesRequest) GetQueries() []*RoleFilter {
+func (x *SearchProjectRolesRequest) GetQueries() []*ProjectRoleFilter {
 	if x != nil {
 		return x.Queries
 	}
@@ -498,28 +498,28 @@ func (x *SearchProjectRolesRequest) GetQueries() []*RoleFilter {
 }
 
 // A role must match every field that is set.
-type RoleFilter struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	KeyQuery         *RoleKeyQuery          `protobuf:"bytes,1,opt,name=key_query,json=keyQuery,proto3" json:"key_query,omitempty"`
-	DisplayNameQuery *RoleDisplayNameQuery  `protobuf:"bytes,2,opt,name=display_name_query,json=displayNameQuery,proto3" json:"display_name_query,omitempty"`
+type ProjectRoleFilter struct {
+	state            protoimpl.MessageState       `protogen:"open.v1"`
+	KeyQuery         *ProjectRoleKeyQuery         `protobuf:"bytes,1,opt,name=key_query,json=keyQuery,proto3" json:"key_query,omitempty"`
+	DisplayNameQuery *ProjectRoleDisplayNameQuery `protobuf:"bytes,2,opt,name=display_name_query,json=displayNameQuery,proto3" json:"display_name_query,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
-func (x *RoleFilter) Reset() {
-	*x = RoleFilter{}
+func (x *ProjectRoleFilter) Reset() {
+	*x = ProjectRoleFilter{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RoleFilter) String() string {
+func (x *ProjectRoleFilter) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RoleFilter) ProtoMessage() {}
+func (*ProjectRoleFilter) ProtoMessage() {}
 
-func (x *RoleFilter) ProtoReflect() protoreflect.Message {
+func (x *ProjectRoleFilter) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -531,26 +531,26 @@ func (x *RoleFilter) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RoleFilter.ProtoReflect.Descriptor instead.
-func (*RoleFilter) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectRoleFilter.ProtoReflect.Descriptor instead.
+func (*ProjectRoleFilter) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *RoleFilter) GetKeyQuery() *RoleKeyQuery {
+func (x *ProjectRoleFilter) GetKeyQuery() *ProjectRoleKeyQuery {
 	if x != nil {
 		return x.KeyQuery
 	}
 	return nil
 }
 
-func (x *RoleFilter) GetDisplayNameQuery() *RoleDisplayNameQuery {
+func (x *ProjectRoleFilter) GetDisplayNameQuery() *ProjectRoleDisplayNameQuery {
 	if x != nil {
 		return x.DisplayNameQuery
 	}
 	return nil
 }
 
-type RoleKeyQuery struct {
+type ProjectRoleKeyQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
@@ -558,20 +558,20 @@ type RoleKeyQuery struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RoleKeyQuery) Reset() {
-	*x = RoleKeyQuery{}
+func (x *ProjectRoleKeyQuery) Reset() {
+	*x = ProjectRoleKeyQuery{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RoleKeyQuery) String() string {
+func (x *ProjectRoleKeyQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RoleKeyQuery) ProtoMessage() {}
+func (*ProjectRoleKeyQuery) ProtoMessage() {}
 
-func (x *RoleKeyQuery) ProtoReflect() protoreflect.Message {
+func (x *ProjectRoleKeyQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -583,26 +583,26 @@ func (x *RoleKeyQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RoleKeyQuery.ProtoReflect.Descriptor instead.
-func (*RoleKeyQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectRoleKeyQuery.ProtoReflect.Descriptor instead.
+func (*ProjectRoleKeyQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *RoleKeyQuery) GetKey() string {
+func (x *ProjectRoleKeyQuery) GetKey() string {
 	if x != nil {
 		return x.Key
 	}
 	return ""
 }
 
-func (x *RoleKeyQuery) GetMethod() v1.TextQueryMethod {
+func (x *ProjectRoleKeyQuery) GetMethod() v1.TextQueryMethod {
 	if x != nil {
 		return x.Method
 	}
 	return v1.TextQueryMethod(0)
 }
 
-type RoleDisplayNameQuery struct {
+type ProjectRoleDisplayNameQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DisplayName   string                 `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
@@ -610,20 +610,20 @@ type RoleDisplayNameQuery struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RoleDisplayNameQuery) Reset() {
-	*x = RoleDisplayNameQuery{}
+func (x *ProjectRoleDisplayNameQuery) Reset() {
+	*x = ProjectRoleDisplayNameQuery{}
 	mi := &file_herald_projects_v1_role_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RoleDisplayNameQuery) String() string {
+func (x *ProjectRoleDisplayNameQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RoleDisplayNameQuery) ProtoMessage() {}
+func (*ProjectRoleDisplayNameQuery) ProtoMessage() {}
 
-func (x *RoleDisplayNameQuery) ProtoReflect() protoreflect.Message {
+func (x *ProjectRoleDisplayNameQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_role_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -635,19 +635,19 @@ func (x *RoleDisplayNameQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RoleDisplayNameQuery.ProtoReflect.Descriptor instead.
-func (*RoleDisplayNameQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use ProjectRoleDisplayNameQuery.ProtoReflect.Descriptor instead.
+func (*ProjectRoleDisplayNameQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *RoleDisplayNameQuery) GetDisplayName() string {
+func (x *ProjectRoleDisplayNameQuery) GetDisplayName() string {
 	if x != nil {
 		return x.DisplayName
 	}
 	return ""
 }
 
-func (x *RoleDisplayNameQuery) GetMethod() v1.TextQueryMethod {
+func (x *ProjectRoleDisplayNameQuery) GetMethod() v1.TextQueryMethod {
 	if x != nil {
 		return x.Method
 	}
@@ -715,46 +715,45 @@ const file_herald_projects_v1_role_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12!\n" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12\x14\n" +
-	"\x05group\x18\x04 \x01(\tR\x05group\"\xa6\x01\n" +
-	"\x0eAddRoleRequest\x12\x1d\n" +
+	"\x05group\x18\x04 \x01(\tR\x05group\"\xad\x01\n" +
+	"\x15AddProjectRoleRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12 \n" +
 	"\x03key\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x03key\x12/\n" +
 	"\fdisplay_name\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\x12\"\n" +
-	"\x05group\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"p\n" +
-	"\x0fAddRolesRequest\x12\x1d\n" +
+	"\x05group\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"~\n" +
+	"\x16AddProjectRolesRequest\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId\x12>\n" +
-	"\x05roles\x18\x02 \x03(\v2\x1b.herald.projects.v1.NewRoleB\v\xbaH\b\x92\x01\x05\b\x01\x10\xc8\x01R\x05roles\"\x80\x01\n" +
-	"\aNewRole\x12 \n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12E\n" +
+	"\x05roles\x18\x02 \x03(\v2\".herald.projects.v1.NewProjectRoleB\v\xbaH\b\x92\x01\x05\b\x01\x10\xc8\x01R\x05roles\"\x87\x01\n" +
+	"\x0eNewProjectRole\x12 \n" +
 	"\x03key\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x03key\x12/\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\x12\"\n" +
-	"\x05group\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"\x99\x01\n" +
-	"\x11UpdateRoleRequest\x12\x1d\n" +
+	"\x05group\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"\xa0\x01\n" +
+	"\x18UpdateProjectRoleRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12/\n" +
 	"\fdisplay_name\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\x12\"\n" +
-	"\x05group\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"D\n" +
-	"\x11RemoveRoleRequest\x12\x1d\n" +
+	"\x05group\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x05group\"K\n" +
+	"\x18RemoveProjectRoleRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"B\n" +
-	"\fRoleResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\xaa\x01\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"I\n" +
+	"\x13ProjectRoleResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\xb1\x01\n" +
 	"\x19SearchProjectRolesRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
-	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12B\n" +
-	"\aqueries\x18\x03 \x03(\v2\x1e.herald.projects.v1.RoleFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xa9\x01\n" +
-	"\n" +
-	"RoleFilter\x12=\n" +
-	"\tkey_query\x18\x01 \x01(\v2 .herald.projects.v1.RoleKeyQueryR\bkeyQuery\x12V\n" +
-	"\x12display_name_query\x18\x02 \x01(\v2(.herald.projects.v1.RoleDisplayNameQueryR\x10displayNameQuery:\x04\x90\x82)\x01\"h\n" +
-	"\fRoleKeyQuery\x12\x1a\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12I\n" +
+	"\aqueries\x18\x03 \x03(\v2%.herald.projects.v1.ProjectRoleFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xbe\x01\n" +
+	"\x11ProjectRoleFilter\x12D\n" +
+	"\tkey_query\x18\x01 \x01(\v2'.herald.projects.v1.ProjectRoleKeyQueryR\bkeyQuery\x12]\n" +
+	"\x12display_name_query\x18\x02 \x01(\v2/.herald.projects.v1.ProjectRoleDisplayNameQueryR\x10displayNameQuery:\x04\x90\x82)\x01\"o\n" +
+	"\x13ProjectRoleKeyQuery\x12\x1a\n" +
 	"\x03key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x03key\x12<\n" +
-	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x81\x01\n" +
-	"\x14RoleDisplayNameQuery\x12+\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x88\x01\n" +
+	"\x1bProjectRoleDisplayNameQuery\x12+\n" +
 	"\fdisplay_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vdisplayName\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x87\x01\n" +
 	"\x1aSearchProjectRolesResponse\x120\n" +
@@ -775,33 +774,33 @@ func file_herald_projects_v1_role_proto_rawDescGZIP() []byte {
 
 var file_herald_projects_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_herald_projects_v1_role_proto_goTypes = []any{
-	(*ProjectRole)(nil),                // 0: herald.projects.v1.ProjectRole
-	(*AddRoleRequest)(nil),             // 1: herald.projects.v1.AddRoleRequest
-	(*AddRolesRequest)(nil),            // 2: herald.projects.v1.AddRolesRequest
-	(*NewRole)(nil),                    // 3: herald.projects.v1.NewRole
-	(*UpdateRoleRequest)(nil),          // 4: herald.projects.v1.UpdateRoleRequest
-	(*RemoveRoleRequest)(nil),          // 5: herald.projects.v1.RemoveRoleRequest
-	(*RoleResponse)(nil),               // 6: herald.projects.v1.RoleResponse
-	(*SearchProjectRolesRequest)(nil),  // 7: herald.projects.v1.SearchProjectRolesRequest
-	(*RoleFilter)(nil),                 // 8: herald.projects.v1.RoleFilter
-	(*RoleKeyQuery)(nil),               // 9: herald.projects.v1.RoleKeyQuery
-	(*RoleDisplayNameQuery)(nil),       // 10: herald.projects.v1.RoleDisplayNameQuery
-	(*SearchProjectRolesResponse)(nil), // 11: herald.projects.v1.SearchProjectRolesResponse
-	(*v1.ObjectDetails)(nil),           // 12: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),               // 13: herald.v1.ListQuery
-	(v1.TextQueryMethod)(0),            // 14: herald.v1.TextQueryMethod
-	(*v1.ListDetails)(nil),             // 15: herald.v1.ListDetails
+	(*ProjectRole)(nil),                 // 0: herald.projects.v1.ProjectRole
+	(*AddProjectRoleRequest)(nil),       // 1: herald.projects.v1.AddProjectRoleRequest
+	(*AddProjectRolesRequest)(nil),      // 2: herald.projects.v1.AddProjectRolesRequest
+	(*NewProjectRole)(nil),              // 3: herald.projects.v1.NewProjectRole
+	(*UpdateProjectRoleRequest)(nil),    // 4: herald.projects.v1.UpdateProjectRoleRequest
+	(*RemoveProjectRoleRequest)(nil),    // 5: herald.projects.v1.RemoveProjectRoleRequest
+	(*ProjectRoleResponse)(nil),         // 6: herald.projects.v1.ProjectRoleResponse
+	(*SearchProjectRolesRequest)(nil),   // 7: herald.projects.v1.SearchProjectRolesRequest
+	(*ProjectRoleFilter)(nil),           // 8: herald.projects.v1.ProjectRoleFilter
+	(*ProjectRoleKeyQuery)(nil),         // 9: herald.projects.v1.ProjectRoleKeyQuery
+	(*ProjectRoleDisplayNameQuery)(nil), // 10: herald.projects.v1.ProjectRoleDisplayNameQuery
+	(*SearchProjectRolesResponse)(nil),  // 11: herald.projects.v1.SearchProjectRolesResponse
+	(*v1.ObjectDetails)(nil),            // 12: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                // 13: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),             // 14: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),              // 15: herald.v1.ListDetails
 }
 var file_herald_projects_v1_role_proto_depIdxs = []int32{
 	12, // 0: herald.projects.v1.ProjectRole.details:type_name -> herald.v1.ObjectDetails
-	3,  // 1: herald.projects.v1.AddRolesRequest.roles:type_name -> herald.projects.v1.NewRole
-	12, // 2: herald.projects.v1.RoleResponse.details:type_name -> herald.v1.ObjectDetails
+	3,  // 1: herald.projects.v1.AddProjectRolesRequest.roles:type_name -> herald.projects.v1.NewProjectRole
+	12, // 2: herald.projects.v1.ProjectRoleResponse.details:type_name -> herald.v1.ObjectDetails
 	13, // 3: herald.projects.v1.SearchProjectRolesRequest.query:type_name -> herald.v1.ListQuery
-	8,  // 4: herald.projects.v1.SearchProjectRolesRequest.queries:type_name -> herald.projects.v1.RoleFilter
-	9,  // 5: herald.projects.v1.RoleFilter.key_query:type_name -> herald.projects.v1.RoleKeyQuery
-	10, // 6: herald.projects.v1.RoleFilter.display_name_query:type_name -> herald.projects.v1.RoleDisplayNameQuery
-	14, // 7: herald.projects.v1.RoleKeyQuery.method:type_name -> herald.v1.TextQueryMethod
-	14, // 8: herald.projects.v1.RoleDisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	8,  // 4: herald.projects.v1.SearchProjectRolesRequest.queries:type_name -> herald.projects.v1.ProjectRoleFilter
+	9,  // 5: herald.projects.v1.ProjectRoleFilter.key_query:type_name -> herald.projects.v1.ProjectRoleKeyQuery
+	10, // 6: herald.projects.v1.ProjectRoleFilter.display_name_query:type_name -> herald.projects.v1.ProjectRoleDisplayNameQuery
+	14, // 7: herald.projects.v1.ProjectRoleKeyQuery.method:type_name -> herald.v1.TextQueryMethod
+	14, // 8: herald.projects.v1.ProjectRoleDisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
 	15, // 9: herald.projects.v1.SearchProjectRolesResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 10: herald.projects.v1.SearchProjectRolesResponse.result:type_name -> herald.projects.v1.ProjectRole
 	11, // [11:11] is the sub-list for method output_type

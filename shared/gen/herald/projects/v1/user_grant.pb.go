@@ -187,7 +187,7 @@ func (x *AddUserGrantRequest) GetRoleKeys() []string {
 
 type AddUserGrantResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserGrantId   string                 `protobuf:"bytes,1,opt,name=user_grant_id,json=userGrantId,proto3" json:"user_grant_id,omitempty"`
+	GrantId       string                 `protobuf:"bytes,1,opt,name=grant_id,json=grantId,proto3" json:"grant_id,omitempty"`
 	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -223,9 +223,9 @@ func (*AddUserGrantResponse) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *AddUserGrantResponse) GetUserGrantId() string {
+func (x *AddUserGrantResponse) GetGrantId() string {
 	if x != nil {
-		return x.UserGrantId
+		return x.GrantId
 	}
 	return ""
 }
@@ -543,11 +543,11 @@ func (x *SearchUserGrantsRequest) GetQueries() []*UserGrantFilter {
 
 // A user grant must match every field that is set.
 type UserGrantFilter struct {
-	state               protoimpl.MessageState `protogen:"open.v1"`
-	UserIdQuery         *UserGrantUserQuery    `protobuf:"bytes,1,opt,name=user_id_query,json=userIdQuery,proto3" json:"user_id_query,omitempty"`
-	ProjectIdQuery      *UserGrantProjectQuery `protobuf:"bytes,2,opt,name=project_id_query,json=projectIdQuery,proto3" json:"project_id_query,omitempty"`
-	ProjectGrantIdQuery *UserGrantGrantQuery   `protobuf:"bytes,3,opt,name=project_grant_id_query,json=projectGrantIdQuery,proto3" json:"project_grant_id_query,omitempty"`
-	RoleKeyQuery        *UserGrantRoleQuery    `protobuf:"bytes,4,opt,name=role_key_query,json=roleKeyQuery,proto3" json:"role_key_query,omitempty"`
+	state               protoimpl.MessageState        `protogen:"open.v1"`
+	UserIdQuery         *UserGrantUserIdQuery         `protobuf:"bytes,1,opt,name=user_id_query,json=userIdQuery,proto3" json:"user_id_query,omitempty"`
+	ProjectIdQuery      *UserGrantProjectIdQuery      `protobuf:"bytes,2,opt,name=project_id_query,json=projectIdQuery,proto3" json:"project_id_query,omitempty"`
+	ProjectGrantIdQuery *UserGrantProjectGrantIdQuery `protobuf:"bytes,3,opt,name=project_grant_id_query,json=projectGrantIdQuery,proto3" json:"project_grant_id_query,omitempty"`
+	RoleKeyQuery        *UserGrantRoleKeyQuery        `protobuf:"bytes,4,opt,name=role_key_query,json=roleKeyQuery,proto3" json:"role_key_query,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -582,55 +582,55 @@ func (*UserGrantFilter) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *UserGrantFilter) GetUserIdQuery() *UserGrantUserQuery {
+func (x *UserGrantFilter) GetUserIdQuery() *UserGrantUserIdQuery {
 	if x != nil {
 		return x.UserIdQuery
 	}
 	return nil
 }
 
-func (x *UserGrantFilter) GetProjectIdQuery() *UserGrantProjectQuery {
+func (x *UserGrantFilter) GetProjectIdQuery() *UserGrantProjectIdQuery {
 	if x != nil {
 		return x.ProjectIdQuery
 	}
 	return nil
 }
 
-func (x *UserGrantFilter) GetProjectGrantIdQuery() *UserGrantGrantQuery {
+func (x *UserGrantFilter) GetProjectGrantIdQuery() *UserGrantProjectGrantIdQuery {
 	if x != nil {
 		return x.ProjectGrantIdQuery
 	}
 	return nil
 }
 
-func (x *UserGrantFilter) GetRoleKeyQuery() *UserGrantRoleQuery {
+func (x *UserGrantFilter) GetRoleKeyQuery() *UserGrantRoleKeyQuery {
 	if x != nil {
 		return x.RoleKeyQuery
 	}
 	return nil
 }
 
-type UserGrantUserQuery struct {
+type UserGrantUserIdQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UserGrantUserQuery) Reset() {
-	*x = UserGrantUserQuery{}
+func (x *UserGrantUserIdQuery) Reset() {
+	*x = UserGrantUserIdQuery{}
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UserGrantUserQuery) String() string {
+func (x *UserGrantUserIdQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UserGrantUserQuery) ProtoMessage() {}
+func (*UserGrantUserIdQuery) ProtoMessage() {}
 
-func (x *UserGrantUserQuery) ProtoReflect() protoreflect.Message {
+func (x *UserGrantUserIdQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -642,39 +642,39 @@ func (x *UserGrantUserQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UserGrantUserQuery.ProtoReflect.Descriptor instead.
-func (*UserGrantUserQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use UserGrantUserIdQuery.ProtoReflect.Descriptor instead.
+func (*UserGrantUserIdQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *UserGrantUserQuery) GetUserId() string {
+func (x *UserGrantUserIdQuery) GetUserId() string {
 	if x != nil {
 		return x.UserId
 	}
 	return ""
 }
 
-type UserGrantProjectQuery struct {
+type UserGrantProjectIdQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UserGrantProjectQuery) Reset() {
-	*x = UserGrantProjectQuery{}
+func (x *UserGrantProjectIdQuery) Reset() {
+	*x = UserGrantProjectIdQuery{}
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UserGrantProjectQuery) String() string {
+func (x *UserGrantProjectIdQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UserGrantProjectQuery) ProtoMessage() {}
+func (*UserGrantProjectIdQuery) ProtoMessage() {}
 
-func (x *UserGrantProjectQuery) ProtoReflect() protoreflect.Message {
+func (x *UserGrantProjectIdQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -686,39 +686,39 @@ func (x *UserGrantProjectQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UserGrantProjectQuery.ProtoReflect.Descriptor instead.
-func (*UserGrantProjectQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use UserGrantProjectIdQuery.ProtoReflect.Descriptor instead.
+func (*UserGrantProjectIdQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *UserGrantProjectQuery) GetProjectId() string {
+func (x *UserGrantProjectIdQuery) GetProjectId() string {
 	if x != nil {
 		return x.ProjectId
 	}
 	return ""
 }
 
-type UserGrantGrantQuery struct {
+type UserGrantProjectGrantIdQuery struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ProjectGrantId string                 `protobuf:"bytes,1,opt,name=project_grant_id,json=projectGrantId,proto3" json:"project_grant_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
-func (x *UserGrantGrantQuery) Reset() {
-	*x = UserGrantGrantQuery{}
+func (x *UserGrantProjectGrantIdQuery) Reset() {
+	*x = UserGrantProjectGrantIdQuery{}
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UserGrantGrantQuery) String() string {
+func (x *UserGrantProjectGrantIdQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UserGrantGrantQuery) ProtoMessage() {}
+func (*UserGrantProjectGrantIdQuery) ProtoMessage() {}
 
-func (x *UserGrantGrantQuery) ProtoReflect() protoreflect.Message {
+func (x *UserGrantProjectGrantIdQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -730,12 +730,12 @@ func (x *UserGrantGrantQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UserGrantGrantQuery.ProtoReflect.Descriptor instead.
-func (*UserGrantGrantQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use UserGrantProjectGrantIdQuery.ProtoReflect.Descriptor instead.
+func (*UserGrantProjectGrantIdQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *UserGrantGrantQuery) GetProjectGrantId() string {
+func (x *UserGrantProjectGrantIdQuery) GetProjectGrantId() string {
 	if x != nil {
 		return x.ProjectGrantId
 	}
@@ -743,27 +743,27 @@ func (x *UserGrantGrantQuery) GetProjectGrantId() string {
 }
 
 // Matches user grants that have the role.
-type UserGrantRoleQuery struct {
+type UserGrantRoleKeyQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RoleKey       string                 `protobuf:"bytes,1,opt,name=role_key,json=roleKey,proto3" json:"role_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UserGrantRoleQuery) Reset() {
-	*x = UserGrantRoleQuery{}
+func (x *UserGrantRoleKeyQuery) Reset() {
+	*x = UserGrantRoleKeyQuery{}
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UserGrantRoleQuery) String() string {
+func (x *UserGrantRoleKeyQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UserGrantRoleQuery) ProtoMessage() {}
+func (*UserGrantRoleKeyQuery) ProtoMessage() {}
 
-func (x *UserGrantRoleQuery) ProtoReflect() protoreflect.Message {
+func (x *UserGrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_projects_v1_user_grant_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -775,12 +775,12 @@ func (x *UserGrantRoleQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UserGrantRoleQuery.ProtoReflect.Descriptor instead.
-func (*UserGrantRoleQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use UserGrantRoleKeyQuery.ProtoReflect.Descriptor instead.
+func (*UserGrantRoleKeyQuery) Descriptor() ([]byte, []int) {
 	return file_herald_projects_v1_user_grant_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *UserGrantRoleQuery) GetRoleKey() string {
+func (x *UserGrantRoleKeyQuery) GetRoleKey() string {
 	if x != nil {
 		return x.RoleKey
 	}
@@ -859,9 +859,9 @@ const file_herald_projects_v1_user_grant_proto_rawDesc = "" +
 	"project_id\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\tprojectId\x122\n" +
 	"\x10project_grant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eprojectGrantId\x121\n" +
-	"\trole_keys\x18\x04 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x10\xc8\x01\x18\x01\"\ar\x05\x10\x01\x18\xc8\x01R\broleKeys\"n\n" +
-	"\x14AddUserGrantResponse\x12\"\n" +
-	"\ruser_grant_id\x18\x01 \x01(\tR\vuserGrantId\x122\n" +
+	"\trole_keys\x18\x04 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x10\xc8\x01\x18\x01\"\ar\x05\x10\x01\x18\xc8\x01R\broleKeys\"e\n" +
+	"\x14AddUserGrantResponse\x12\x19\n" +
+	"\bgrant_id\x18\x01 \x01(\tR\agrantId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"I\n" +
 	"\x13GetUserGrantRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x19\n" +
@@ -880,20 +880,20 @@ const file_herald_projects_v1_user_grant_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8e\x01\n" +
 	"\x17SearchUserGrantsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12G\n" +
-	"\aqueries\x18\x02 \x03(\v2#.herald.projects.v1.UserGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe4\x02\n" +
-	"\x0fUserGrantFilter\x12J\n" +
-	"\ruser_id_query\x18\x01 \x01(\v2&.herald.projects.v1.UserGrantUserQueryR\vuserIdQuery\x12S\n" +
-	"\x10project_id_query\x18\x02 \x01(\v2).herald.projects.v1.UserGrantProjectQueryR\x0eprojectIdQuery\x12\\\n" +
-	"\x16project_grant_id_query\x18\x03 \x01(\v2'.herald.projects.v1.UserGrantGrantQueryR\x13projectGrantIdQuery\x12L\n" +
-	"\x0erole_key_query\x18\x04 \x01(\v2&.herald.projects.v1.UserGrantRoleQueryR\froleKeyQuery:\x04\x90\x82)\x01\"7\n" +
-	"\x12UserGrantUserQuery\x12!\n" +
-	"\auser_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x06userId\"@\n" +
-	"\x15UserGrantProjectQuery\x12'\n" +
+	"\aqueries\x18\x02 \x03(\v2#.herald.projects.v1.UserGrantFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xf4\x02\n" +
+	"\x0fUserGrantFilter\x12L\n" +
+	"\ruser_id_query\x18\x01 \x01(\v2(.herald.projects.v1.UserGrantUserIdQueryR\vuserIdQuery\x12U\n" +
+	"\x10project_id_query\x18\x02 \x01(\v2+.herald.projects.v1.UserGrantProjectIdQueryR\x0eprojectIdQuery\x12e\n" +
+	"\x16project_grant_id_query\x18\x03 \x01(\v20.herald.projects.v1.UserGrantProjectGrantIdQueryR\x13projectGrantIdQuery\x12O\n" +
+	"\x0erole_key_query\x18\x04 \x01(\v2).herald.projects.v1.UserGrantRoleKeyQueryR\froleKeyQuery:\x04\x90\x82)\x01\"9\n" +
+	"\x14UserGrantUserIdQuery\x12!\n" +
+	"\auser_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x06userId\"B\n" +
+	"\x17UserGrantProjectIdQuery\x12'\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tprojectId\"I\n" +
-	"\x13UserGrantGrantQuery\x122\n" +
-	"\x10project_grant_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eprojectGrantId\"9\n" +
-	"\x12UserGrantRoleQuery\x12#\n" +
+	"project_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tprojectId\"R\n" +
+	"\x1cUserGrantProjectGrantIdQuery\x122\n" +
+	"\x10project_grant_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eprojectGrantId\"<\n" +
+	"\x15UserGrantRoleKeyQuery\x12#\n" +
 	"\brole_key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\aroleKey\"\x83\x01\n" +
 	"\x18SearchUserGrantsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x125\n" +
@@ -913,24 +913,24 @@ func file_herald_projects_v1_user_grant_proto_rawDescGZIP() []byte {
 
 var file_herald_projects_v1_user_grant_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_herald_projects_v1_user_grant_proto_goTypes = []any{
-	(*UserGrant)(nil),                // 0: herald.projects.v1.UserGrant
-	(*AddUserGrantRequest)(nil),      // 1: herald.projects.v1.AddUserGrantRequest
-	(*AddUserGrantResponse)(nil),     // 2: herald.projects.v1.AddUserGrantResponse
-	(*GetUserGrantRequest)(nil),      // 3: herald.projects.v1.GetUserGrantRequest
-	(*GetUserGrantResponse)(nil),     // 4: herald.projects.v1.GetUserGrantResponse
-	(*UpdateUserGrantRequest)(nil),   // 5: herald.projects.v1.UpdateUserGrantRequest
-	(*RemoveUserGrantRequest)(nil),   // 6: herald.projects.v1.RemoveUserGrantRequest
-	(*UserGrantResponse)(nil),        // 7: herald.projects.v1.UserGrantResponse
-	(*SearchUserGrantsRequest)(nil),  // 8: herald.projects.v1.SearchUserGrantsRequest
-	(*UserGrantFilter)(nil),          // 9: herald.projects.v1.UserGrantFilter
-	(*UserGrantUserQuery)(nil),       // 10: herald.projects.v1.UserGrantUserQuery
-	(*UserGrantProjectQuery)(nil),    // 11: herald.projects.v1.UserGrantProjectQuery
-	(*UserGrantGrantQuery)(nil),      // 12: herald.projects.v1.UserGrantGrantQuery
-	(*UserGrantRoleQuery)(nil),       // 13: herald.projects.v1.UserGrantRoleQuery
-	(*SearchUserGrantsResponse)(nil), // 14: herald.projects.v1.SearchUserGrantsResponse
-	(*v1.ObjectDetails)(nil),         // 15: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),             // 16: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),           // 17: herald.v1.ListDetails
+	(*UserGrant)(nil),                    // 0: herald.projects.v1.UserGrant
+	(*AddUserGrantRequest)(nil),          // 1: herald.projects.v1.AddUserGrantRequest
+	(*AddUserGrantResponse)(nil),         // 2: herald.projects.v1.AddUserGrantResponse
+	(*GetUserGrantRequest)(nil),          // 3: herald.projects.v1.GetUserGrantRequest
+	(*GetUserGrantResponse)(nil),         // 4: herald.projects.v1.GetUserGrantResponse
+	(*UpdateUserGrantRequest)(nil),       // 5: herald.projects.v1.UpdateUserGrantRequest
+	(*RemoveUserGrantRequest)(nil),       // 6: herald.projects.v1.RemoveUserGrantRequest
+	(*UserGrantResponse)(nil),            // 7: herald.projects.v1.UserGrantResponse
+	(*SearchUserGrantsRequest)(nil),      // 8: herald.projects.v1.SearchUserGrantsRequest
+	(*UserGrantFilter)(nil),              // 9: herald.projects.v1.UserGrantFilter
+	(*UserGrantUserIdQuery)(nil),         // 10: herald.projects.v1.UserGrantUserIdQuery
+	(*UserGrantProjectIdQuery)(nil),      // 11: herald.projects.v1.UserGrantProjectIdQuery
+	(*UserGrantProjectGrantIdQuery)(nil), // 12: herald.projects.v1.UserGrantProjectGrantIdQuery
+	(*UserGrantRoleKeyQuery)(nil),        // 13: herald.projects.v1.UserGrantRoleKeyQuery
+	(*SearchUserGrantsResponse)(nil),     // 14: herald.projects.v1.SearchUserGrantsResponse
+	(*v1.ObjectDetails)(nil),             // 15: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                 // 16: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),               // 17: herald.v1.ListDetails
 }
 var file_herald_projects_v1_user_grant_proto_depIdxs = []int32{
 	15, // 0: herald.projects.v1.UserGrant.details:type_name -> herald.v1.ObjectDetails
@@ -939,10 +939,10 @@ var file_herald_projects_v1_user_grant_proto_depIdxs = []int32{
 	15, // 3: herald.projects.v1.UserGrantResponse.details:type_name -> herald.v1.ObjectDetails
 	16, // 4: herald.projects.v1.SearchUserGrantsRequest.query:type_name -> herald.v1.ListQuery
 	9,  // 5: herald.projects.v1.SearchUserGrantsRequest.queries:type_name -> herald.projects.v1.UserGrantFilter
-	10, // 6: herald.projects.v1.UserGrantFilter.user_id_query:type_name -> herald.projects.v1.UserGrantUserQuery
-	11, // 7: herald.projects.v1.UserGrantFilter.project_id_query:type_name -> herald.projects.v1.UserGrantProjectQuery
-	12, // 8: herald.projects.v1.UserGrantFilter.project_grant_id_query:type_name -> herald.projects.v1.UserGrantGrantQuery
-	13, // 9: herald.projects.v1.UserGrantFilter.role_key_query:type_name -> herald.projects.v1.UserGrantRoleQuery
+	10, // 6: herald.projects.v1.UserGrantFilter.user_id_query:type_name -> herald.projects.v1.UserGrantUserIdQuery
+	11, // 7: herald.projects.v1.UserGrantFilter.project_id_query:type_name -> herald.projects.v1.UserGrantProjectIdQuery
+	12, // 8: herald.projects.v1.UserGrantFilter.project_grant_id_query:type_name -> herald.projects.v1.UserGrantProjectGrantIdQuery
+	13, // 9: herald.projects.v1.UserGrantFilter.role_key_query:type_name -> herald.projects.v1.UserGrantRoleKeyQuery
 	17, // 10: herald.projects.v1.SearchUserGrantsResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 11: herald.projects.v1.SearchUserGrantsResponse.result:type_name -> herald.projects.v1.UserGrant
 	12, // [12:12] is the sub-list for method output_type

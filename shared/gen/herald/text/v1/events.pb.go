@@ -86,7 +86,7 @@ func (x *MessageTextChanged) GetChanged() []string {
 }
 
 // An organization's own text of a message was removed.
-type MessageTextReset struct {
+type MessageTextRemoved struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
@@ -96,20 +96,20 @@ type MessageTextReset struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MessageTextReset) Reset() {
-	*x = MessageTextReset{}
+func (x *MessageTextRemoved) Reset() {
+	*x = MessageTextRemoved{}
 	mi := &file_herald_text_v1_events_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MessageTextReset) String() string {
+func (x *MessageTextRemoved) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MessageTextReset) ProtoMessage() {}
+func (*MessageTextRemoved) ProtoMessage() {}
 
-func (x *MessageTextReset) ProtoReflect() protoreflect.Message {
+func (x *MessageTextRemoved) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_text_v1_events_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -121,26 +121,26 @@ func (x *MessageTextReset) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MessageTextReset.ProtoReflect.Descriptor instead.
-func (*MessageTextReset) Descriptor() ([]byte, []int) {
+// Deprecated: Use MessageTextRemoved.ProtoReflect.Descriptor instead.
+func (*MessageTextRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *MessageTextReset) GetKind() string {
+func (x *MessageTextRemoved) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *MessageTextReset) GetLanguage() string {
+func (x *MessageTextRemoved) GetLanguage() string {
 	if x != nil {
 		return x.Language
 	}
 	return ""
 }
 
-func (x *MessageTextReset) GetCause() string {
+func (x *MessageTextRemoved) GetCause() string {
 	if x != nil {
 		return x.Cause
 	}
@@ -244,12 +244,12 @@ const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:R\x8a\x82)N\n" +
-	"\amessage\x12\achangedB8texts and languages are settings, not objects with an id0\x01\"\xaa\x01\n" +
-	"\x10MessageTextReset\x12\x12\n" +
+	"\amessage\x12\achangedB8texts and languages are settings, not objects with an id0\x01\"\xae\x01\n" +
+	"\x12MessageTextRemoved\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:P\x8a\x82)L\n" +
-	"\amessage\x12\x05resetB8texts and languages are settings, not objects with an id0\x01\"\x92\x01\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:R\x8a\x82)N\n" +
+	"\amessage\x12\aremovedB8texts and languages are settings, not objects with an id0\x01\"\x92\x01\n" +
 	"\x16DefaultLanguageChanged\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage:\\\x8a\x82)X\n" +
 	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id0\x01\"\xa5\x01\n" +
@@ -272,7 +272,7 @@ func file_herald_text_v1_events_proto_rawDescGZIP() []byte {
 var file_herald_text_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_herald_text_v1_events_proto_goTypes = []any{
 	(*MessageTextChanged)(nil),      // 0: herald.text.v1.MessageTextChanged
-	(*MessageTextReset)(nil),        // 1: herald.text.v1.MessageTextReset
+	(*MessageTextRemoved)(nil),      // 1: herald.text.v1.MessageTextRemoved
 	(*DefaultLanguageChanged)(nil),  // 2: herald.text.v1.DefaultLanguageChanged
 	(*AllowedLanguagesChanged)(nil), // 3: herald.text.v1.AllowedLanguagesChanged
 }

@@ -467,7 +467,7 @@ func (x *SetMessageTextResponse) GetDetails() *v1.ObjectDetails {
 	return nil
 }
 
-type ResetMessageTextRequest struct {
+type RemoveMessageTextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
@@ -475,20 +475,20 @@ type ResetMessageTextRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResetMessageTextRequest) Reset() {
-	*x = ResetMessageTextRequest{}
+func (x *RemoveMessageTextRequest) Reset() {
+	*x = RemoveMessageTextRequest{}
 	mi := &file_herald_text_v1_text_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResetMessageTextRequest) String() string {
+func (x *RemoveMessageTextRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResetMessageTextRequest) ProtoMessage() {}
+func (*RemoveMessageTextRequest) ProtoMessage() {}
 
-func (x *ResetMessageTextRequest) ProtoReflect() protoreflect.Message {
+func (x *RemoveMessageTextRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_text_v1_text_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -500,46 +500,46 @@ func (x *ResetMessageTextRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResetMessageTextRequest.ProtoReflect.Descriptor instead.
-func (*ResetMessageTextRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use RemoveMessageTextRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMessageTextRequest) Descriptor() ([]byte, []int) {
 	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *ResetMessageTextRequest) GetKind() string {
+func (x *RemoveMessageTextRequest) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *ResetMessageTextRequest) GetLanguage() string {
+func (x *RemoveMessageTextRequest) GetLanguage() string {
 	if x != nil {
 		return x.Language
 	}
 	return ""
 }
 
-type ResetMessageTextResponse struct {
+type RemoveMessageTextResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ResetMessageTextResponse) Reset() {
-	*x = ResetMessageTextResponse{}
+func (x *RemoveMessageTextResponse) Reset() {
+	*x = RemoveMessageTextResponse{}
 	mi := &file_herald_text_v1_text_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ResetMessageTextResponse) String() string {
+func (x *RemoveMessageTextResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ResetMessageTextResponse) ProtoMessage() {}
+func (*RemoveMessageTextResponse) ProtoMessage() {}
 
-func (x *ResetMessageTextResponse) ProtoReflect() protoreflect.Message {
+func (x *RemoveMessageTextResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_text_v1_text_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -551,12 +551,12 @@ func (x *ResetMessageTextResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ResetMessageTextResponse.ProtoReflect.Descriptor instead.
-func (*ResetMessageTextResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use RemoveMessageTextResponse.ProtoReflect.Descriptor instead.
+func (*RemoveMessageTextResponse) Descriptor() ([]byte, []int) {
 	return file_herald_text_v1_text_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *ResetMessageTextResponse) GetDetails() *v1.ObjectDetails {
+func (x *RemoveMessageTextResponse) GetDetails() *v1.ObjectDetails {
 	if x != nil {
 		return x.Details
 	}
@@ -1223,11 +1223,11 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\vfooter_text\x18\t \x01(\tB\b\xbaH\x05r\x03(\xc0>R\n" +
 	"footerText\"L\n" +
 	"\x16SetMessageTextResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"I\n" +
-	"\x17ResetMessageTextRequest\x12\x12\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"J\n" +
+	"\x18RemoveMessageTextRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage\"N\n" +
-	"\x18ResetMessageTextResponse\x122\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\"O\n" +
+	"\x19RemoveMessageTextResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"^\n" +
 	"\x1aPreviewMessageTextResponse\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x12\n" +
@@ -1260,7 +1260,7 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\x89\x0f\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage2\x8c\x0f\n" +
 	"\x04Text\x12\x7f\n" +
 	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xa7\x01\n" +
 	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"F\x8a\x82)\r\n" +
@@ -1268,8 +1268,8 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x15GetDefaultMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"N\x8a\x82)\r\n" +
 	"\vpolicy.read\x82\xd3\xe4\x93\x027\x125/management/v1/text/default/message/{kind}/{language}\x12\xab\x01\n" +
 	"\x0eSetMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a&.herald.text.v1.SetMessageTextResponse\"J\x8a\x82)\x0e\n" +
-	"\fpolicy.write\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\xaf\x01\n" +
-	"\x10ResetMessageText\x12'.herald.text.v1.ResetMessageTextRequest\x1a(.herald.text.v1.ResetMessageTextResponse\"H\x8a\x82)\x0f\n" +
+	"\fpolicy.write\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\xb2\x01\n" +
+	"\x11RemoveMessageText\x12(.herald.text.v1.RemoveMessageTextRequest\x1a).herald.text.v1.RemoveMessageTextResponse\"H\x8a\x82)\x0f\n" +
 	"\rpolicy.delete\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\xbb\x01\n" +
 	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"R\x8a\x82)\r\n" +
 	"\vpolicy.read\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x12\x96\x01\n" +
@@ -1304,8 +1304,8 @@ var file_herald_text_v1_text_proto_goTypes = []any{
 	(*CustomText)(nil),                  // 4: herald.text.v1.CustomText
 	(*SetMessageTextRequest)(nil),       // 5: herald.text.v1.SetMessageTextRequest
 	(*SetMessageTextResponse)(nil),      // 6: herald.text.v1.SetMessageTextResponse
-	(*ResetMessageTextRequest)(nil),     // 7: herald.text.v1.ResetMessageTextRequest
-	(*ResetMessageTextResponse)(nil),    // 8: herald.text.v1.ResetMessageTextResponse
+	(*RemoveMessageTextRequest)(nil),    // 7: herald.text.v1.RemoveMessageTextRequest
+	(*RemoveMessageTextResponse)(nil),   // 8: herald.text.v1.RemoveMessageTextResponse
 	(*PreviewMessageTextResponse)(nil),  // 9: herald.text.v1.PreviewMessageTextResponse
 	(*GetDefaultLanguageRequest)(nil),   // 10: herald.text.v1.GetDefaultLanguageRequest
 	(*GetDefaultLanguageResponse)(nil),  // 11: herald.text.v1.GetDefaultLanguageResponse
@@ -1325,7 +1325,7 @@ var file_herald_text_v1_text_proto_depIdxs = []int32{
 	4,  // 0: herald.text.v1.GetMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
 	22, // 1: herald.text.v1.CustomText.details:type_name -> herald.v1.ObjectDetails
 	22, // 2: herald.text.v1.SetMessageTextResponse.details:type_name -> herald.v1.ObjectDetails
-	22, // 3: herald.text.v1.ResetMessageTextResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 3: herald.text.v1.RemoveMessageTextResponse.details:type_name -> herald.v1.ObjectDetails
 	22, // 4: herald.text.v1.GetDefaultLanguageResponse.details:type_name -> herald.v1.ObjectDetails
 	22, // 5: herald.text.v1.SetDefaultLanguageResponse.details:type_name -> herald.v1.ObjectDetails
 	22, // 6: herald.text.v1.GetAllowedLanguagesResponse.details:type_name -> herald.v1.ObjectDetails
@@ -1335,7 +1335,7 @@ var file_herald_text_v1_text_proto_depIdxs = []int32{
 	2,  // 10: herald.text.v1.Text.GetMessageText:input_type -> herald.text.v1.GetMessageTextRequest
 	2,  // 11: herald.text.v1.Text.GetDefaultMessageText:input_type -> herald.text.v1.GetMessageTextRequest
 	5,  // 12: herald.text.v1.Text.SetMessageText:input_type -> herald.text.v1.SetMessageTextRequest
-	7,  // 13: herald.text.v1.Text.ResetMessageText:input_type -> herald.text.v1.ResetMessageTextRequest
+	7,  // 13: herald.text.v1.Text.RemoveMessageText:input_type -> herald.text.v1.RemoveMessageTextRequest
 	5,  // 14: herald.text.v1.Text.PreviewMessageText:input_type -> herald.text.v1.SetMessageTextRequest
 	10, // 15: herald.text.v1.Text.GetDefaultLanguage:input_type -> herald.text.v1.GetDefaultLanguageRequest
 	12, // 16: herald.text.v1.Text.SetDefaultLanguage:input_type -> herald.text.v1.SetDefaultLanguageRequest
@@ -1347,7 +1347,7 @@ var file_herald_text_v1_text_proto_depIdxs = []int32{
 	3,  // 22: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
 	3,  // 23: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
 	6,  // 24: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
-	8,  // 25: herald.text.v1.Text.ResetMessageText:output_type -> herald.text.v1.ResetMessageTextResponse
+	8,  // 25: herald.text.v1.Text.RemoveMessageText:output_type -> herald.text.v1.RemoveMessageTextResponse
 	9,  // 26: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
 	11, // 27: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
 	13, // 28: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse

@@ -25,7 +25,7 @@ const (
 	Text_GetMessageText_FullMethodName        = "/herald.text.v1.Text/GetMessageText"
 	Text_GetDefaultMessageText_FullMethodName = "/herald.text.v1.Text/GetDefaultMessageText"
 	Text_SetMessageText_FullMethodName        = "/herald.text.v1.Text/SetMessageText"
-	Text_ResetMessageText_FullMethodName      = "/herald.text.v1.Text/ResetMessageText"
+	Text_RemoveMessageText_FullMethodName     = "/herald.text.v1.Text/RemoveMessageText"
 	Text_PreviewMessageText_FullMethodName    = "/herald.text.v1.Text/PreviewMessageText"
 	Text_GetDefaultLanguage_FullMethodName    = "/herald.text.v1.Text/GetDefaultLanguage"
 	Text_SetDefaultLanguage_FullMethodName    = "/herald.text.v1.Text/SetDefaultLanguage"
@@ -55,7 +55,7 @@ type TextClient interface {
 	// placeholder.
 	SetMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*SetMessageTextResponse, error)
 	// Removes the organization's own text of a message. Mails have the default text again.
-	ResetMessageText(ctx context.Context, in *ResetMessageTextRequest, opts ...grpc.CallOption) (*ResetMessageTextResponse, error)
+	RemoveMessageText(ctx context.Context, in *RemoveMessageTextRequest, opts ...grpc.CallOption) (*RemoveMessageTextResponse, error)
 	// Renders a mail with the given text and sample values. Nothing is saved.
 	PreviewMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*PreviewMessageTextResponse, error)
 	// Reads the default language: that of readers whose own is unknown, not supported or not allowed.
@@ -123,10 +123,10 @@ func (c *textClient) SetMessageText(ctx context.Context, in *SetMessageTextReque
 	return out, nil
 }
 
-func (c *textClient) ResetMessageText(ctx context.Context, in *ResetMessageTextRequest, opts ...grpc.CallOption) (*ResetMessageTextResponse, error) {
+func (c *textClient) RemoveMessageText(ctx context.Context, in *RemoveMessageTextRequest, opts ...grpc.CallOption) (*RemoveMessageTextResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ResetMessageTextResponse)
-	err := c.cc.Invoke(ctx, Text_ResetMessageText_FullMethodName, in, out, cOpts...)
+	out := new(RemoveMessageTextResponse)
+	err := c.cc.Invoke(ctx, Text_RemoveMessageText_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ type TextServer interface {
 	// placeholder.
 	SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error)
 	// Removes the organization's own text of a message. Mails have the default text again.
-	ResetMessageText(context.Context, *ResetMessageTextRequest) (*ResetMessageTextResponse, error)
+	RemoveMessageText(context.Context, *RemoveMessageTextRequest) (*RemoveMessageTextResponse, error)
 	// Renders a mail with the given text and sample values. Nothing is saved.
 	PreviewMessageText(context.Context, *SetMessageTextRequest) (*PreviewMessageTextResponse, error)
 	// Reads the default language: that of readers whose own is unknown, not supported or not allowed.
@@ -262,8 +262,8 @@ func (UnimplementedTextServer) GetDefaultMessageText(context.Context, *GetMessag
 func (UnimplementedTextServer) SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetMessageText not implemented")
 }
-func (UnimplementedTextServer) ResetMessageText(context.Context, *ResetMessageTextRequest) (*ResetMessageTextResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ResetMessageText not implemented")
+func (UnimplementedTextServer) RemoveMessageText(context.Context, *RemoveMessageTextRequest) (*RemoveMessageTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMessageText not implemented")
 }
 func (UnimplementedTextServer) PreviewMessageText(context.Context, *SetMessageTextRequest) (*PreviewMessageTextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PreviewMessageText not implemented")
@@ -378,20 +378,20 @@ func _Text_SetMessageText_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Text_ResetMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ResetMessageTextRequest)
+func _Text_RemoveMessageText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMessageTextRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(TextServer).ResetMessageText(ctx, in)
+		return srv.(TextServer).RemoveMessageText(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Text_ResetMessageText_FullMethodName,
+		FullMethod: Text_RemoveMessageText_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(TextServer).ResetMessageText(ctx, req.(*ResetMessageTextRequest))
+		return srv.(TextServer).RemoveMessageText(ctx, req.(*RemoveMessageTextRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -546,8 +546,8 @@ var Text_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Text_SetMessageText_Handler,
 		},
 		{
-			MethodName: "ResetMessageText",
-			Handler:    _Text_ResetMessageText_Handler,
+			MethodName: "RemoveMessageText",
+			Handler:    _Text_RemoveMessageText_Handler,
 		},
 		{
 			MethodName: "PreviewMessageText",

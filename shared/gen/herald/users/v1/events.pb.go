@@ -59,26 +59,28 @@ func (*OrgCreated) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{0}
 }
 
-type OrgRenamed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+type OrgChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The names of the fields that changed.
+	Changed       []string `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *OrgRenamed) Reset() {
-	*x = OrgRenamed{}
+func (x *OrgChanged) Reset() {
+	*x = OrgChanged{}
 	mi := &file_herald_users_v1_events_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *OrgRenamed) String() string {
+func (x *OrgChanged) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*OrgRenamed) ProtoMessage() {}
+func (*OrgChanged) ProtoMessage() {}
 
-func (x *OrgRenamed) ProtoReflect() protoreflect.Message {
+func (x *OrgChanged) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_users_v1_events_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -90,9 +92,16 @@ func (x *OrgRenamed) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use OrgRenamed.ProtoReflect.Descriptor instead.
-func (*OrgRenamed) Descriptor() ([]byte, []int) {
+// Deprecated: Use OrgChanged.ProtoReflect.Descriptor instead.
+func (*OrgChanged) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *OrgChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
 }
 
 // The tokens and sessions of its users and applications have ended for good.
@@ -1516,10 +1525,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"2\n" +
 	"\n" +
 	"OrgCreated:$\x8a\x82) \n" +
-	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\">\n" +
+	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\"h\n" +
 	"\n" +
-	"OrgRenamed:0\x8a\x82),\n" +
-	"\x03org\x12\arenamed:\x03orgR\x15a name gives no right0\x01\"O\n" +
+	"OrgChanged\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:0\x8a\x82),\n" +
+	"\x03org\x12\achanged:\x03orgR\x15a name gives no right0\x01\"O\n" +
 	"\x0eOrgDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -1644,7 +1654,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
-	(*OrgRenamed)(nil),                      // 1: herald.users.v1.OrgRenamed
+	(*OrgChanged)(nil),                      // 1: herald.users.v1.OrgChanged
 	(*OrgDeactivated)(nil),                  // 2: herald.users.v1.OrgDeactivated
 	(*OrgReactivated)(nil),                  // 3: herald.users.v1.OrgReactivated
 	(*OrgRemoved)(nil),                      // 4: herald.users.v1.OrgRemoved

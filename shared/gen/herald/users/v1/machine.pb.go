@@ -23,66 +23,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The format of a machine user's access tokens.
-type AccessTokenType int32
-
-const (
-	AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED AccessTokenType = 0
-	// Opaque: only Herald knows what it stands for.
-	AccessTokenType_ACCESS_TOKEN_TYPE_BEARER AccessTokenType = 1
-	// A signed JSON Web Token (RFC 9068).
-	AccessTokenType_ACCESS_TOKEN_TYPE_JWT AccessTokenType = 2
-)
-
-// Enum value maps for AccessTokenType.
-var (
-	AccessTokenType_name = map[int32]string{
-		0: "ACCESS_TOKEN_TYPE_UNSPECIFIED",
-		1: "ACCESS_TOKEN_TYPE_BEARER",
-		2: "ACCESS_TOKEN_TYPE_JWT",
-	}
-	AccessTokenType_value = map[string]int32{
-		"ACCESS_TOKEN_TYPE_UNSPECIFIED": 0,
-		"ACCESS_TOKEN_TYPE_BEARER":      1,
-		"ACCESS_TOKEN_TYPE_JWT":         2,
-	}
-)
-
-func (x AccessTokenType) Enum() *AccessTokenType {
-	p := new(AccessTokenType)
-	*p = x
-	return p
-}
-
-func (x AccessTokenType) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (AccessTokenType) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_users_v1_machine_proto_enumTypes[0].Descriptor()
-}
-
-func (AccessTokenType) Type() protoreflect.EnumType {
-	return &file_herald_users_v1_machine_proto_enumTypes[0]
-}
-
-func (x AccessTokenType) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use AccessTokenType.Descriptor instead.
-func (AccessTokenType) EnumDescriptor() ([]byte, []int) {
-	return file_herald_users_v1_machine_proto_rawDescGZIP(), []int{0}
-}
-
 type CreateMachineUserRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	UserName string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	Name     string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// A text for people, such as what the machine is for.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// If missing, ACCESS_TOKEN_TYPE_BEARER.
-	AccessTokenType AccessTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
+	// If missing, OIDC_TOKEN_TYPE_BEARER.
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -138,11 +86,11 @@ func (x *CreateMachineUserRequest) GetDescription() string {
 	return ""
 }
 
-func (x *CreateMachineUserRequest) GetAccessTokenType() AccessTokenType {
+func (x *CreateMachineUserRequest) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 type UpdateMachineUserRequest struct {
@@ -151,8 +99,8 @@ type UpdateMachineUserRequest struct {
 	UserName    string                 `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	Name        string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
-	// If missing, ACCESS_TOKEN_TYPE_BEARER.
-	AccessTokenType AccessTokenType `protobuf:"varint,5,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
+	// If missing, OIDC_TOKEN_TYPE_BEARER.
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,5,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -215,11 +163,11 @@ func (x *UpdateMachineUserRequest) GetDescription() string {
 	return ""
 }
 
-func (x *UpdateMachineUserRequest) GetAccessTokenType() AccessTokenType {
+func (x *UpdateMachineUserRequest) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 type MachineUserResponse struct {
@@ -278,25 +226,21 @@ var File_herald_users_v1_machine_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_machine_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/users/v1/machine.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xf3\x01\n" +
+	"\x1dherald/users/v1/machine.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xeb\x01\n" +
 	"\x18CreateMachineUserRequest\x12+\n" +
 	"\tuser_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\x12\"\n" +
 	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x12.\n" +
-	"\vdescription\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\x88\x82)\x01R\vdescription\x12V\n" +
-	"\x11access_token_type\x18\x04 \x01(\x0e2 .herald.users.v1.AccessTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\"\x8c\x02\n" +
+	"\vdescription\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\x88\x82)\x01R\vdescription\x12N\n" +
+	"\x11access_token_type\x18\x04 \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\"\x84\x02\n" +
 	"\x18UpdateMachineUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12+\n" +
 	"\tuser_name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\x12\"\n" +
 	"\x04name\x18\x03 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x12.\n" +
-	"\vdescription\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\x88\x82)\x01R\vdescription\x12V\n" +
-	"\x11access_token_type\x18\x05 \x01(\x0e2 .herald.users.v1.AccessTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\"b\n" +
+	"\vdescription\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\x88\x82)\x01R\vdescription\x12N\n" +
+	"\x11access_token_type\x18\x05 \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\"b\n" +
 	"\x13MachineUserResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
-	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails*m\n" +
-	"\x0fAccessTokenType\x12!\n" +
-	"\x1dACCESS_TOKEN_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
-	"\x18ACCESS_TOKEN_TYPE_BEARER\x10\x01\x12\x19\n" +
-	"\x15ACCESS_TOKEN_TYPE_JWT\x10\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetailsB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_machine_proto_rawDescOnce sync.Once
@@ -310,18 +254,17 @@ func file_herald_users_v1_machine_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_machine_proto_rawDescData
 }
 
-var file_herald_users_v1_machine_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_herald_users_v1_machine_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_herald_users_v1_machine_proto_goTypes = []any{
-	(AccessTokenType)(0),             // 0: herald.users.v1.AccessTokenType
-	(*CreateMachineUserRequest)(nil), // 1: herald.users.v1.CreateMachineUserRequest
-	(*UpdateMachineUserRequest)(nil), // 2: herald.users.v1.UpdateMachineUserRequest
-	(*MachineUserResponse)(nil),      // 3: herald.users.v1.MachineUserResponse
+	(*CreateMachineUserRequest)(nil), // 0: herald.users.v1.CreateMachineUserRequest
+	(*UpdateMachineUserRequest)(nil), // 1: herald.users.v1.UpdateMachineUserRequest
+	(*MachineUserResponse)(nil),      // 2: herald.users.v1.MachineUserResponse
+	(v1.OidcTokenType)(0),            // 3: herald.v1.OidcTokenType
 	(*v1.ObjectDetails)(nil),         // 4: herald.v1.ObjectDetails
 }
 var file_herald_users_v1_machine_proto_depIdxs = []int32{
-	0, // 0: herald.users.v1.CreateMachineUserRequest.access_token_type:type_name -> herald.users.v1.AccessTokenType
-	0, // 1: herald.users.v1.UpdateMachineUserRequest.access_token_type:type_name -> herald.users.v1.AccessTokenType
+	3, // 0: herald.users.v1.CreateMachineUserRequest.access_token_type:type_name -> herald.v1.OidcTokenType
+	3, // 1: herald.users.v1.UpdateMachineUserRequest.access_token_type:type_name -> herald.v1.OidcTokenType
 	4, // 2: herald.users.v1.MachineUserResponse.details:type_name -> herald.v1.ObjectDetails
 	3, // [3:3] is the sub-list for method output_type
 	3, // [3:3] is the sub-list for method input_type
@@ -340,14 +283,13 @@ func file_herald_users_v1_machine_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_machine_proto_rawDesc), len(file_herald_users_v1_machine_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      0,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_users_v1_machine_proto_goTypes,
 		DependencyIndexes: file_herald_users_v1_machine_proto_depIdxs,
-		EnumInfos:         file_herald_users_v1_machine_proto_enumTypes,
 		MessageInfos:      file_herald_users_v1_machine_proto_msgTypes,
 	}.Build()
 	File_herald_users_v1_machine_proto = out.File

@@ -1005,7 +1005,7 @@ type Membership struct {
 	Roles   []string               `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
 	// Types that are valid to be assigned to Type:
 	//
-	//	*Membership_Iam
+	//	*Membership_Instance
 	//	*Membership_OrgId
 	//	*Membership_ProjectId
 	Type          isMembership_Type `protobuf_oneof:"type"`
@@ -1071,10 +1071,10 @@ func (x *Membership) GetType() isMembership_Type {
 	return nil
 }
 
-func (x *Membership) GetIam() bool {
+func (x *Membership) GetInstance() bool {
 	if x != nil {
-		if x, ok := x.Type.(*Membership_Iam); ok {
-			return x.Iam
+		if x, ok := x.Type.(*Membership_Instance); ok {
+			return x.Instance
 		}
 	}
 	return false
@@ -1102,9 +1102,9 @@ type isMembership_Type interface {
 	isMembership_Type()
 }
 
-type Membership_Iam struct {
+type Membership_Instance struct {
 	// The whole instance.
-	Iam bool `protobuf:"varint,4,opt,name=iam,proto3,oneof"`
+	Instance bool `protobuf:"varint,4,opt,name=instance,proto3,oneof"`
 }
 
 type Membership_OrgId struct {
@@ -1115,7 +1115,7 @@ type Membership_ProjectId struct {
 	ProjectId string `protobuf:"bytes,6,opt,name=project_id,json=projectId,proto3,oneof"`
 }
 
-func (*Membership_Iam) isMembership_Type() {}
+func (*Membership_Instance) isMembership_Type() {}
 
 func (*Membership_OrgId) isMembership_Type() {}
 
@@ -1185,13 +1185,13 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"\x82\x01\n" +
 	"\x19SearchMembershipsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x123\n" +
-	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xc5\x01\n" +
+	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xcf\x01\n" +
 	"\n" +
 	"Membership\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x14\n" +
-	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x12\n" +
-	"\x03iam\x18\x04 \x01(\bH\x00R\x03iam\x12\x17\n" +
+	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x1c\n" +
+	"\binstance\x18\x04 \x01(\bH\x00R\binstance\x12\x17\n" +
 	"\x06org_id\x18\x05 \x01(\tH\x00R\x05orgId\x12\x1f\n" +
 	"\n" +
 	"project_id\x18\x06 \x01(\tH\x00R\tprojectIdB\x06\n" +
@@ -1264,7 +1264,7 @@ func file_herald_users_v1_member_proto_init() {
 		return
 	}
 	file_herald_users_v1_member_proto_msgTypes[19].OneofWrappers = []any{
-		(*Membership_Iam)(nil),
+		(*Membership_Instance)(nil),
 		(*Membership_OrgId)(nil),
 		(*Membership_ProjectId)(nil),
 	}

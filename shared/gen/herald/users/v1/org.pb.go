@@ -797,12 +797,12 @@ func (x *SearchOrgsRequest) GetQueries() []*OrgFilter {
 
 // An organization must match every field that is set.
 type OrgFilter struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	NameQuery     *OrgNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
-	DomainQuery   *OrgDomainQuery        `protobuf:"bytes,2,opt,name=domain_query,json=domainQuery,proto3" json:"domain_query,omitempty"`
-	StateQuery    *OrgStateQuery         `protobuf:"bytes,3,opt,name=state_query,json=stateQuery,proto3" json:"state_query,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	NameQuery          *OrgNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
+	PrimaryDomainQuery *OrgPrimaryDomainQuery `protobuf:"bytes,2,opt,name=primary_domain_query,json=primaryDomainQuery,proto3" json:"primary_domain_query,omitempty"`
+	StateQuery         *OrgStateQuery         `protobuf:"bytes,3,opt,name=state_query,json=stateQuery,proto3" json:"state_query,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *OrgFilter) Reset() {
@@ -842,9 +842,9 @@ func (x *OrgFilter) GetNameQuery() *OrgNameQuery {
 	return nil
 }
 
-func (x *OrgFilter) GetDomainQuery() *OrgDomainQuery {
+func (x *OrgFilter) GetPrimaryDomainQuery() *OrgPrimaryDomainQuery {
 	if x != nil {
-		return x.DomainQuery
+		return x.PrimaryDomainQuery
 	}
 	return nil
 }
@@ -908,28 +908,28 @@ func (x *OrgNameQuery) GetMethod() v1.TextQueryMethod {
 	return v1.TextQueryMethod(0)
 }
 
-type OrgDomainQuery struct {
+type OrgPrimaryDomainQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Domain        string                 `protobuf:"bytes,1,opt,name=domain,proto3" json:"domain,omitempty"`
+	PrimaryDomain string                 `protobuf:"bytes,1,opt,name=primary_domain,json=primaryDomain,proto3" json:"primary_domain,omitempty"`
 	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *OrgDomainQuery) Reset() {
-	*x = OrgDomainQuery{}
+func (x *OrgPrimaryDomainQuery) Reset() {
+	*x = OrgPrimaryDomainQuery{}
 	mi := &file_herald_users_v1_org_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *OrgDomainQuery) String() string {
+func (x *OrgPrimaryDomainQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*OrgDomainQuery) ProtoMessage() {}
+func (*OrgPrimaryDomainQuery) ProtoMessage() {}
 
-func (x *OrgDomainQuery) ProtoReflect() protoreflect.Message {
+func (x *OrgPrimaryDomainQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_herald_users_v1_org_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -941,19 +941,19 @@ func (x *OrgDomainQuery) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use OrgDomainQuery.ProtoReflect.Descriptor instead.
-func (*OrgDomainQuery) Descriptor() ([]byte, []int) {
+// Deprecated: Use OrgPrimaryDomainQuery.ProtoReflect.Descriptor instead.
+func (*OrgPrimaryDomainQuery) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_org_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *OrgDomainQuery) GetDomain() string {
+func (x *OrgPrimaryDomainQuery) GetPrimaryDomain() string {
 	if x != nil {
-		return x.Domain
+		return x.PrimaryDomain
 	}
 	return ""
 }
 
-func (x *OrgDomainQuery) GetMethod() v1.TextQueryMethod {
+func (x *OrgPrimaryDomainQuery) GetMethod() v1.TextQueryMethod {
 	if x != nil {
 		return x.Method
 	}
@@ -1094,18 +1094,18 @@ const file_herald_users_v1_org_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x7f\n" +
 	"\x11SearchOrgsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12>\n" +
-	"\aqueries\x18\x02 \x03(\v2\x1a.herald.users.v1.OrgFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xd4\x01\n" +
+	"\aqueries\x18\x02 \x03(\v2\x1a.herald.users.v1.OrgFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xea\x01\n" +
 	"\tOrgFilter\x12<\n" +
 	"\n" +
-	"name_query\x18\x01 \x01(\v2\x1d.herald.users.v1.OrgNameQueryR\tnameQuery\x12B\n" +
-	"\fdomain_query\x18\x02 \x01(\v2\x1f.herald.users.v1.OrgDomainQueryR\vdomainQuery\x12?\n" +
+	"name_query\x18\x01 \x01(\v2\x1d.herald.users.v1.OrgNameQueryR\tnameQuery\x12X\n" +
+	"\x14primary_domain_query\x18\x02 \x01(\v2&.herald.users.v1.OrgPrimaryDomainQueryR\x12primaryDomainQuery\x12?\n" +
 	"\vstate_query\x18\x03 \x01(\v2\x1e.herald.users.v1.OrgStateQueryR\n" +
 	"stateQuery:\x04\x90\x82)\x01\"j\n" +
 	"\fOrgNameQuery\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12<\n" +
-	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"p\n" +
-	"\x0eOrgDomainQuery\x12 \n" +
-	"\x06domain\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01R\x06domain\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x86\x01\n" +
+	"\x15OrgPrimaryDomainQuery\x12/\n" +
+	"\x0eprimary_domain\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01R\rprimaryDomain\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"L\n" +
 	"\rOrgStateQuery\x12;\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x19.herald.users.v1.OrgStateB\n" +
@@ -1152,7 +1152,7 @@ var file_herald_users_v1_org_proto_goTypes = []any{
 	(*SearchOrgsRequest)(nil),       // 16: herald.users.v1.SearchOrgsRequest
 	(*OrgFilter)(nil),               // 17: herald.users.v1.OrgFilter
 	(*OrgNameQuery)(nil),            // 18: herald.users.v1.OrgNameQuery
-	(*OrgDomainQuery)(nil),          // 19: herald.users.v1.OrgDomainQuery
+	(*OrgPrimaryDomainQuery)(nil),   // 19: herald.users.v1.OrgPrimaryDomainQuery
 	(*OrgStateQuery)(nil),           // 20: herald.users.v1.OrgStateQuery
 	(*SearchOrgsResponse)(nil),      // 21: herald.users.v1.SearchOrgsResponse
 	(*v1.ObjectDetails)(nil),        // 22: herald.v1.ObjectDetails
@@ -1173,10 +1173,10 @@ var file_herald_users_v1_org_proto_depIdxs = []int32{
 	23, // 9: herald.users.v1.SearchOrgsRequest.query:type_name -> herald.v1.ListQuery
 	17, // 10: herald.users.v1.SearchOrgsRequest.queries:type_name -> herald.users.v1.OrgFilter
 	18, // 11: herald.users.v1.OrgFilter.name_query:type_name -> herald.users.v1.OrgNameQuery
-	19, // 12: herald.users.v1.OrgFilter.domain_query:type_name -> herald.users.v1.OrgDomainQuery
+	19, // 12: herald.users.v1.OrgFilter.primary_domain_query:type_name -> herald.users.v1.OrgPrimaryDomainQuery
 	20, // 13: herald.users.v1.OrgFilter.state_query:type_name -> herald.users.v1.OrgStateQuery
 	24, // 14: herald.users.v1.OrgNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	24, // 15: herald.users.v1.OrgDomainQuery.method:type_name -> herald.v1.TextQueryMethod
+	24, // 15: herald.users.v1.OrgPrimaryDomainQuery.method:type_name -> herald.v1.TextQueryMethod
 	0,  // 16: herald.users.v1.OrgStateQuery.state:type_name -> herald.users.v1.OrgState
 	25, // 17: herald.users.v1.SearchOrgsResponse.details:type_name -> herald.v1.ListDetails
 	1,  // 18: herald.users.v1.SearchOrgsResponse.result:type_name -> herald.users.v1.Org

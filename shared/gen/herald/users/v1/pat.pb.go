@@ -260,7 +260,7 @@ func (x *GetPersonalAccessTokenRequest) GetTokenId() string {
 
 type GetPersonalAccessTokenResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Token         *PersonalAccessToken   `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	Pat           *PersonalAccessToken   `protobuf:"bytes,1,opt,name=pat,proto3" json:"pat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -295,9 +295,9 @@ func (*GetPersonalAccessTokenResponse) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_pat_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *GetPersonalAccessTokenResponse) GetToken() *PersonalAccessToken {
+func (x *GetPersonalAccessTokenResponse) GetPat() *PersonalAccessToken {
 	if x != nil {
-		return x.Token
+		return x.Pat
 	}
 	return nil
 }
@@ -654,9 +654,9 @@ const file_herald_users_v1_pat_proto_rawDesc = "" +
 	"\adetails\x18\x03 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"S\n" +
 	"\x1dGetPersonalAccessTokenRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x19\n" +
-	"\btoken_id\x18\x02 \x01(\tR\atokenId\"\\\n" +
-	"\x1eGetPersonalAccessTokenResponse\x12:\n" +
-	"\x05token\x18\x01 \x01(\v2$.herald.users.v1.PersonalAccessTokenR\x05token\"h\n" +
+	"\btoken_id\x18\x02 \x01(\tR\atokenId\"X\n" +
+	"\x1eGetPersonalAccessTokenResponse\x126\n" +
+	"\x03pat\x18\x01 \x01(\v2$.herald.users.v1.PersonalAccessTokenR\x03pat\"h\n" +
 	"!SearchPersonalAccessTokensRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"\x94\x01\n" +
@@ -711,7 +711,7 @@ var file_herald_users_v1_pat_proto_depIdxs = []int32{
 	13, // 1: herald.users.v1.PersonalAccessToken.expiration_date:type_name -> google.protobuf.Timestamp
 	13, // 2: herald.users.v1.AddPersonalAccessTokenRequest.expiration_date:type_name -> google.protobuf.Timestamp
 	12, // 3: herald.users.v1.AddPersonalAccessTokenResponse.details:type_name -> herald.v1.ObjectDetails
-	0,  // 4: herald.users.v1.GetPersonalAccessTokenResponse.token:type_name -> herald.users.v1.PersonalAccessToken
+	0,  // 4: herald.users.v1.GetPersonalAccessTokenResponse.pat:type_name -> herald.users.v1.PersonalAccessToken
 	14, // 5: herald.users.v1.SearchPersonalAccessTokensRequest.query:type_name -> herald.v1.ListQuery
 	15, // 6: herald.users.v1.SearchPersonalAccessTokensResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 7: herald.users.v1.SearchPersonalAccessTokensResponse.result:type_name -> herald.users.v1.PersonalAccessToken

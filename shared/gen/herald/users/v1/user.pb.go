@@ -426,8 +426,8 @@ type Machine struct {
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// Whether the user has a client secret.
-	HasSecret       bool            `protobuf:"varint,3,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
-	AccessTokenType AccessTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.users.v1.AccessTokenType" json:"access_token_type,omitempty"`
+	HasSecret       bool             `protobuf:"varint,3,opt,name=has_secret,json=hasSecret,proto3" json:"has_secret,omitempty"`
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,4,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -483,11 +483,11 @@ func (x *Machine) GetHasSecret() bool {
 	return false
 }
 
-func (x *Machine) GetAccessTokenType() AccessTokenType {
+func (x *Machine) GetAccessTokenType() v1.OidcTokenType {
 	if x != nil {
 		return x.AccessTokenType
 	}
-	return AccessTokenType_ACCESS_TOKEN_TYPE_UNSPECIFIED
+	return v1.OidcTokenType(0)
 }
 
 type Profile struct {
@@ -1917,7 +1917,7 @@ func (x *DisplayNameQuery) GetMethod() v1.TextQueryMethod {
 
 type EmailQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	EmailAddress  string                 `protobuf:"bytes,1,opt,name=email_address,json=emailAddress,proto3" json:"email_address,omitempty"`
+	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
 	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1953,9 +1953,9 @@ func (*EmailQuery) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{26}
 }
 
-func (x *EmailQuery) GetEmailAddress() string {
+func (x *EmailQuery) GetEmail() string {
 	if x != nil {
-		return x.EmailAddress
+		return x.Email
 	}
 	return ""
 }
@@ -2111,7 +2111,7 @@ var File_herald_users_v1_user_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xda\x02\n" +
+	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xda\x02\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x120\n" +
@@ -2126,13 +2126,13 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x05Human\x122\n" +
 	"\aprofile\x18\x01 \x01(\v2\x18.herald.users.v1.ProfileR\aprofile\x12,\n" +
 	"\x05email\x18\x02 \x01(\v2\x16.herald.users.v1.EmailR\x05email\x12,\n" +
-	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\"\xac\x01\n" +
+	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\"\xa4\x01\n" +
 	"\aMachine\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1d\n" +
 	"\n" +
-	"has_secret\x18\x03 \x01(\bR\thasSecret\x12L\n" +
-	"\x11access_token_type\x18\x04 \x01(\x0e2 .herald.users.v1.AccessTokenTypeR\x0faccessTokenType\"\xb8\x02\n" +
+	"has_secret\x18\x03 \x01(\bR\thasSecret\x12D\n" +
+	"\x11access_token_type\x18\x04 \x01(\x0e2\x18.herald.v1.OidcTokenTypeR\x0faccessTokenType\"\xb8\x02\n" +
 	"\aProfile\x12-\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\tfirstName\x12+\n" +
@@ -2237,10 +2237,10 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"}\n" +
 	"\x10DisplayNameQuery\x12+\n" +
 	"\fdisplay_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x91\x03R\vdisplayName\x12<\n" +
-	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"y\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"j\n" +
 	"\n" +
-	"EmailQuery\x12-\n" +
-	"\remail_address\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\femailAddress\x12<\n" +
+	"EmailQuery\x12\x1e\n" +
+	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12<\n" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"N\n" +
 	"\x0eUserStateQuery\x12<\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateB\n" +
@@ -2321,7 +2321,7 @@ var file_herald_users_v1_user_proto_goTypes = []any{
 	(*UserTypeQuery)(nil),           // 32: herald.users.v1.UserTypeQuery
 	(*SearchUsersResponse)(nil),     // 33: herald.users.v1.SearchUsersResponse
 	(*v1.ObjectDetails)(nil),        // 34: herald.v1.ObjectDetails
-	(AccessTokenType)(0),            // 35: herald.users.v1.AccessTokenType
+	(v1.OidcTokenType)(0),           // 35: herald.v1.OidcTokenType
 	(*structpb.Value)(nil),          // 36: google.protobuf.Value
 	(*v1.ListQuery)(nil),            // 37: herald.v1.ListQuery
 	(v1.TextQueryMethod)(0),         // 38: herald.v1.TextQueryMethod
@@ -2335,7 +2335,7 @@ var file_herald_users_v1_user_proto_depIdxs = []int32{
 	7,  // 4: herald.users.v1.Human.profile:type_name -> herald.users.v1.Profile
 	8,  // 5: herald.users.v1.Human.email:type_name -> herald.users.v1.Email
 	9,  // 6: herald.users.v1.Human.phone:type_name -> herald.users.v1.Phone
-	35, // 7: herald.users.v1.Machine.access_token_type:type_name -> herald.users.v1.AccessTokenType
+	35, // 7: herald.users.v1.Machine.access_token_type:type_name -> herald.v1.OidcTokenType
 	1,  // 8: herald.users.v1.Profile.gender:type_name -> herald.users.v1.Gender
 	7,  // 9: herald.users.v1.HumanUserData.profile:type_name -> herald.users.v1.Profile
 	8,  // 10: herald.users.v1.HumanUserData.email:type_name -> herald.users.v1.Email

@@ -138,7 +138,7 @@ type UsersClient interface {
 	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(ctx context.Context, in *DeactivateMyOrgRequest, opts ...grpc.CallOption) (*DeactivateMyOrgResponse, error)
 	// Reactivates the organization acted on. Its users can log in again, and their personal access
-	// tokens, keys and secrets work again. It fails with `ORG_ACTIVE` if the organization is active.
+	// tokens, keys and secrets work again. It fails with `ORG_NOT_INACTIVE` if the organization is active.
 	ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRequest, opts ...grpc.CallOption) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
@@ -232,13 +232,13 @@ type UsersClient interface {
 	IsUserUnique(ctx context.Context, in *IsUserUniqueRequest, opts ...grpc.CallOption) (*IsUserUniqueResponse, error)
 	// Deactivates a user, who can neither log in nor use a token until `_reactivate`. Access tokens
 	// and sessions end for good; personal access tokens, keys and secrets work again after
-	// `_reactivate`. It fails with `USER_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
+	// `_reactivate`. It fails with `USER_ALREADY_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
 	// if no IAM_OWNER could log in any more.
 	DeactivateUser(ctx context.Context, in *DeactivateUserRequest, opts ...grpc.CallOption) (*DeactivateUserResponse, error)
 	// Reactivates an inactive user. It fails with `USER_NOT_INACTIVE` for any other.
 	ReactivateUser(ctx context.Context, in *ReactivateUserRequest, opts ...grpc.CallOption) (*ReactivateUserResponse, error)
 	// Locks a user, who can neither log in nor use a token until `_unlock`. The same ends as with
-	// `_deactivate`. It fails with `USER_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
+	// `_deactivate`. It fails with `USER_ALREADY_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
 	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(ctx context.Context, in *LockUserRequest, opts ...grpc.CallOption) (*LockUserResponse, error)
 	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
@@ -279,11 +279,11 @@ type UsersClient interface {
 	// permission user.credential.write.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
-	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
-	// `USER_INITIAL` if the user still waits for the initialize-user mail.
+	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
+	// `USER_NOT_INITIALIZED` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
 	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
-	// `PASSWORD_TOO_COMMON`, and with `USER_INITIAL` for a user who was never active: the first mail's
+	// `PASSWORD_TOO_COMMON`, and with `USER_NOT_INITIALIZED` for a user who was never active: the first mail's
 	// code is needed to choose a first password.
 	SetPassword(ctx context.Context, in *SetPasswordRequest, opts ...grpc.CallOption) (*SetPasswordResponse, error)
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
@@ -294,11 +294,11 @@ type UsersClient interface {
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(ctx context.Context, in *ResendMyEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
 	// Verifies the caller's e-mail address with the code that was mailed to it. It fails with
-	// `CODE_INVALID`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
+	// `CODE_WRONG`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
 	// helps.
 	VerifyMyEmail(ctx context.Context, in *VerifyMyEmailRequest, opts ...grpc.CallOption) (*VerifyMyEmailResponse, error)
 	// Creates a personal access token for a user. Only this answer shows the token. It fails with
-	// `USER_NOT_ACTIVE` or `USER_INITIAL` if the user is not active.
+	// `USER_NOT_ACTIVE` or `USER_NOT_INITIALIZED` if the user is not active.
 	AddPersonalAccessToken(ctx context.Context, in *AddPersonalAccessTokenRequest, opts ...grpc.CallOption) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
 	SearchPersonalAccessTokens(ctx context.Context, in *SearchPersonalAccessTokensRequest, opts ...grpc.CallOption) (*SearchPersonalAccessTokensResponse, error)
@@ -308,7 +308,7 @@ type UsersClient interface {
 	// except the token of the call itself.
 	RemovePersonalAccessToken(ctx context.Context, in *RemovePersonalAccessTokenRequest, opts ...grpc.CallOption) (*RemovePersonalAccessTokenResponse, error)
 	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
-	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
+	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_DATE_PAST` for an expiry that is not in the
 	// future, and with `PUBLIC_KEY_INVALID`.
 	AddMachineKey(ctx context.Context, in *AddMachineKeyRequest, opts ...grpc.CallOption) (*AddMachineKeyResponse, error)
 	// Lists a machine user's keys, including expired ones.
@@ -337,7 +337,7 @@ type UsersClient interface {
 	// is an app.
 	AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
-	// with `CODE_INVALID` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
+	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
 	// codes within 15 minutes.
 	VerifyMyOtp(ctx context.Context, in *VerifyMyOtpRequest, opts ...grpc.CallOption) (*VerifyMyOtpResponse, error)
 	// Removes the caller's authenticator app and its recovery codes.
@@ -1350,7 +1350,7 @@ type UsersServer interface {
 	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(context.Context, *DeactivateMyOrgRequest) (*DeactivateMyOrgResponse, error)
 	// Reactivates the organization acted on. Its users can log in again, and their personal access
-	// tokens, keys and secrets work again. It fails with `ORG_ACTIVE` if the organization is active.
+	// tokens, keys and secrets work again. It fails with `ORG_NOT_INACTIVE` if the organization is active.
 	ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
@@ -1444,13 +1444,13 @@ type UsersServer interface {
 	IsUserUnique(context.Context, *IsUserUniqueRequest) (*IsUserUniqueResponse, error)
 	// Deactivates a user, who can neither log in nor use a token until `_reactivate`. Access tokens
 	// and sessions end for good; personal access tokens, keys and secrets work again after
-	// `_reactivate`. It fails with `USER_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
+	// `_reactivate`. It fails with `USER_ALREADY_INACTIVE` if the user is inactive, and with `LAST_IAM_OWNER`
 	// if no IAM_OWNER could log in any more.
 	DeactivateUser(context.Context, *DeactivateUserRequest) (*DeactivateUserResponse, error)
 	// Reactivates an inactive user. It fails with `USER_NOT_INACTIVE` for any other.
 	ReactivateUser(context.Context, *ReactivateUserRequest) (*ReactivateUserResponse, error)
 	// Locks a user, who can neither log in nor use a token until `_unlock`. The same ends as with
-	// `_deactivate`. It fails with `USER_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
+	// `_deactivate`. It fails with `USER_ALREADY_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
 	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(context.Context, *LockUserRequest) (*LockUserResponse, error)
 	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
@@ -1491,11 +1491,11 @@ type UsersServer interface {
 	// permission user.credential.write.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
-	// codes are no longer valid. It fails with `EMAIL_VERIFIED` if the address is verified, and with
-	// `USER_INITIAL` if the user still waits for the initialize-user mail.
+	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
+	// `USER_NOT_INITIALIZED` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
 	// Sets a user's password. It fails with `PASSWORD_TOO_SHORT`, `PASSWORD_TOO_LONG` or
-	// `PASSWORD_TOO_COMMON`, and with `USER_INITIAL` for a user who was never active: the first mail's
+	// `PASSWORD_TOO_COMMON`, and with `USER_NOT_INITIALIZED` for a user who was never active: the first mail's
 	// code is needed to choose a first password.
 	SetPassword(context.Context, *SetPasswordRequest) (*SetPasswordResponse, error)
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
@@ -1506,11 +1506,11 @@ type UsersServer interface {
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(context.Context, *ResendMyEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
 	// Verifies the caller's e-mail address with the code that was mailed to it. It fails with
-	// `CODE_INVALID`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
+	// `CODE_WRONG`, `CODE_EXPIRED`, or, after ten wrong codes, `CODE_LOCKED`; then only a new mail
 	// helps.
 	VerifyMyEmail(context.Context, *VerifyMyEmailRequest) (*VerifyMyEmailResponse, error)
 	// Creates a personal access token for a user. Only this answer shows the token. It fails with
-	// `USER_NOT_ACTIVE` or `USER_INITIAL` if the user is not active.
+	// `USER_NOT_ACTIVE` or `USER_NOT_INITIALIZED` if the user is not active.
 	AddPersonalAccessToken(context.Context, *AddPersonalAccessTokenRequest) (*AddPersonalAccessTokenResponse, error)
 	// Lists a user's personal access tokens.
 	SearchPersonalAccessTokens(context.Context, *SearchPersonalAccessTokensRequest) (*SearchPersonalAccessTokensResponse, error)
@@ -1520,7 +1520,7 @@ type UsersServer interface {
 	// except the token of the call itself.
 	RemovePersonalAccessToken(context.Context, *RemovePersonalAccessTokenRequest) (*RemovePersonalAccessTokenResponse, error)
 	// Adds a key with which a machine user authenticates (JWT profile, RFC 7523). It fails with
-	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_PAST` for an expiry that is not in the
+	// `USER_NOT_MACHINE` for a person, with `EXPIRATION_DATE_PAST` for an expiry that is not in the
 	// future, and with `PUBLIC_KEY_INVALID`.
 	AddMachineKey(context.Context, *AddMachineKeyRequest) (*AddMachineKeyResponse, error)
 	// Lists a machine user's keys, including expired ones.
@@ -1549,7 +1549,7 @@ type UsersServer interface {
 	// is an app.
 	AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
-	// with `CODE_INVALID` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
+	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
 	// codes within 15 minutes.
 	VerifyMyOtp(context.Context, *VerifyMyOtpRequest) (*VerifyMyOtpResponse, error)
 	// Removes the caller's authenticator app and its recovery codes.
