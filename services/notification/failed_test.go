@@ -120,3 +120,16 @@ func TestObsoleteIsNoFailure(t *testing.T) {
 		t.Errorf("%d events; %s", n, w.logs.String())
 	}
 }
+
+// A mail that is sent at last makes no event, nor do the tries before.
+func TestSentIsNoFailure(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}}})
+	if n := w.settled(w.people.ask("ada")); story(n) != "RETRYING SENT: SENT" {
+		t.Errorf("%v", n)
+	}
+	w.stop()
+	if n := w.count("events"); n != 0 || strings.Contains(w.logs.String(), "given up") {
+		t.Errorf("%d events; %s", n, w.logs.String())
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"herald/services/users/internal/domain"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -149,6 +150,44 @@ func TestResolveInOrganizations(t *testing.T) {
 	refused(t, unknown, "PERMISSION_DENIED")
 	_, err = w.resolve(w.adminToken, "nowhere")
 	refused(t, err, "ORG_NOT_FOUND")
+}
+
+// An organization that is not active lets in only callers with a role in the instance. A removed one
+// lets in nobody, also while it still has members.
+func TestResolveInStatesOfOrganizations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orgA, inA := w.org("A")
+	id := w.person(w.admin, "mini")
+	w.addMember(inA, id, "ORG_OWNER")
+	pat, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		state         domain.OrgState
+		member, admin string // faults
+	}{
+		{domain.OrgActive, "", ""}, {domain.OrgInactive, "PERMISSION_DENIED", ""},
+		{domain.OrgRemoved, "PERMISSION_DENIED", "ORG_NOT_FOUND"},
+	} {
+		// Nothing sweeps an organization whose state is set like this, so its members stay.
+		if _, err := w.service.DB.Exec(t.Context(), "update organizations set state = $1 where id = $2", c.state,
+			orgA); err != nil {
+			t.Fatal(err)
+		}
+		for token, want := range map[string]string{pat.Token: c.member, w.adminToken: c.admin} {
+			_, err := w.resolve(token, orgA)
+			if want != "" {
+				refused(t, err, want)
+			} else if err != nil {
+				t.Errorf("in state %d: %v", c.state, err)
+			}
+		}
+	}
+	if w.rows("members where user_id = $1 and org_id = $2", id, orgA) != 1 {
+		t.Error("the member is gone")
+	}
 }
 
 // Roles on projects are resolved only if the roles in the organization do not have all their

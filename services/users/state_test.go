@@ -102,6 +102,35 @@ func TestUserStatesOfWaitingUser(t *testing.T) {
 	}
 }
 
+// A user who no longer needs the code of the first mail comes back without it.
+func TestUserStatesOfSettledUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	moves := w.moves()
+	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
+		r := minimal(out)
+		r.HashedPassword = hashed(someHash)
+		made, err := w.gateway.ImportHumanUser(w.admin, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := made.UserId
+		if _, err := moves[out](w.admin, id); err != nil {
+			t.Fatal(err)
+		}
+		w.updateEmail(id, "mini@example.com", true)
+		if w.rows("codes where user_id = $1 and purpose = 'init'", id) != 1 {
+			t.Errorf("%s: the code is gone too early", out)
+		}
+		if _, err := moves[in](w.admin, id); err != nil || w.state(id) != usersv1.UserState_USER_STATE_ACTIVE {
+			t.Errorf("%s: %v, %v", in, w.state(id), err)
+		}
+		if w.rows("codes where user_id = $1", id) != 0 {
+			t.Errorf("%s: the code is left", in)
+		}
+	}
+}
+
 func TestUserStatesRefuse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

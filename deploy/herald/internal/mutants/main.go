@@ -48,7 +48,10 @@ func run() error {
 	if err := f.sources(root); err != nil {
 		return err
 	}
-	r := &runner{root: root, dir: filepath.Join(root, ".build", "mutants"), all: f.mutants, killed: map[string]string{}}
+	r := &runner{
+		root: root, dir: filepath.Join(root, ".build", "mutants"), all: f.mutants,
+		suites: map[string]*suite{}, imports: map[string]map[string]bool{}, killed: map[string]string{},
+	}
 	r.all = slices.DeleteFunc(r.all, func(m Mutant) bool { return !chosen.MatchString(m.ID) })
 	if err := r.prepare(f, *resume); err != nil {
 		return err

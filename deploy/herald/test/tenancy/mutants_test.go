@@ -21,8 +21,19 @@ const mostTries = 8
 
 // mutant is a check that `make mutants` can remove, as its list says.
 type mutant struct {
-	N                int
-	Kind, ID, Method string
+	N                      int
+	Kind, ID, File, Method string
+}
+
+// concerns reports whether the calls of a method may notice that the check is removed: it is the
+// method's own, or an owner or parent in its service or in what the services share.
+func (c mutant) concerns(m contract.Method) bool {
+	name := string(m.FullName())
+	if c.Kind != "owner" && c.Kind != "parent" {
+		return c.Method == name
+	}
+	service := strings.Split(name, ".")[1]
+	return strings.HasPrefix(c.File, "services/"+service+"/") || strings.HasPrefix(c.File, "shared/")
 }
 
 // finding says for which method the matrix noticed that a check was removed, or with an empty ID
@@ -75,9 +86,7 @@ func TestMutants(t *testing.T) {
 
 // concerns reports whether the calls of a method may notice that one of the checks is removed.
 func (r *removals) concerns(m contract.Method) bool {
-	return slices.ContainsFunc(r.mutants, func(c mutant) bool {
-		return c.Kind == "owner" || c.Kind == "parent" || c.Method == string(m.FullName())
-	})
+	return slices.ContainsFunc(r.mutants, func(c mutant) bool { return c.concerns(m) })
 }
 
 // within works in a world until a removed check has damaged it.
@@ -172,16 +181,7 @@ func (r *removals) reached(m contract.Method) (all []mutant) {
 	found := r.findings()
 	for _, c := range r.mutants {
 		noticed := slices.ContainsFunc(found, func(f finding) bool { return f.ID == c.ID })
-		switch c.Kind {
-		case "permission", "acts_on", "fresh_login":
-			if c.Method != string(m.FullName()) {
-				continue
-			}
-		case "owner", "parent":
-		default:
-			continue
-		}
-		if !noticed && binary.NativeEndian.Uint32(b[4*c.N:]) != 0 && r.tries[c.N] < mostTries &&
+		if c.concerns(m) && !noticed && binary.NativeEndian.Uint32(b[4*c.N:]) != 0 && r.tries[c.N] < mostTries &&
 			!r.tried[string(m.Name())+c.ID] {
 			all = append(all, c)
 		}
