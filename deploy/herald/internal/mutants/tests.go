@@ -30,20 +30,20 @@ func (r *runner) tests() error {
 			return err
 		}
 	}
-	var broken error
+	var errs error
 	for rank := 0; ; rank++ {
 		wanted, err := r.wanted(rank)
 		if err != nil || len(wanted) == 0 {
-			return errors.Join(broken, err)
+			return errors.Join(errs, err)
 		}
-		broken = errors.Join(broken, r.survey(slices.Collect(maps.Keys(wanted))))
+		errs = errors.Join(errs, r.survey(slices.Collect(maps.Keys(wanted))))
 		var tries []try
 		for folder, all := range wanted {
 			for _, m := range all {
 				tries = append(tries, try{m, r.suites[folder]})
 			}
 		}
-		broken = errors.Join(broken, spread(tries, r.kill))
+		errs = errors.Join(errs, spread(tries, r.kill))
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *runner) survey(folders []string) error {
 	})
 	return errors.Join(err, spread(tests, func(process int, t test) error {
 		if out, err := r.run(process, t.suite, 0, only(t.name)...); err != nil {
-			return fmt.Errorf("%s %s fails with all checks: %w\n%s", t.folder, t.name, err, out)
+			return broken(t.folder+" "+t.name, err, out)
 		}
 		reached, err := r.reached(process)
 		t.mu.Lock()
@@ -134,11 +134,17 @@ func (r *runner) kill(process int, t try) error {
 			by += " " + names[0]
 		}
 		if out, err := r.run(process, t.suite, 0, only(names...)...); err != nil {
-			return fmt.Errorf("%s fail with all checks: %w\n%s", by, err, out)
+			return broken(by, err, out)
 		}
 		return r.found(t.ID, by)
 	}
 	return nil
+}
+
+// broken returns the error of a test that fails although no check is removed, with the beginning of
+// its output: the stacks of a panic are long.
+func broken(test string, err error, out []byte) error {
+	return fmt.Errorf("%s fails with all checks: %w\n%s", test, err, out[:min(len(out), 2<<10)])
 }
 
 // found writes down that a test noticed a removal.
