@@ -28,6 +28,7 @@ type edge struct {
 	callers *authn.Authenticator
 	calls   *rpc.Conn
 	streams streams
+	proxies proxies
 
 	rest  *http.ServeMux
 	paths *literals

@@ -35,6 +35,8 @@ var (
 // Config is what operators decide about the gateway.
 type Config struct {
 	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the port for everybody; port 0 takes one that is free"`
+	// Proxies is a list with commas.
+	Proxies string `env:"HERALD_TRUSTED_PROXIES" help:"addresses and ranges, such as 10.0.0.0/8, of the proxies whose X-Forwarded-For says where requests come from, with commas between them"`
 }
 
 // Gateway is the port. New opens it, Run serves it.
@@ -55,6 +57,10 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	}
 	g := &Gateway{conn: conn}
 	e := &edge{log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health}
+	if e.proxies, err = parseProxies(c.Proxies); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	if err := g.open(e, ground, c.Listen); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("gateway: %w", err)

@@ -73,7 +73,7 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 		return nil, err
 	}
 	in := p.in.New()
-	in.Set(p.request, protoreflect.ValueOfMessage(browserRequest(r, body).ProtoReflect()))
+	in.Set(p.request, protoreflect.ValueOfMessage(e.browserRequest(r, body).ProtoReflect()))
 	data, err := proto.Marshal(in.Interface())
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ var hops = map[string]bool{
 	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-func browserRequest(r *http.Request, body []byte) *heraldv1.HttpRequest {
-	m := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body}
+func (e *edge) browserRequest(r *http.Request, body []byte) *heraldv1.HttpRequest {
+	m := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body, Client: e.proxies.client(r)}
 	for _, name := range needed {
 		for _, v := range r.Header[name] {
 			if utf8.ValidString(v) {

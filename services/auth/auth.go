@@ -34,7 +34,12 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
-	mailpages.Pages{Users: usersv1.NewUsersClient(s.Calls), Look: l, Log: s.Log}.Mount(mux)
+	users := usersv1.NewUsersClient(s.Calls)
+	later := mailpages.NewLater(users, s.Log)
+	s.Background(later.Run)
+	mailpages.Pages{
+		Users: users, Later: later, Posts: mailpages.NewPosts(s.Now), Look: l, Log: s.Log,
+	}.Mount(mux)
 	handler, err := l.Guard(mux, s.PublicURL)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -88,6 +90,8 @@ type users struct {
 	loginName string
 	mu        sync.Mutex
 	calls     []proto.Message
+	// asked, if not nil, gets each request for a mail.
+	asked chan *usersv1.RequestCodeRequest
 }
 
 // faults are those of the real service, by the code or password that causes them here.
@@ -150,9 +154,8 @@ func (u *users) CompleteCode(_ context.Context, r *usersv1.CompleteCodeRequest) 
 }
 
 func (u *users) RequestCode(_ context.Context, r *usersv1.RequestCodeRequest) (*usersv1.RequestCodeResponse, error) {
-	u.called(r)
-	if r.UserId == "busy" {
-		return nil, fault.ErrOverloaded
+	if u.asked != nil {
+		u.asked <- r
 	}
 	return &usersv1.RequestCodeResponse{}, nil
 }
@@ -219,7 +222,7 @@ func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	in := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body}
+	in := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body, Client: r.RemoteAddr}
 	for name, values := range r.Header {
 		for _, v := range values {
 			in.Headers = append(in.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
@@ -237,12 +240,16 @@ func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Response.Body)
 }
 
+// clients counts the clients of call: each post comes from another one.
+var clients atomic.Int64
+
 // call makes a GET request, or a POST request if there is a form.
 func call(t *testing.T, h http.Handler, uri string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest("GET", uri, nil)
 	if form != nil {
 		r = httptest.NewRequest("POST", uri, strings.NewReader(form.Encode()))
+		r.RemoteAddr = fmt.Sprint("client ", clients.Add(1))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}

@@ -1,6 +1,8 @@
 package users_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -9,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/users/internal/domain"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -57,14 +60,15 @@ func (w *world) request(kind, userID string) {
 	}
 }
 
-// unwritten calls run and fails the test if it changes users, codes or events.
+// unwritten calls run and fails the test if it changes users, codes or events. Counted guesses do not
+// matter.
 func (w *world) unwritten(run func()) {
 	w.Helper()
 	digest := func() (text string) {
 		w.Helper()
 		if err := w.service.DB.QueryRow(w.Context(),
 			`select md5(concat((select string_agg(u::text, '|' order by id) from users u),
-			(select string_agg(c::text, '|' order by user_id, purpose) from codes c),
+			(select string_agg((to_jsonb(c) - 'tries')::text, '|' order by user_id, purpose) from codes c),
 			(select max(position) from events)))`).Scan(&text); err != nil {
 			w.Fatal(err)
 		}
@@ -392,6 +396,109 @@ func TestRequestCode(t *testing.T) {
 	w.request("passwordreset", ids["verified"])
 	if second := w.mail(ids["verified"]); second.Code == first.Code {
 		t.Error("after a minute there is no new mail")
+	}
+}
+
+// Hostile case 33: a user gets ten mails a day that were asked for without a login, whoever asks.
+func TestRequestCodeInALoop(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	id, other := w.person(w.admin, "mini"), w.person(w.admin, "maxi")
+	mails := func(userID string) int {
+		return w.rows("events where name = 'password_reset_requested' and aggregate_id = $1", userID)
+	}
+	for minute := range 24*60 - 10 {
+		ahead.Add(int64(time.Minute + time.Microsecond))
+		if minute < 30 || minute%60 == 0 { // all minutes would take too long
+			w.request("passwordreset", id)
+		}
+	}
+	if n := mails(id); n != 10 {
+		t.Errorf("%d mails within a day, want 10", n)
+	}
+	w.request("passwordreset", other)
+	if n := mails(other); n != 1 {
+		t.Errorf("%d mails to somebody else, want 1", n)
+	}
+	ahead.Add(int64(11 * time.Minute)) // the first mail is a day old
+	w.request("passwordreset", id)
+	ahead.Add(int64(time.Minute)) // the second is
+	w.request("passwordreset", id)
+	if n := mails(id); n != 12 {
+		t.Errorf("%d mails after a day, want 12", n)
+	}
+}
+
+// Hostile case 33: guesses at an id that does not exist cost no row, and do not count against the code
+// of the user who gets the id later.
+func TestGuessesInAdvance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, before := "4711", w.rows("codes")+w.rows("code_tries")
+	w.unwritten(func() {
+		for n := range 11 {
+			_, err := w.complete(id, "AAAAAAAA", "correct horse")
+			refused(t, err, []string{"CODE_INVALID", "CODE_LOCKED"}[n/10])
+		}
+		for n := range 500 {
+			_, err := w.complete(fmt.Sprint("nobody-", n), "AAAAAAAA", "correct horse")
+			refused(t, err, "CODE_INVALID")
+		}
+	})
+	if n := w.rows("codes") + w.rows("code_tries"); n != before {
+		t.Errorf("%d rows more", n-before)
+	}
+	r := minimal("mini")
+	r.UserId = id
+	if _, err := w.gateway.ImportHumanUser(w.admin, r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
+		t.Errorf("the right code of the user who came later: %v", err)
+	}
+}
+
+// Hostile case 33: a right code that is refused while too many passwords wait to be hashed is not
+// counted as a guess.
+func TestCodeRefusedForLackOfRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	victim := w.person(w.admin, "victim")
+	flood, stop := context.WithCancel(w.admin)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	for range 90 {
+		wait.Go(func() {
+			for flood.Err() == nil {
+				r := &usersv1.SetPasswordRequest{UserId: victim, Password: "correct horse"}
+				_, _ = w.gateway.SetPassword(flood, r)
+			}
+		})
+	}
+	for user := 0; ; user++ {
+		id := w.initial(fmt.Sprint("mini-", user))
+		code, turnedAway := w.mail(id).Code, 0
+		for turnedAway <= domain.CodeTries {
+			_, err := w.complete(id, code, "correct horse")
+			if err == nil {
+				break // there was room
+			}
+			refused(t, err, "OVERLOADED")
+			turnedAway++
+		}
+		if turnedAway <= domain.CodeTries {
+			continue
+		}
+		stop()
+		wait.Wait()
+		if _, err := w.complete(id, code, "correct horse"); err != nil {
+			t.Errorf("after %d refusals for lack of room: %v", turnedAway, err)
+		}
+		return
 	}
 }
 

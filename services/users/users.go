@@ -76,7 +76,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
-// forgetTries removes every hour the guesses at expired codes.
+// forgetTries removes every hour the guesses at passwords that count no more.
 func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -84,7 +84,7 @@ func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
 		select {
 		case <-tick.C:
 			if err := db.ForgetTries(ctx, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses at codes stay", "err", err)
+				s.Log.WarnContext(ctx, "old guesses at passwords stay", "err", err)
 			}
 		case <-ctx.Done():
 			return

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
@@ -71,12 +72,17 @@ func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name stri
 	})
 }
 
+// retryAfter says how long to wait, if that is known.
+func retryAfter(w http.ResponseWriter, wait time.Duration) {
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+}
+
 // refused writes the page that says what to do about a fault.
 func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	f := fault.From(err)
-	if f.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
-	}
+	retryAfter(w, f.RetryAfter)
 	switch {
 	case f.ID == codeInvalid:
 		p.form(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})

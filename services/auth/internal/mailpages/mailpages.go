@@ -15,7 +15,9 @@ import (
 	"unicode/utf8"
 
 	"herald/services/auth/internal/look"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/limit"
 	"herald/shared/mailkind"
 )
 
@@ -34,6 +36,10 @@ var (
 // Pages serves the paths to which the links of mails lead.
 type Pages struct {
 	Users usersv1.UsersClient
+	// Later requests the mails that readers ask for.
+	Later *Later
+	// Posts counts the posts of a client that fail or ask for a mail.
+	Posts *limit.Limit
 	Look  *look.Look
 	Log   *slog.Logger
 }
@@ -43,8 +49,8 @@ func (p Pages) Mount(mux *http.ServeMux) {
 	for _, known := range mailkind.All() {
 		k := kind(known)
 		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
-		mux.HandleFunc("POST "+k.path(), p.withLink(k, p.complete))
-		mux.HandleFunc("POST "+k.resendPath(), p.withLink(k, p.resend))
+		mux.HandleFunc("POST "+k.path(), p.limited(p.withLink(k, p.complete)))
+		mux.HandleFunc("POST "+k.resendPath(), p.limited(p.withLink(k, p.resend)))
 	}
 }
 
@@ -116,6 +122,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		p.refused(w, r, err)
 		return
 	}
+	p.Posts.Return(r.RemoteAddr)
 	p.Look.Write(w, r.Request, look.Page{
 		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName,
 	})
@@ -139,11 +146,10 @@ func (r request) mistake() wrong {
 	return wrong{}
 }
 
-// resend asks for a new mail. The page is the same whether the user exists or not.
+// resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if _, err := p.Users.RequestCode(r.Context(), &usersv1.RequestCodeRequest{Kind: string(r.kind),
-		UserId: r.UserID}); err != nil {
-		p.refused(w, r, err)
+	if !p.Later.ask(asked{r.kind, r.UserID, time.Now()}) {
+		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}
 	p.Look.Notice(w, r.Request, http.StatusOK, r.text("resent"), "")

@@ -52,7 +52,7 @@ func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error
 	}
 	r := &http.Request{
 		Method: m.GetMethod(), URL: u, RequestURI: m.GetUri(), Host: host, Header: http.Header{},
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		RemoteAddr: m.GetClient(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(m.GetBody())), ContentLength: int64(len(m.GetBody())),
 	}
 	for _, h := range m.GetHeaders() {

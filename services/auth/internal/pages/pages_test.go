@@ -22,7 +22,7 @@ func serve(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*heraldv
 func TestHandlersSeeTheRequest(t *testing.T) {
 	t.Parallel()
 	in := &heraldv1.HttpRequest{
-		Method: "POST", Uri: "/ui/a%20b?x=1&x=2", Body: []byte("y=%32"),
+		Method: "POST", Uri: "/ui/a%20b?x=1&x=2", Body: []byte("y=%32"), Client: "192.0.2.7",
 		Headers: []*heraldv1.HttpHeader{
 			{Name: "content-type", Value: "application/x-www-form-urlencoded"}, {Name: "Cookie", Value: "a=1"},
 			{Name: "cookie", Value: "b=2"},
@@ -37,8 +37,8 @@ func TestHandlersSeeTheRequest(t *testing.T) {
 			!slices.Equal(r.Form["x"], []string{"1", "2"}) {
 			t.Errorf("%s %s with %v", r.Method, r.URL, r.Form)
 		}
-		if len(r.Cookies()) != 2 || r.Host != host {
-			t.Errorf("cookies %v, host %q", r.Cookies(), r.Host)
+		if len(r.Cookies()) != 2 || r.Host != host || r.RemoteAddr != "192.0.2.7" {
+			t.Errorf("cookies %v, host %q, client %q", r.Cookies(), r.Host, r.RemoteAddr)
 		}
 		if _, ok := r.Context().Deadline(); ok || r.Context().Err() != nil {
 			t.Error("the request has another context")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -152,17 +153,27 @@ func (u Users) CompleteCode(
 	if err != nil {
 		return nil, err
 	}
-	hash := ""
-	if r.Password != "" {
-		if hash, err = u.newPassword(ctx, r.Password, "password"); err != nil {
-			return nil, err
-		}
-	}
-	done, err := u.use(ctx, t, mac, hash)
+	done, err := u.redeem(ctx, t, mac, r.Password)
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, nil
+}
+
+// redeem hashes the new password, if there is one, and uses a code that was guessed right. If that fails,
+// for example because too many passwords wait to be hashed, the guess does not count.
+func (u Users) redeem(ctx context.Context, t typed, mac []byte, password string) (done domain.User, err error) {
+	hash := ""
+	if password != "" {
+		hash, err = u.newPassword(ctx, password, "password")
+	}
+	if err == nil {
+		done, err = u.use(ctx, t, mac, hash)
+	}
+	if err != nil {
+		err = errors.Join(err, u.Store.UntryCode(context.WithoutCancel(ctx), t.userID, t.kind, mac))
+	}
+	return done, err
 }
 
 // typed is a code that somebody entered.
@@ -174,14 +185,7 @@ type typed struct {
 
 // guess counts a try before it compares the code, and returns the MAC of the right code.
 func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
-	allowed, err := u.Store.TryCode(ctx, t.userID, t.kind, u.Now())
-	if err != nil {
-		return nil, err
-	}
-	if !allowed {
-		return nil, domain.ErrCodeLocked
-	}
-	code, err := u.Store.Code(ctx, t.userID, t.kind)
+	code, err := u.Store.TryCode(ctx, t.userID, t.kind)
 	switch {
 	case err != nil:
 		return nil, err

@@ -111,7 +111,7 @@ func (u Users) VerifyMyEmail(
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.use(ctx, t, mac, "")
+	done, err := u.redeem(ctx, t, mac, "")
 	if err != nil {
 		return nil, err
 	}

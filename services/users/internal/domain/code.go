@@ -77,6 +77,8 @@ const (
 	CodeTries = 10
 	// CodePause is how soon a reader can ask for another mail.
 	CodePause = time.Minute
+	// CodesADay is how many mails readers can ask for within a day.
+	CodesADay = 10
 
 	codeLength = 8
 	// Letters and digits that cannot be confused.

@@ -22,7 +22,7 @@ type NewCode struct {
 	MAC            []byte
 }
 
-// save adds SQL that replaces the user's code of that kind and removes the guesses at the old one. The
+// save adds SQL that replaces the user's code of that kind, and with it the guesses at the old one. The
 // statement must have the user's id as @id.
 func (c NewCode) save(s *event.Statement) {
 	s.EventID = c.NotificationID
@@ -30,13 +30,13 @@ func (c NewCode) save(s *event.Statement) {
 		insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
 		select @id, @purpose, @event_id, @nonce, @mac, time from event
 		on conflict (user_id, purpose) do update set notification_id = excluded.notification_id,
-			nonce = excluded.nonce, mac = excluded.mac, made_at = excluded.made_at, expires_at = null
-	), forgotten as (
-		delete from code_tries using event where user_id = @id and purpose = @purpose
+			nonce = excluded.nonce, mac = excluded.mac, made_at = excluded.made_at, expires_at = null,
+			tries = 0
 	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
 
-// endCodes adds SQL that removes codes of some kinds, and the guesses at them, of the user @id.
+// endCodes adds SQL that removes codes of some kinds of the user @id, and guesses at the password if that
+// is one of the kinds.
 func endCodes(s *event.Statement, kinds []domain.Kind) {
 	s.Also(`ended as (
 		delete from codes using event where user_id = @id and purpose = any (@ended)
@@ -45,9 +45,8 @@ func endCodes(s *event.Statement, kinds []domain.Kind) {
 	)`, postgres.Args{"ended": kinds})
 }
 
-// RequestCode replaces the code of a user who waits for one of its kind, unless that was done a moment
-// ago. It runs the same statement for every user, so that its duration does not tell whether the user
-// exists.
+// RequestCode replaces the code of a user who waits for one of its kind, unless that was done within
+// pause, or domain.CodesADay times within a day. It runs the same statement for every user.
 func (s Store) RequestCode(
 	ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message,
 ) error {
@@ -56,16 +55,21 @@ func (s Store) RequestCode(
 		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
 			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
-				and (u.code_requested_at is null or u.code_requested_at < @event_time - @pause::interval)
+				and (u.mails_requested_at[1] < @event_time - @pause::interval) is not false
+				and (u.mails_requested_at[@a_day] < @event_time - interval '1 day') is not false
 				and (c.made_at is null or c.made_at < @event_time - @pause::interval)
 			for update of u)`, // locked before the event has its position
-		SQL: `requested as (update users set code_requested_at = time from event where id = @id)`,
+		SQL: `requested as (
+			update users set mails_requested_at = (array_prepend(time, mails_requested_at))[1:@a_day]
+			from event where id = @id
+		)`,
 		Args: postgres.Args{
 			"id": userID, "human": domain.Human, "waiting": code.Kind.State(), "verified": code.Kind.Verified(),
-			"pause": pause,
+			"pause": pause, "a_day": domain.CodesADay,
 		},
 	}
 	code.save(&save)
+	s.misses.Forget(userID, code.Kind)
 	_, err := s.journal.Create(ctx, requested, save)
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
@@ -91,23 +95,30 @@ func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code,
 	return c, postgres.Fault(err)
 }
 
-// TryCode counts a guess before it is checked, so that simultaneous guesses cannot exceed the bound. It
-// returns false if the bound is reached.
-func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind, now time.Time) (bool, error) {
-	tag, err := s.journal.DB.Exec(ctx, `insert into code_tries as t (user_id, purpose, tries, since) values (@user_id,
-		@purpose, 1, @now)
-		on conflict (user_id, purpose) do update set tries = t.tries + 1 where t.tries < @most`,
-		postgres.Args{"user_id": userID, "purpose": kind, "now": now, "most": domain.CodeTries})
-	return tag.RowsAffected() == 1, postgres.Fault(err)
+// TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
+// guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. Without a code it
+// counts in memory, so that guesses get the same answers and cost no row, and returns the zero Code.
+func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
+	c, err := postgres.One[struct {
+		Code
+		Locked bool
+	}](ctx, s.journal.DB, `update codes set tries = least(tries, @most) + 1
+		where user_id = @user_id and purpose = @purpose returning mac, expires_at, tries > @most as locked`,
+		postgres.Args{"user_id": userID, "purpose": kind, "most": domain.CodeTries})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return Code{}, s.misses.Guess(userID, kind)
+	case err == nil && c.Locked:
+		return Code{}, domain.ErrCodeLocked
+	}
+	return c.Code, postgres.Fault(err)
 }
 
-// ForgetTries removes guesses that are older than every code. It keeps those at a code that is still
-// valid, whose lifetime may have begun after the first guess.
-func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
-	_, err := s.journal.DB.Exec(ctx, `delete from code_tries t where since < @oldest and not exists (
-		select from codes c where c.user_id = t.user_id and c.purpose = t.purpose
-			and (c.expires_at is null or c.expires_at > @now)
-	)`, postgres.Args{"oldest": now.Add(-domain.LongestLifetime()), "now": now})
+// UntryCode takes back a guess at a code that turned out right but could not be used.
+func (s Store) UntryCode(ctx context.Context, userID string, kind domain.Kind, mac []byte) error {
+	_, err := s.journal.DB.Exec(ctx, `update codes set tries = tries - 1
+		where user_id = @user_id and purpose = @purpose and mac = @mac and tries > 0`,
+		postgres.Args{"user_id": userID, "purpose": kind, "mac": mac})
 	return postgres.Fault(err)
 }
 

@@ -5,54 +5,47 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/testkit"
 )
 
-// Guesses are removed when no code is left for which they count.
+// Guesses at a password are removed when they refuse no further ones.
 func TestForgetTries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
-	if _, err := w.db.Exec(t.Context(), `insert into organizations (id, name, name_folded, primary_domain, state,
-		sequence, created_at, changed_at) values ('o', 'o', 'o', 'o', 1, 1, now(), now())`); err != nil {
-		t.Fatal(err)
+	for name, age := range map[string]time.Duration{"kept": 14 * time.Minute, "old": 16 * time.Minute} {
+		if wait, err := w.TryPassword(t.Context(), name, now.Add(-age)); wait > 0 || err != nil {
+			t.Fatal(wait, err)
+		}
 	}
-	for name, c := range map[string]struct {
-		age     time.Duration // of the first guess
-		code    bool
-		expires time.Duration // from now; zero for a code that was not sent yet
-		kept    bool
-	}{
-		"of nobody, young":   {71 * time.Hour, false, 0, true},
-		"of nobody":          {73 * time.Hour, false, 0, false},
-		"at a live code":     {73 * time.Hour, true, time.Hour, true},
-		"at a waiting code":  {73 * time.Hour, true, 0, true},
-		"at an expired code": {73 * time.Hour, true, -time.Minute, false},
-	} {
-		if _, err := w.db.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name, user_name_folded,
-			sequence, created_at, changed_at) values ($1, 'o', 1, 1, $1, $1, 1, now(), now())`, name); err != nil {
-			t.Fatal(err)
+	w.must(nil, w.ForgetTries(t.Context(), now))
+	if testkit.Rows(t, w.db, "code_tries") != 1 || testkit.Rows(t, w.db, "code_tries where user_id = 'kept'") != 1 {
+		t.Error("the wrong guesses are left")
+	}
+}
+
+// A guess is taken back from the code at which it was made, and from no newer one.
+func TestUntryCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.waiting("u1", []byte("mac"))
+	tries := func(want int) {
+		t.Helper()
+		if testkit.Rows(t, w.db, "codes where tries = $1", want) != 1 {
+			t.Errorf("the code has not %d guesses", want)
 		}
-		if c.code {
-			var expires *time.Time
-			if at := now.Add(c.expires); c.expires != 0 {
-				expires = &at
-			}
-			if _, err := w.db.Exec(t.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac,
-				made_at, expires_at) values ($1, 'verifyemail', '', '', '', now(), $2)`, name, expires); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if allowed, err := w.TryCode(t.Context(), name, domain.KindVerifyEmail, now.Add(-c.age)); !allowed ||
-			err != nil {
-			t.Fatalf("%s: %t, %v", name, allowed, err)
-		}
-		if err := w.ForgetTries(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-		var kept bool
-		if err := w.db.QueryRow(t.Context(), `select exists (select from code_tries where user_id = $1)`,
-			name).Scan(&kept); err != nil || kept != c.kept {
-			t.Errorf("%s: kept %t, %v", name, kept, err)
-		}
+	}
+	for range 2 {
+		w.must(w.TryCode(t.Context(), "u1", domain.KindInit))
+	}
+	w.must(nil, w.UntryCode(t.Context(), "u1", domain.KindInit, []byte("older")))
+	tries(2)
+	for _, want := range []int{1, 0, 0} {
+		w.must(nil, w.UntryCode(t.Context(), "u1", domain.KindInit, []byte("mac")))
+		tries(want)
+	}
+	if c, err := w.TryCode(t.Context(), "nobody", domain.KindInit); err != nil || c.MAC != nil {
+		t.Errorf("a code of nobody: %v, %v", c, err)
 	}
 }

@@ -171,7 +171,8 @@ var elsewhere = map[string]string{
 	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
 	"Code": "is by the code's holder", "RequestCode": "is by the code's holder", "UseCode": "is by the code's holder",
 	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
-	"TryCode": "is by the code's holder", "ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
+	"TryCode": "is by the code's holder", "UntryCode": "is by the code's holder",
+	"ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
 }
 
 // No method finds or changes an object of another organization. Each finds it in its own.

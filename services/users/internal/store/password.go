@@ -43,3 +43,10 @@ func (s Store) UntryPassword(ctx context.Context, userID string) error {
 		postgres.Args{"user_id": userID, "purpose": domain.GuessedPassword})
 	return postgres.Fault(err)
 }
+
+// ForgetTries removes guesses that refuse no further ones.
+func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
+	_, err := s.journal.DB.Exec(ctx, `delete from code_tries where since <= @old`,
+		postgres.Args{"old": now.Add(-domain.PasswordPause)})
+	return postgres.Fault(err)
+}

@@ -21,12 +21,15 @@ import (
 var Migrations embed.FS
 
 // Store is the service's database.
-type Store struct{ journal event.Journal }
+type Store struct {
+	journal event.Journal
+	misses  domain.Misses
+}
 
 // New returns a store that writes its changes with a journal.
 func New(j event.Journal) Store {
 	j.Constraints = constraints
-	return Store{j}
+	return Store{j, domain.NewMisses(j.Now)}
 }
 
 // constraints are the faults of the constraints of all tables.

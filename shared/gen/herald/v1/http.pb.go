@@ -27,9 +27,11 @@ type HttpRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Method string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
 	// Path and query as the browser sent them.
-	Uri           string        `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
-	Headers       []*HttpHeader `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty"`
-	Body          []byte        `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
+	Uri     string        `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	Headers []*HttpHeader `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty"`
+	Body    []byte        `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
+	// Whose request it is, for limits: an IPv4 address, or the /64 of an IPv6 address.
+	Client        string `protobuf:"bytes,5,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -90,6 +92,13 @@ func (x *HttpRequest) GetBody() []byte {
 		return x.Body
 	}
 	return nil
+}
+
+func (x *HttpRequest) GetClient() string {
+	if x != nil {
+		return x.Client
+	}
+	return ""
 }
 
 type HttpResponse struct {
@@ -208,12 +217,13 @@ var File_herald_v1_http_proto protoreflect.FileDescriptor
 
 const file_herald_v1_http_proto_rawDesc = "" +
 	"\n" +
-	"\x14herald/v1/http.proto\x12\therald.v1\"|\n" +
+	"\x14herald/v1/http.proto\x12\therald.v1\"\x94\x01\n" +
 	"\vHttpRequest\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03uri\x18\x02 \x01(\tR\x03uri\x12/\n" +
 	"\aheaders\x18\x03 \x03(\v2\x15.herald.v1.HttpHeaderR\aheaders\x12\x12\n" +
-	"\x04body\x18\x04 \x01(\fR\x04body\"k\n" +
+	"\x04body\x18\x04 \x01(\fR\x04body\x12\x16\n" +
+	"\x06client\x18\x05 \x01(\tR\x06client\"k\n" +
 	"\fHttpResponse\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\x05R\x06status\x12/\n" +
 	"\aheaders\x18\x02 \x03(\v2\x15.herald.v1.HttpHeaderR\aheaders\x12\x12\n" +

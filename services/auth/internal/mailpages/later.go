@@ -1,0 +1,104 @@
+package mailpages
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const (
+	// beat is the time between two rounds of Later. The work of a round falls on whatever is answered
+	// meanwhile, so that no request after it tells by its time what the work was.
+	beat = 250 * time.Millisecond
+	// mostAsked is how many requests wait for a round. More are refused.
+	mostAsked = 1024
+	// keptAsked is how long a request is tried again while users is away.
+	keptAsked = 10 * time.Minute
+	// endTime bounds the last round, at the stop.
+	endTime = 5 * time.Second
+)
+
+// Later asks users for new mails after the page was answered: a user who gets one costs more than a user
+// who does not exist, and the time of the answer must not tell which it was.
+type Later struct {
+	users usersv1.UsersClient
+	log   *slog.Logger
+	asked chan asked
+}
+
+type asked struct {
+	kind   kind
+	userID string
+	since  time.Time
+}
+
+// NewLater returns a Later, whose method Run does the work.
+func NewLater(users usersv1.UsersClient, log *slog.Logger) *Later {
+	return &Later{users, log, make(chan asked, mostAsked)}
+}
+
+// ask reports whether there was room for the request.
+func (l *Later) ask(a asked) bool {
+	select {
+	case l.asked <- a:
+		return true
+	default:
+		return false
+	}
+}
+
+// Run works until ctx ends, and then does what is left.
+func (l *Later) Run(ctx context.Context) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			l.round(ctx)
+		case <-ctx.Done():
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	l.round(ctx)
+}
+
+// round passes on what was asked before it began, each mail once. If users is away the rest waits for
+// the next round.
+func (l *Later) round(ctx context.Context) {
+	done := map[asked]bool{}
+	away := false
+	for range len(l.asked) {
+		a := <-l.asked
+		one := asked{kind: a.kind, userID: a.userID}
+		if done[one] {
+			continue
+		}
+		if !away {
+			away = !l.request(ctx, a)
+		}
+		if away && time.Since(a.since) < keptAsked {
+			l.ask(a)
+		}
+		done[one] = true
+	}
+}
+
+// request reports whether users answered.
+func (l *Later) request(ctx context.Context, a asked) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := l.users.RequestCode(ctx, &usersv1.RequestCodeRequest{Kind: string(a.kind), UserId: a.userID})
+	if err == nil {
+		return true
+	}
+	switch fault.From(err).Code {
+	case fault.Unavailable, fault.Deadline, fault.Exhausted:
+		return false
+	}
+	l.log.ErrorContext(ctx, "a mail that was asked for could not be requested", "kind", a.kind, "err", err)
+	return true
+}

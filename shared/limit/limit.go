@@ -1,0 +1,88 @@
+// Package limit counts what is done under a key, such as the address of a client, within a span of
+// time, and says when it is too much. It counts in memory: each process counts for itself, a restart
+// begins anew, and of more than 65,536 keys in a span the oldest may be forgotten.
+package limit
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// maxKeys bounds the memory of a Limit, at about 3 MiB for each of its two maps.
+const maxKeys = 1 << 16
+
+// Limit allows each key so many uses in a span of time, which begins with the first of them. It is
+// safe for concurrent use.
+type Limit struct {
+	most int
+	span time.Duration
+	now  func() time.Time
+	seed maphash.Seed
+
+	mu sync.Mutex
+	// Keys are in recent since their first use. When recent is full or a span old, it becomes older,
+	// and what was in older is forgotten.
+	recent, older map[uint64]*uses
+	begun         time.Time
+}
+
+type uses struct {
+	since time.Time
+	n     int
+}
+
+// New returns a Limit of most uses of a key in a span.
+func New(most int, span time.Duration, now func() time.Time) *Limit {
+	return &Limit{most: most, span: span, now: now, seed: maphash.MakeSeed(), recent: map[uint64]*uses{}, begun: now()}
+}
+
+// Take counts one use of a key. It returns zero if that is allowed, else how long the key must wait.
+// A use that is not allowed is not counted.
+func (l *Limit) Take(key string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u, now := l.find(key), l.now()
+	switch {
+	case u == nil || now.Sub(u.since) >= l.span:
+		l.add(key, now)
+		return 0
+	case u.n < l.most:
+		u.n++
+		return 0
+	}
+	return max(u.since.Add(l.span).Sub(now), time.Second)
+}
+
+// Return takes one use back, which turned out not to count.
+func (l *Limit) Return(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.find(key); u != nil && u.n > 0 {
+		u.n--
+	}
+}
+
+// Forget takes all uses of a key back.
+func (l *Limit) Forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.find(key); u != nil {
+		u.n = 0
+	}
+}
+
+func (l *Limit) find(key string) *uses {
+	hash := maphash.String(l.seed, key)
+	if u := l.recent[hash]; u != nil {
+		return u
+	}
+	return l.older[hash]
+}
+
+func (l *Limit) add(key string, now time.Time) {
+	if len(l.recent) >= maxKeys || now.Sub(l.begun) >= l.span {
+		l.older, l.recent, l.begun = l.recent, map[uint64]*uses{}, now
+	}
+	l.recent[maphash.String(l.seed, key)] = &uses{now, 1}
+}
