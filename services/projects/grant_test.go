@@ -163,7 +163,8 @@ func TestUserGrants(t *testing.T) {
 	refused(t, add(w.inB, "user-org-b", "nothing", grantID), "USER_GRANT_PROJECT_GRANT_UNKNOWN")
 	refused(t, add(w.inA, "user-org-a", id, "", "boss"), "PROJECT_ROLE_UNKNOWN", "roleKeys[0]", "boss")
 	refused(t, add(w.inB, "user-org-b", id, grantID, "guest", "admin"), "PROJECT_ROLE_UNKNOWN", "roleKeys[1]", "admin")
-	refused(t, add(w.inB, "user-org-c", id, grantID, "guest"), "USER_GRANT_FOREIGN_USER")
+	refused(t, add(w.inB, "user-org-c", id, grantID, "guest"), "USER_NOT_FOUND")
+	refused(t, add(w.inA, "nobody", id, "", "boss"), "PROJECT_ROLE_UNKNOWN") // not whether there is such a user
 	if n := race(t, 20, func(int) error {
 		return add(w.inA, "user-org-c", id, "", "admin")
 	}, "USER_GRANT_EXISTS"); n != 1 {

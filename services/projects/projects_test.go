@@ -52,7 +52,7 @@ func (u *users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*us
 
 func (u *users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
 	name, org, _ := strings.Cut(r.UserId, "-")
-	if name != "user" {
+	if name != "user" || r.OrgId != "" && r.OrgId != org {
 		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
 	}
 	return &usersv1.ResolveUserResponse{

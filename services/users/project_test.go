@@ -128,6 +128,12 @@ func TestResolve(t *testing.T) {
 		Type: usersv1.UserType_USER_TYPE_HUMAN}); err != nil || !proto.Equal(user, want) {
 		t.Errorf("%v, %v", user, err)
 	}
+	if of, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id, OrgId: orgA}); err != nil ||
+		!proto.Equal(of, user) {
+		t.Errorf("in its organization: %v, %v", of, err)
+	}
+	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id, OrgId: w.orgID})
+	refused(t, err, "USER_NOT_FOUND")
 	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: "nobody"})
 	refused(t, err, "USER_NOT_FOUND")
 	org, err := p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: orgA})

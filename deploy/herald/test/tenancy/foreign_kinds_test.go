@@ -24,6 +24,10 @@ const aPerson = `{"userId":"{new}","userName":"{new}","profile":{"firstName":"Mi
 
 const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
+// memberOf makes a membership in an organization that is gone, so that it gives no role to those who call.
+const memberOf = `insert into members (id, org_id, roles, sequence, created_at, changed_at, user_id)
+	values ('{new}', '{new}', array['ORG_OWNER'], 1, now(), now(), `
+
 const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, sequence, created_at,
 	changed_at, user_id) values ('{idp_id}', '{new}', '', '', 1, now(), now(), `
 
@@ -92,6 +96,10 @@ var (
 				`{"name":"{new}","clientId":"{new}","clientSecret":"{new}"}`}}, answer: "id",
 			remove: "DELETE /management/v1/idps/{removed}",
 		},
+		"membership": {insert: memberOf + `'{user_id}')`,
+			remove: "DELETE /management/v1/users/{user_id}/memberships/{membership_id}"},
+		"myMembership": {insert: memberOf + `'{caller}')`,
+			remove: "DELETE /management/v1/users/{caller}/memberships/{membership_id}"},
 		"idpLink": {insert: linked + `'{user_id}')`,
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
 		"myIdpLink": {insert: linked + `'{caller}')`,
@@ -168,6 +176,8 @@ func kindOf(method, field string) string {
 		return named("My", "myIdpLink", "idpLink")
 	case "token_id":
 		return named("My", "myToken", "token")
+	case "membership_id":
+		return named("My", "myMembership", "membership")
 	case "notification_id":
 		return "notification"
 	case "user_id":

@@ -160,8 +160,13 @@ func (w *world) judge(a attempt) int {
 		return http.StatusForbidden // the tokens here are no login
 	}
 	for _, name := range a.object.fields {
+		if status := wrong[string(a.Name())+"."+name]; status != 0 && !w.present(a, org, name) {
+			return status
+		}
+	}
+	for _, name := range a.object.fields {
 		if !w.present(a, org, name) {
-			return cmp.Or(wrong[string(a.Name())+"."+name], http.StatusNotFound)
+			return http.StatusNotFound
 		}
 	}
 	if a.object.place == sibling {
@@ -181,7 +186,7 @@ func (w *world) present(a attempt, org, name string) bool {
 		return false
 	case anywhere[string(a.Name())+"."+name] || kinds[k].instance:
 		return true
-	case k == "myToken":
+	case k == "myToken", k == "myMembership":
 		return place == own
 	}
 	return org == w.site(a.object.of(name)).org
@@ -311,7 +316,7 @@ func (w *world) allows(a attempt) {
 	}
 	o, s := a.object, w.own
 	s.caller = a.visitor.id
-	if len(o.fields) == 0 || o.names("myToken", a.Method) {
+	if len(o.fields) == 0 || o.names("myToken", a.Method) || o.names("myMembership", a.Method) {
 		s.org = org
 	}
 	switch {
@@ -382,7 +387,8 @@ var anywhere = map[string]bool{
 }
 
 // wrong are references in bodies to other objects than the call's own. An unknown one is an invalid
-// request (400) and not a missing object (404).
+// request (400) and not a missing object (404). It is refused first: the refusal does not tell whether there is the
+// user of the path, who may be of any organization.
 var wrong = map[string]int{"AddUserGrant.project_id": http.StatusBadRequest}
 
 // further are permissions that a method takes beside the one in its contract, for objects such as

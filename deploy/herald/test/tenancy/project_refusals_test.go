@@ -74,7 +74,7 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"USER_GRANT_PROJECT_UNKNOWN", "AddUserGrant", `{"userId":"{user}","projectId":"nowhere"}`},
 	{"USER_GRANT_PROJECT_GRANT_UNKNOWN", "AddUserGrant",
 		`{"userId":"{user}","projectId":"{theirs}","projectGrantId":"nowhere"}`},
-	{"USER_GRANT_FOREIGN_USER", "AddUserGrant",
+	{"USER_NOT_FOUND", "AddUserGrant",
 		`{"userId":"{stranger}","projectId":"{theirs}","projectGrantId":"{granted}"}`},
 	{"USER_NOT_FOUND", "AddUserGrant", `{"userId":"nowhere","projectId":"{p}"}`},
 	{"APP_NOT_FOUND", "GetApp", `{"projectId":"{p}","appId":"nowhere"}`},

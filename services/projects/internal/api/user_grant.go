@@ -16,22 +16,24 @@ import (
 )
 
 // AddUserGrant gives a user roles on a project of the organization, or on one granted
-// to it. On its own projects the organization gives them to anybody.
+// to it. On its own projects the organization gives them to anybody, on granted ones to its own users: others
+// are not found.
 func (a Projects) AddUserGrant(
 	ctx context.Context, r *projectsv1.AddUserGrantRequest,
 ) (*projectsv1.AddUserGrantResponse, error) {
 	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
 		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
-	user, err := a.Users.ResolveUser(rpc.OnOwnBehalf(ctx), &usersv1.ResolveUserRequest{UserId: g.UserID})
-	if err != nil {
-		return nil, err
-	}
 	if err := a.mayGive(ctx, g, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	if g.ProjectGrantID != "" && user.OrgId != g.OrgID {
-		return nil, domain.ErrUserGrantForeigner
+	// The user comes last: a request that is refused for anything else does not tell whether the user exists.
+	who := &usersv1.ResolveUserRequest{UserId: g.UserID}
+	if g.ProjectGrantID != "" {
+		who.OrgId = g.OrgID
+	}
+	if _, err := a.Users.ResolveUser(rpc.OnOwnBehalf(ctx), who); err != nil {
+		return nil, err
 	}
 	record, err := a.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID})
 	if err != nil {

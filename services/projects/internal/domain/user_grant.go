@@ -16,8 +16,6 @@ var (
 		"such project").On("projectId", "is not a project of the organization")
 	ErrUserGrantByGrant = fault.New(fault.Precondition, "USER_GRANT_PROJECT_GRANT_UNKNOWN", "The organization has "+
 		"no such grant of the project").On("projectGrantId", "is not a grant of the project to the organization")
-	ErrUserGrantForeigner = fault.New(fault.Precondition, "USER_GRANT_FOREIGN_USER",
-		"Roles by a project's grant go to users of the organization only")
 	ErrUserGrantNotAllowed = fault.New(fault.Precondition, "USER_GRANT_OUTDATED",
 		"The project's roles or its grant have just changed; read them again")
 )

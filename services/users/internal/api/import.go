@@ -83,6 +83,13 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 	case err != nil:
 		return nil, err
 	}
+	above, err := u.above(ctx, n.OrgID, []string{n.ID})
+	switch {
+	case err != nil:
+		return nil, err
+	case above[n.ID]:
+		return nil, domain.ErrUserIDTaken
+	}
 	if err := (domain.Known{OrgID: first.OrgID, Digest: first.ImportDigest}).Repeat(n.OrgID, n.Digest); err != nil {
 		return nil, err
 	}

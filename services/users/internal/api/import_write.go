@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/caller"
 )
 
 // unhashed stands for the hash of a password that is not hashed yet.
@@ -153,6 +155,22 @@ func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) 
 	return nil
 }
 
+// above returns those of some users of an organization on whom the caller may not act. An import with such an id is
+// not compared with the first one, because that would tell a right password from a wrong one.
+func (u Users) above(ctx context.Context, orgID string, ids []string) (map[string]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	members, err := u.Store.MembershipsOf(ctx, orgID, ids)
+	above := map[string]bool{}
+	for _, m := range members {
+		if domain.CheckEscalation(caller.From(ctx).Memberships, orgID, m) != nil {
+			above[m.UserID] = true
+		}
+	}
+	return above, err
+}
+
 // compare decides rows whose id, login name or linked account is taken by an existing user or an
 // earlier row.
 func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error {
@@ -170,12 +188,18 @@ func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error 
 	if err != nil {
 		return err
 	}
+	above, err := u.above(ctx, orgID, slices.Collect(maps.Keys(taken.IDs)))
+	if err != nil {
+		return err
+	}
 	for _, a := range all {
 		if !a.pending() {
 			continue
 		}
 		first, there := taken.IDs[a.id]
 		switch {
+		case above[a.id]:
+			a.err = domain.ErrUserIDTaken
 		case there:
 			a.err = first.Repeat(orgID, a.user.Digest)
 			a.known = a.err == nil

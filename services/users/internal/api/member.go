@@ -116,8 +116,12 @@ func (u Users) updateMember(
 func (u Users) removeMember(ctx context.Context, place domain.Member) (*usersv1.MemberResponse, error) {
 	return u.changeMember(ctx, place, func(m *domain.Member) (proto.Message, error) {
 		m.Assign(nil)
-		return &usersv1.MemberRemoved{UserId: m.UserID, Instance: m.OrgID == "", ProjectId: m.ProjectID}, nil
+		return memberRemoved(*m), nil
 	})
+}
+
+func memberRemoved(m domain.Member) *usersv1.MemberRemoved {
+	return &usersv1.MemberRemoved{UserId: m.UserID, Instance: m.OrgID == "", ProjectId: m.ProjectID}
 }
 
 // changeMember changes a member's roles. It refuses to remove roles that the caller may not grant.
@@ -192,7 +196,7 @@ func (u Users) searchMembers(
 
 func member(m store.NamedMember) *usersv1.Member {
 	return &usersv1.Member{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles,
-		UserName: m.UserName, DisplayName: m.DisplayName}
+		UserName: m.UserName, DisplayName: m.DisplayName, UserOrgId: m.UserOrgID}
 }
 
 // SearchOrgMemberRoles lists the roles of organizations.
@@ -216,55 +220,4 @@ func roles(all []domain.Role) *usersv1.SearchRolesResponse {
 	return &usersv1.SearchRolesResponse{Result: search.Each(all, func(r domain.Role) *usersv1.Role {
 		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
 	})}
-}
-
-// SearchMemberships lists the memberships of a user of the organization. Callers with roles only in
-// that organization see only the memberships in it.
-func (u Users) SearchMemberships(
-	ctx context.Context, r *usersv1.SearchMembershipsRequest,
-) (*usersv1.SearchMembershipsResponse, error) {
-	c := caller.From(ctx)
-	p, err := u.pageOf(ctx, c.OrganizationID, r.UserId, r.Query)
-	if err != nil {
-		return nil, err
-	}
-	scope := c.OrganizationID
-	if c.InInstance() {
-		scope = ""
-	}
-	return u.memberships(ctx, r.UserId, scope, p)
-}
-
-// SearchMyMemberships lists the caller's memberships.
-func (u Users) SearchMyMemberships(
-	ctx context.Context, r *usersv1.SearchMyMembershipsRequest,
-) (*usersv1.SearchMembershipsResponse, error) {
-	p, err := search.Bounds(r.Query, u.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
-	return u.memberships(ctx, caller.From(ctx).UserID, "", p)
-}
-
-func (u Users) memberships(
-	ctx context.Context, userID, orgID string, p search.Page,
-) (*usersv1.SearchMembershipsResponse, error) {
-	list, err := u.Store.SearchMemberships(ctx, userID, orgID, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: search.Each(list.Rows, membership)}, nil
-}
-
-func membership(m domain.Member) *usersv1.Membership {
-	out := &usersv1.Membership{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles}
-	switch {
-	case m.ProjectID != "":
-		out.Type = &usersv1.Membership_ProjectId{ProjectId: m.ProjectID}
-	case m.OrgID != "":
-		out.Type = &usersv1.Membership_OrgId{OrgId: m.OrgID}
-	default:
-		out.Type = &usersv1.Membership_Instance{Instance: true}
-	}
-	return out
 }

@@ -23,15 +23,15 @@ type NewCode struct {
 }
 
 // save adds SQL that replaces the user's code of that kind, and with it the guesses at the old one. The
-// statement must have the user's id as @id.
+// statement must have the user's id as @id, and the argument of makers.
 func (c NewCode) save(s *event.Statement) {
 	s.EventID = c.NotificationID
 	s.Also(`code as (
-		insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
-		select @id, @purpose, @event_id, @nonce, @mac, time from event
+		insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
+		select @id, @purpose, @event_id, @nonce, @mac, `+makers+`, time from event
 		on conflict (user_id, purpose) do update set notification_id = excluded.notification_id,
-			nonce = excluded.nonce, mac = excluded.mac, made_at = excluded.made_at, expires_at = null,
-			tries = 0
+			nonce = excluded.nonce, mac = excluded.mac, makers = excluded.makers, made_at = excluded.made_at,
+			expires_at = null, tries = 0
 	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
 
@@ -65,7 +65,7 @@ func (s Store) RequestCode(
 		)`,
 		Args: postgres.Args{
 			"id": userID, "human": domain.Human, "waiting": code.Kind.State(), "verified": code.Kind.Verified(),
-			"pause": pause, "a_day": domain.CodesADay,
+			"pause": pause, "a_day": domain.CodesADay, "made_with": madeWith(ctx),
 		},
 	}
 	code.save(&save)
@@ -135,7 +135,7 @@ func (s Store) UseCode(
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
 		NotFound: domain.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(u)
+			save := saveUser(ctx, u)
 			endCodes(&save, []domain.Kind{kind})
 			return save
 		},

@@ -100,7 +100,11 @@ var everything = []asked{
 		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
 	}},
 	{[]string{"SearchMemberships"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchMemberships(ctx, "u1", orgID, page))
+		return many(s.SearchMemberships(ctx, orgID, "u1", page))
+	}},
+	{[]string{"MembershipsOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		places, err := s.MembershipsOf(ctx, orgID, []string{"u1"})
+		return len(places), err
 	}},
 	{[]string{"ChangeMember"}, domain.ErrMemberNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -143,6 +147,11 @@ var everything = []asked{
 			key.OrgID, key.UserID = orgID, "u1"
 			return one(s.RemoveIdpLink(ctx, key, happened))
 		}},
+	{[]string{"RemoveMembership"}, domain.ErrMemberNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			return one(s.RemoveMembership(ctx, orgID, "u1", "membership of u1",
+				func(domain.Member) proto.Message { return happened }))
+		}},
 	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
@@ -183,6 +192,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.org("org-b")
 	w.user("org-a", "u1")
 	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.db.Exec(t.Context(), `update members set id = 'membership of u1'`))
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.machine("org-a", "m1")

@@ -35,7 +35,7 @@ func (s Store) ImportUsers(ctx context.Context, orgID string, users []Arrival) (
 			maps.Copy(many.Args, args)
 		}
 	}
-	also(insertCodes, codeValues(users))
+	also(insertCodes, codeValues(ctx, users))
 	also(insertFactors, factorValues(users))
 	also(insertMetadata, metadataValues(users))
 	also(insertManyIdpLinks, linkValues(users))
@@ -108,15 +108,15 @@ func userValues(users []Arrival) postgres.Args {
 }
 
 const insertCodes = `, code as (
-	insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
-	select c.id, m.purpose, e.id, m.nonce, m.mac, e.time
+	insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
+	select c.id, m.purpose, e.id, m.nonce, m.mac, ` + makers + `, e.time
 	from created c join event e on e.position = c.position
 	join unnest(@code_rows::int[], @purposes::text[], @nonces::bytea[], @macs::bytea[]) m (n, purpose, nonce, mac)
 		on m.n = e.n
 )`
 
 // codeValues returns nil if no user is sent a mail.
-func codeValues(users []Arrival) postgres.Args {
+func codeValues(ctx context.Context, users []Arrival) postgres.Args {
 	var rows []int
 	var purposes []domain.Kind
 	var nonces, macs [][]byte
@@ -129,7 +129,8 @@ func codeValues(users []Arrival) postgres.Args {
 	if rows == nil {
 		return nil
 	}
-	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs}
+	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs,
+		"made_with": madeWith(ctx)}
 }
 
 const insertFactors = `, factor as (

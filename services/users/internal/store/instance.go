@@ -40,9 +40,9 @@ func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents)
 		postgres.Args{"instance_org": i.Org.ID})
 	err := s.journal.CreateAll(ctx, []event.Entry{
 		{Message: e.Org, Statement: newOrg(i.Org, "")},
-		{Message: e.Administrator, Statement: newUser(NewUser{User: i.Administrator})},
+		{Message: e.Administrator, Statement: newUser(ctx, NewUser{User: i.Administrator})},
 		{Message: e.Member, Statement: member},
-		{Message: e.PAT, Statement: newPAT(i.PAT, i.PATHash)},
+		{Message: e.PAT, Statement: newPAT(ctx, i.PAT, i.PATHash)},
 	})
 	if errors.Is(err, domain.ErrOrgNameTaken) || errors.Is(err, domain.ErrDomainTaken) {
 		return ErrStarted

@@ -33,10 +33,11 @@ func (s Store) AddMachineKey(
 	return s.createCredential(ctx, k.UserID, event.Statement{
 		AggregateID: k.ID, OrganizationID: k.OrgID,
 		SQL: `key as (
-			insert into machine_keys (id, user_id, public_key, expires_at, sequence, created_at, changed_at)
-			select @id, @user_id, @public_key, @expires_at, position, time, time from event
+			insert into machine_keys (id, user_id, public_key, expires_at, makers, sequence, created_at, changed_at)
+			select @id, @user_id, @public_key, @expires_at, ` + makers + `, position, time, time from event
 		)`,
-		Args: postgres.Args{"id": k.ID, "user_id": k.UserID, "public_key": publicKey, "expires_at": k.ExpiresAt},
+		Args: postgres.Args{"id": k.ID, "user_id": k.UserID, "public_key": publicKey, "expires_at": k.ExpiresAt,
+			"made_with": madeWith(ctx)},
 	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveKeys() })
 }
 

@@ -25,9 +25,19 @@ func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domai
 		order by org_id, project_id`, postgres.Args{"org_id": orgID, "user_id": userID})
 }
 
+// MembershipsOf returns the memberships of some users of an organization as MembershipsAt does for one.
+func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string) ([]domain.Member, error) {
+	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+prefixed("m", memberColumns)+`
+		from members m join users u on u.id = m.user_id
+		where u.id = any (@user_ids) and u.org_id = @org_id and m.org_id in ('', @org_id)`,
+		postgres.Args{"org_id": orgID, "user_ids": userIDs})
+}
+
 // CreateMember adds a member. The user may belong to any organization.
 func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
-	return s.journal.Create(ctx, added, newMember(m))
+	save := newMember(m)
+	promote(&save, m)
+	return s.journal.Create(ctx, added, save)
 }
 
 func newMember(m domain.Member) event.Statement {
@@ -60,7 +70,7 @@ func (s Store) ChangeMember(
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},
 		NotFound: domain.ErrMemberNotFound,
 		Write: func(m domain.Member) event.Statement {
-			return event.Statement{
+			save := event.Statement{
 				AggregateID: m.UserID, OrganizationID: m.OrgID,
 				SQL: `kept as (
 					update members set roles = @roles::text[], sequence = position, changed_at = time from event
@@ -72,13 +82,17 @@ func (s Store) ChangeMember(
 				)`,
 				Args: memberArgs(m),
 			}
+			promote(&save, m)
+			return save
 		},
 	}, change)
 }
 
-// NamedMember is a member with the names that a list shows.
+// NamedMember is a member with what a list shows of the user. Both names are empty for a user of another organization
+// than that of the list.
 type NamedMember struct {
 	domain.Member
+	UserOrgID   string
 	UserName    string
 	DisplayName string
 }
@@ -87,7 +101,10 @@ type NamedMember struct {
 // both ids empty, of the instance.
 func (s Store) Members(orgID, projectID string) *search.Query {
 	return search.Select(
-		prefixed("m", memberColumns)+`, u.user_name, coalesce(nullif(u.display_name, ''), u.user_name) as display_name`,
+		prefixed("m", memberColumns)+`, u.org_id as user_org_id,
+			case when m.org_id in ('', u.org_id) then u.user_name else '' end as user_name,
+			case when m.org_id in ('', u.org_id) then coalesce(nullif(u.display_name, ''), u.user_name) else '' end
+				as display_name`,
 		`members m join users u on u.id = m.user_id`, `m.created_at, m.user_id`,
 	).Where(`m.org_id = ? and m.project_id = ?`, orgID, projectID)
 }
@@ -97,18 +114,6 @@ func (s Store) SearchMembers(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[NamedMember], error) {
 	return search.Read[NamedMember](ctx, s.journal.DB, query, p)
-}
-
-// SearchMemberships returns a user's memberships: all, or those in one organization if orgID is
-// not empty.
-func (s Store) SearchMemberships(
-	ctx context.Context, userID, orgID string, p search.Page,
-) (search.List[domain.Member], error) {
-	query := search.Select(memberColumns, "members", "created_at, org_id, project_id").Where("user_id = ?", userID)
-	if orgID != "" {
-		query.Where("org_id = ?", orgID)
-	}
-	return search.Read[domain.Member](ctx, s.journal.DB, query, p)
 }
 
 // prefixed writes a table's alias before each of its columns.

@@ -33,7 +33,11 @@ func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 func (s Store) CreateOrg(
 	ctx context.Context, o domain.Org, ownerID string, created proto.Message,
 ) (resource.Record, error) {
-	return s.journal.Create(ctx, created, newOrg(o, ownerID))
+	save := newOrg(o, ownerID)
+	if ownerID != "" {
+		promote(&save, domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}})
+	}
+	return s.journal.Create(ctx, created, save)
 }
 
 func newOrg(o domain.Org, ownerID string) event.Statement {
@@ -48,6 +52,7 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 		), owner as (
 			insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
 			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from along, org
+			where along.aggregate = 'member'
 		)`,
 		Args: postgres.Args{
 			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain,

@@ -8,7 +8,6 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/permission"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -24,7 +23,7 @@ const (
 
 // CreatePAT adds a token of a user who may have one, as its hash.
 func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
-	return s.createCredential(ctx, t.UserID, newPAT(t, hash), func(u *domain.User) (proto.Message, error) {
+	return s.createCredential(ctx, t.UserID, newPAT(ctx, t, hash), func(u *domain.User) (proto.Message, error) {
 		return added, u.MayHaveTokens()
 	})
 }
@@ -42,15 +41,16 @@ func (s Store) createCredential(
 	return resource.Record{Sequence: u.Sequence, CreatedAt: u.ChangedAt, ChangedAt: u.ChangedAt}, err
 }
 
-func newPAT(t domain.PAT, hash []byte) event.Statement {
+func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 	return event.Statement{
 		AggregateID: t.ID, OrganizationID: t.OrgID,
 		SQL: `pat as (
-			insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, sequence, created_at, changed_at)
-			select @id, @user_id, @hash, @scopes, @expires_at, position, time, time from event
+			insert into personal_access_tokens (
+				id, user_id, hash, scopes, expires_at, makers, sequence, created_at, changed_at)
+			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, position, time, time from event
 		)`,
 		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
-			"expires_at": t.ExpiresAt},
+			"expires_at": t.ExpiresAt, "made_with": madeWith(ctx)},
 	}
 }
 
@@ -98,17 +98,18 @@ type Holder struct {
 }
 
 // Memberships returns the row's membership, or nothing in the one row of a holder without any.
-func (h Holder) Memberships() []permission.Membership {
+func (h Holder) Memberships() []domain.Membership {
 	if h.Place == nil {
 		return nil
 	}
-	return []permission.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
+	return []domain.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
 }
 
 // Holders returns the user of a token by its hash: a row for each membership, and no row for an unknown
 // token. An empty orgID is the user's own organization. It does not read roles on projects if a role
 // on the organization or the instance has all their permissions, because there may be thousands.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
+	aboveInInstance, aboveInOrg := domain.AboveProjects()
 	return postgres.All[Holder](ctx, s.journal.DB, `select
 			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state,
@@ -129,7 +130,6 @@ func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder
 						and c.roles && @above_in_org))
 		) m on true
 		where p.hash = @hash`, postgres.Args{
-		"hash": hash, "org_id": orgID, "above_in_instance": permission.AboveProjects(permission.Instance),
-		"above_in_org": permission.AboveProjects(permission.Organization),
+		"hash": hash, "org_id": orgID, "above_in_instance": aboveInInstance, "above_in_org": aboveInOrg,
 	})
 }

@@ -42,6 +42,9 @@ func TestListsAreOfOneUser(t *testing.T) {
 		"u3 has linked accounts": func(ctx context.Context, id string) (int, error) {
 			return many(w.SearchIdpLinks(ctx, "org-a", id, page))
 		},
+		"u1 has memberships": func(ctx context.Context, id string) (int, error) {
+			return many(w.SearchMemberships(ctx, "org-a", id, page))
+		},
 		"u1 has metadata": func(ctx context.Context, id string) (int, error) {
 			return many(w.SearchMetadata(ctx, "org-a", id, page))
 		},
@@ -77,6 +80,9 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 	for org, want := range map[string]int{"org-a": 2, "org-b": 0} {
 		if at, err := w.MembershipsAt(t.Context(), org, "u1"); len(at) != want || err != nil {
 			t.Errorf("a user of org-a has in %s the memberships %v, %v", org, at, err)
+		}
+		if of, err := w.MembershipsOf(t.Context(), org, []string{"u1", "nobody"}); len(of) != want || err != nil {
+			t.Errorf("a user of org-a has, among others, in %s the memberships %v, %v", org, of, err)
 		}
 	}
 	with := func(roles ...string) {

@@ -55,10 +55,10 @@ type NewUser struct {
 
 // CreateUser writes a user in one statement.
 func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message) (resource.Record, error) {
-	return s.journal.Create(ctx, created, newUser(u))
+	return s.journal.Create(ctx, created, newUser(ctx, u))
 }
 
-func newUser(u NewUser) event.Statement {
+func newUser(ctx context.Context, u NewUser) event.Statement {
 	args := userArgs(u.User)
 	args["org_id"], args["type"], args["import_digest"] = u.OrgID, u.Type, u.Digest
 	save := event.Statement{
@@ -86,9 +86,9 @@ func newUser(u NewUser) event.Statement {
 	if u.Code != nil {
 		save.EventID = u.Code.NotificationID
 		save.Also(`code as (
-			insert into codes (user_id, purpose, notification_id, nonce, mac, made_at)
-			select created.id, @purpose, @event_id, @nonce, @mac, time from event, created
-		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC})
+			insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
+			select created.id, @purpose, @event_id, @nonce, @mac, `+makers+`, time from event, created
+		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC, "made_with": madeWith(ctx)})
 	}
 	if u.OTP != nil {
 		save.Also(`factor as (
@@ -154,7 +154,7 @@ func (s Store) ChangeUser(
 		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
 		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(u)
+			save := saveUser(ctx, u)
 			if len(made.Ended) > 0 {
 				endCodes(&save, made.Ended)
 			}
@@ -172,9 +172,10 @@ func (s Store) ChangeUser(
 }
 
 // saveUser writes the columns of a user that can change.
-func saveUser(u domain.User) event.Statement {
+func saveUser(ctx context.Context, u domain.User) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
+	args["made_with"] = madeWith(ctx)
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -188,6 +189,7 @@ func saveUser(u domain.User) event.Statement {
 				password_change_required = @password_change_required, generation = @generation,
 				uninitialized = @uninitialized, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
+				secret_makers = case secret_hash when @secret_hash then secret_makers else ` + makers + ` end,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,

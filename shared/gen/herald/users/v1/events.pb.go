@@ -833,7 +833,10 @@ func (*MachineSecretSet) Descriptor() ([]byte, []int) {
 }
 
 type MachineSecretRemoved struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the event that gave the user a role whose permissions the maker of the secret lacks. Empty if
+	// the secret was removed alone.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -866,6 +869,13 @@ func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
 // Deprecated: Use MachineSecretRemoved.ProtoReflect.Descriptor instead.
 func (*MachineSecretRemoved) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *MachineSecretRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 type MachineKeyAdded struct {
@@ -915,7 +925,8 @@ func (x *MachineKeyAdded) GetUserId() string {
 type MachineKeyRemoved struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The id of the event of the user's or organization's removal.
+	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
+	// whose permissions the maker of the key lacks. Empty if the key was removed alone.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1228,7 +1239,8 @@ func (x *PersonalAccessTokenAdded) GetUserId() string {
 type PersonalAccessTokenRemoved struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The id of the event of the user's or organization's removal.
+	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
+	// whose permissions the maker of the token lacks. Empty if the token was removed alone.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1584,8 +1596,9 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\amachine\x12\achanged:\x04userR4a name gives no right; tokens stay as they were made0\x01\"5\n" +
 	"\x10MachineSecretSet:!\x8a\x82)\x1d\n" +
 	"\amachine\x12\n" +
-	"secret_set:\x04user \x01\"=\n" +
-	"\x14MachineSecretRemoved:%\x8a\x82)!\n" +
+	"secret_set:\x04user \x01\"S\n" +
+	"\x14MachineSecretRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:%\x8a\x82)!\n" +
 	"\amachine\x12\x0esecret_removed:\x04user \x01\"p\n" +
 	"\x0fMachineKeyAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:D\x8a\x82)@\n" +

@@ -23,14 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A user's roles in one organization, on one project, or in the instance.
+// A user's roles in one organization, on one project, or in the instance. Of a user of another
+// organization only the ids are shown.
 type Member struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
-	Roles         []string               `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
-	UserName      string                 `protobuf:"bytes,4,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
-	DisplayName   string                 `protobuf:"bytes,5,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	UserId  string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	Roles   []string               `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Empty for a user of another organization.
+	UserName string `protobuf:"bytes,4,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	// Empty for a user of another organization.
+	DisplayName string `protobuf:"bytes,5,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The organization that the user belongs to.
+	UserOrgId     string `protobuf:"bytes,6,opt,name=user_org_id,json=userOrgId,proto3" json:"user_org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -96,6 +101,13 @@ func (x *Member) GetUserName() string {
 func (x *Member) GetDisplayName() string {
 	if x != nil {
 		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *Member) GetUserOrgId() string {
+	if x != nil {
+		return x.UserOrgId
 	}
 	return ""
 }
@@ -945,6 +957,104 @@ func (x *SearchMyMembershipsRequest) GetQuery() *v1.ListQuery {
 	return nil
 }
 
+type RemoveMembershipRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The id that the list of memberships shows.
+	MembershipId  string `protobuf:"bytes,2,opt,name=membership_id,json=membershipId,proto3" json:"membership_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMembershipRequest) Reset() {
+	*x = RemoveMembershipRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMembershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMembershipRequest) ProtoMessage() {}
+
+func (x *RemoveMembershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMembershipRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMembershipRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RemoveMembershipRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RemoveMembershipRequest) GetMembershipId() string {
+	if x != nil {
+		return x.MembershipId
+	}
+	return ""
+}
+
+type RemoveMyMembershipRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id that the list of memberships shows.
+	MembershipId  string `protobuf:"bytes,1,opt,name=membership_id,json=membershipId,proto3" json:"membership_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMyMembershipRequest) Reset() {
+	*x = RemoveMyMembershipRequest{}
+	mi := &file_herald_users_v1_member_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMyMembershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMyMembershipRequest) ProtoMessage() {}
+
+func (x *RemoveMyMembershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_member_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMyMembershipRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMyMembershipRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RemoveMyMembershipRequest) GetMembershipId() string {
+	if x != nil {
+		return x.MembershipId
+	}
+	return ""
+}
+
 type SearchMembershipsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
@@ -955,7 +1065,7 @@ type SearchMembershipsResponse struct {
 
 func (x *SearchMembershipsResponse) Reset() {
 	*x = SearchMembershipsResponse{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[18]
+	mi := &file_herald_users_v1_member_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1077,7 @@ func (x *SearchMembershipsResponse) String() string {
 func (*SearchMembershipsResponse) ProtoMessage() {}
 
 func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[18]
+	mi := &file_herald_users_v1_member_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1090,7 @@ func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembershipsResponse.ProtoReflect.Descriptor instead.
 func (*SearchMembershipsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SearchMembershipsResponse) GetDetails() *v1.ListDetails {
@@ -1008,14 +1118,16 @@ type Membership struct {
 	//	*Membership_Instance
 	//	*Membership_OrgId
 	//	*Membership_ProjectId
-	Type          isMembership_Type `protobuf_oneof:"type"`
+	Type isMembership_Type `protobuf_oneof:"type"`
+	// The id by which the user, or the user's organization, ends the membership.
+	Id            string `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Membership) Reset() {
 	*x = Membership{}
-	mi := &file_herald_users_v1_member_proto_msgTypes[19]
+	mi := &file_herald_users_v1_member_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1139,7 @@ func (x *Membership) String() string {
 func (*Membership) ProtoMessage() {}
 
 func (x *Membership) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_member_proto_msgTypes[19]
+	mi := &file_herald_users_v1_member_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1152,7 @@ func (x *Membership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Membership.ProtoReflect.Descriptor instead.
 func (*Membership) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_member_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Membership) GetUserId() string {
@@ -1098,6 +1210,13 @@ func (x *Membership) GetProjectId() string {
 	return ""
 }
 
+func (x *Membership) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 type isMembership_Type interface {
 	isMembership_Type()
 }
@@ -1125,13 +1244,14 @@ var File_herald_users_v1_member_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/member.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xab\x01\n" +
+	"\x1cherald/users/v1/member.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xcb\x01\n" +
 	"\x06Member\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x14\n" +
 	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x1b\n" +
 	"\tuser_name\x18\x04 \x01(\tR\buserName\x12!\n" +
-	"\fdisplay_name\x18\x05 \x01(\tR\vdisplayName\"X\n" +
+	"\fdisplay_name\x18\x05 \x01(\tR\vdisplayName\x12\x1e\n" +
+	"\vuser_org_id\x18\x06 \x01(\tR\tuserOrgId\"X\n" +
 	"\x10AddMemberRequest\x12 \n" +
 	"\auser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06userId\x12\"\n" +
 	"\x05roles\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x14\x18\x01R\x05roles\"R\n" +
@@ -1182,10 +1302,15 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"H\n" +
 	"\x1aSearchMyMembershipsRequest\x12*\n" +
-	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"\x82\x01\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"W\n" +
+	"\x17RemoveMembershipRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12#\n" +
+	"\rmembership_id\x18\x02 \x01(\tR\fmembershipId\"@\n" +
+	"\x19RemoveMyMembershipRequest\x12#\n" +
+	"\rmembership_id\x18\x01 \x01(\tR\fmembershipId\"\x82\x01\n" +
 	"\x19SearchMembershipsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x123\n" +
-	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xcf\x01\n" +
+	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xdf\x01\n" +
 	"\n" +
 	"Membership\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
@@ -1194,7 +1319,8 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\binstance\x18\x04 \x01(\bH\x00R\binstance\x12\x17\n" +
 	"\x06org_id\x18\x05 \x01(\tH\x00R\x05orgId\x12\x1f\n" +
 	"\n" +
-	"project_id\x18\x06 \x01(\tH\x00R\tprojectIdB\x06\n" +
+	"project_id\x18\x06 \x01(\tH\x00R\tprojectId\x12\x0e\n" +
+	"\x02id\x18\a \x01(\tR\x02idB\x06\n" +
 	"\x04typeB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
@@ -1209,7 +1335,7 @@ func file_herald_users_v1_member_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_member_proto_rawDescData
 }
 
-var file_herald_users_v1_member_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_herald_users_v1_member_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_herald_users_v1_member_proto_goTypes = []any{
 	(*Member)(nil),                      // 0: herald.users.v1.Member
 	(*AddMemberRequest)(nil),            // 1: herald.users.v1.AddMemberRequest
@@ -1229,28 +1355,30 @@ var file_herald_users_v1_member_proto_goTypes = []any{
 	(*Role)(nil),                        // 15: herald.users.v1.Role
 	(*SearchMembershipsRequest)(nil),    // 16: herald.users.v1.SearchMembershipsRequest
 	(*SearchMyMembershipsRequest)(nil),  // 17: herald.users.v1.SearchMyMembershipsRequest
-	(*SearchMembershipsResponse)(nil),   // 18: herald.users.v1.SearchMembershipsResponse
-	(*Membership)(nil),                  // 19: herald.users.v1.Membership
-	(*v1.ObjectDetails)(nil),            // 20: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),                // 21: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),              // 22: herald.v1.ListDetails
+	(*RemoveMembershipRequest)(nil),     // 18: herald.users.v1.RemoveMembershipRequest
+	(*RemoveMyMembershipRequest)(nil),   // 19: herald.users.v1.RemoveMyMembershipRequest
+	(*SearchMembershipsResponse)(nil),   // 20: herald.users.v1.SearchMembershipsResponse
+	(*Membership)(nil),                  // 21: herald.users.v1.Membership
+	(*v1.ObjectDetails)(nil),            // 22: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                // 23: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),              // 24: herald.v1.ListDetails
 }
 var file_herald_users_v1_member_proto_depIdxs = []int32{
-	20, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
-	21, // 1: herald.users.v1.SearchProjectMembersRequest.query:type_name -> herald.v1.ListQuery
+	22, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
+	23, // 1: herald.users.v1.SearchProjectMembersRequest.query:type_name -> herald.v1.ListQuery
 	10, // 2: herald.users.v1.SearchProjectMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
-	20, // 3: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
-	21, // 4: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
+	22, // 3: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
+	23, // 4: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
 	10, // 5: herald.users.v1.SearchMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
 	11, // 6: herald.users.v1.MemberFilter.user_id_query:type_name -> herald.users.v1.MemberUserIdQuery
-	22, // 7: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
+	24, // 7: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 8: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
 	15, // 9: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
-	21, // 10: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	21, // 11: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	22, // 12: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
-	19, // 13: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
-	20, // 14: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
+	23, // 10: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	23, // 11: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	24, // 12: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
+	21, // 13: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
+	22, // 14: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
 	15, // [15:15] is the sub-list for method output_type
 	15, // [15:15] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
@@ -1263,7 +1391,7 @@ func file_herald_users_v1_member_proto_init() {
 	if File_herald_users_v1_member_proto != nil {
 		return
 	}
-	file_herald_users_v1_member_proto_msgTypes[19].OneofWrappers = []any{
+	file_herald_users_v1_member_proto_msgTypes[21].OneofWrappers = []any{
 		(*Membership_Instance)(nil),
 		(*Membership_OrgId)(nil),
 		(*Membership_ProjectId)(nil),
@@ -1274,7 +1402,7 @@ func file_herald_users_v1_member_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_member_proto_rawDesc), len(file_herald_users_v1_member_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -118,8 +118,10 @@ func (x *ResolveOrgResponse) GetState() OrgState {
 }
 
 type ResolveUserRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The organization that the user must belong to. Empty for any.
+	OrgId         string `protobuf:"bytes,2,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -157,6 +159,13 @@ func (*ResolveUserRequest) Descriptor() ([]byte, []int) {
 func (x *ResolveUserRequest) GetUserId() string {
 	if x != nil {
 		return x.UserId
+	}
+	return ""
+}
+
+func (x *ResolveUserRequest) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
 	}
 	return ""
 }
@@ -327,9 +336,10 @@ const file_herald_users_v1_resolve_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"Y\n" +
 	"\x12ResolveOrgResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
-	"\x05state\x18\x02 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\"-\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\"D\n" +
 	"\x12ResolveUserRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"\x8d\x01\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
+	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"\x8d\x01\n" +
 	"\x13ResolveUserResponse\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x120\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12-\n" +

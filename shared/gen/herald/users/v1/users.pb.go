@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\u0381\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe2\x84\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -88,7 +88,10 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"L\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x12\xa8\x01\n" +
 	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"8\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xbc\x01\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xc0\x01\n" +
+	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"a\x8a\x82)\x1b\n" +
+	"\x10org.member.write:\auser_id\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xcc\x01\n" +
+	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"i\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}\x12\xbc\x01\n" +
 	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
 	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x80\x01\n" +
 	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"0\x8a\x82)\r\n" +
@@ -133,10 +136,10 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x12\x97\x01\n" +
 	"\n" +
 	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"@\x8a\x82)\x16\n" +
-	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xae\x01\n" +
-	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"K\x8a\x82)\x15\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xb0\x01\n" +
+	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"M\x8a\x82)\x17\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xaa\x01\n" +
+	"user.write:\auser_idP\x01\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xaa\x01\n" +
 	"\rUpdateProfile\x12%.herald.users.v1.UpdateProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"J\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\xa2\x01\n" +
@@ -254,143 +257,145 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*SearchProjectMembersRequest)(nil),         // 16: herald.users.v1.SearchProjectMembersRequest
 	(*SearchMembershipsRequest)(nil),            // 17: herald.users.v1.SearchMembershipsRequest
 	(*SearchMyMembershipsRequest)(nil),          // 18: herald.users.v1.SearchMyMembershipsRequest
-	(*ImportHumanUserRequest)(nil),              // 19: herald.users.v1.ImportHumanUserRequest
-	(*ImportRequest)(nil),                       // 20: herald.users.v1.ImportRequest
-	(*CreateHumanUserRequest)(nil),              // 21: herald.users.v1.CreateHumanUserRequest
-	(*CreateMachineUserRequest)(nil),            // 22: herald.users.v1.CreateMachineUserRequest
-	(*UpdateMachineUserRequest)(nil),            // 23: herald.users.v1.UpdateMachineUserRequest
-	(*GetUserRequest)(nil),                      // 24: herald.users.v1.GetUserRequest
-	(*GetMyUserRequest)(nil),                    // 25: herald.users.v1.GetMyUserRequest
-	(*SearchUsersRequest)(nil),                  // 26: herald.users.v1.SearchUsersRequest
-	(*SearchUserChangesRequest)(nil),            // 27: herald.users.v1.SearchUserChangesRequest
-	(*SearchMyChangesRequest)(nil),              // 28: herald.users.v1.SearchMyChangesRequest
-	(*SearchMyOrgChangesRequest)(nil),           // 29: herald.users.v1.SearchMyOrgChangesRequest
-	(*IsUserUniqueRequest)(nil),                 // 30: herald.users.v1.IsUserUniqueRequest
-	(*DeactivateUserRequest)(nil),               // 31: herald.users.v1.DeactivateUserRequest
-	(*ReactivateUserRequest)(nil),               // 32: herald.users.v1.ReactivateUserRequest
-	(*LockUserRequest)(nil),                     // 33: herald.users.v1.LockUserRequest
-	(*UnlockUserRequest)(nil),                   // 34: herald.users.v1.UnlockUserRequest
-	(*RemoveUserRequest)(nil),                   // 35: herald.users.v1.RemoveUserRequest
-	(*UpdateUserNameRequest)(nil),               // 36: herald.users.v1.UpdateUserNameRequest
-	(*UpdateProfileRequest)(nil),                // 37: herald.users.v1.UpdateProfileRequest
-	(*UpdatePhoneRequest)(nil),                  // 38: herald.users.v1.UpdatePhoneRequest
-	(*RemovePhoneRequest)(nil),                  // 39: herald.users.v1.RemovePhoneRequest
-	(*UpdateMyProfileRequest)(nil),              // 40: herald.users.v1.UpdateMyProfileRequest
-	(*UpdateMyPasswordRequest)(nil),             // 41: herald.users.v1.UpdateMyPasswordRequest
-	(*SetUserMetadataRequest)(nil),              // 42: herald.users.v1.SetUserMetadataRequest
-	(*GetUserMetadataRequest)(nil),              // 43: herald.users.v1.GetUserMetadataRequest
-	(*RemoveUserMetadataRequest)(nil),           // 44: herald.users.v1.RemoveUserMetadataRequest
-	(*SearchUserMetadataRequest)(nil),           // 45: herald.users.v1.SearchUserMetadataRequest
-	(*ResendInitializationRequest)(nil),         // 46: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 47: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 48: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 49: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 50: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 51: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 52: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 53: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 54: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 55: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 56: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 57: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMachineKeyRequest)(nil),                // 58: herald.users.v1.AddMachineKeyRequest
-	(*SearchMachineKeysRequest)(nil),            // 59: herald.users.v1.SearchMachineKeysRequest
-	(*GetMachineKeyRequest)(nil),                // 60: herald.users.v1.GetMachineKeyRequest
-	(*RemoveMachineKeyRequest)(nil),             // 61: herald.users.v1.RemoveMachineKeyRequest
-	(*SetMachineSecretRequest)(nil),             // 62: herald.users.v1.SetMachineSecretRequest
-	(*RemoveMachineSecretRequest)(nil),          // 63: herald.users.v1.RemoveMachineSecretRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 64: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 65: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 66: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*AddMyOtpRequest)(nil),                     // 67: herald.users.v1.AddMyOtpRequest
-	(*VerifyMyOtpRequest)(nil),                  // 68: herald.users.v1.VerifyMyOtpRequest
-	(*RemoveMyOtpRequest)(nil),                  // 69: herald.users.v1.RemoveMyOtpRequest
-	(*RegenerateMyRecoveryCodesRequest)(nil),    // 70: herald.users.v1.RegenerateMyRecoveryCodesRequest
-	(*SearchMyAuthFactorsRequest)(nil),          // 71: herald.users.v1.SearchMyAuthFactorsRequest
-	(*SearchAuthFactorsRequest)(nil),            // 72: herald.users.v1.SearchAuthFactorsRequest
-	(*RemoveOtpRequest)(nil),                    // 73: herald.users.v1.RemoveOtpRequest
-	(*SearchUserIdpLinksRequest)(nil),           // 74: herald.users.v1.SearchUserIdpLinksRequest
-	(*RemoveUserIdpLinkRequest)(nil),            // 75: herald.users.v1.RemoveUserIdpLinkRequest
-	(*SearchMyIdpLinksRequest)(nil),             // 76: herald.users.v1.SearchMyIdpLinksRequest
-	(*RemoveMyIdpLinkRequest)(nil),              // 77: herald.users.v1.RemoveMyIdpLinkRequest
-	(*ResolveTokenRequest)(nil),                 // 78: herald.users.v1.ResolveTokenRequest
-	(*PrepareMailRequest)(nil),                  // 79: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 80: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 81: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 82: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 83: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 84: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 85: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 86: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 87: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 88: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 89: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 90: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 91: herald.users.v1.ReactivateMyOrgResponse
-	(*RemoveMyOrgResponse)(nil),                 // 92: herald.users.v1.RemoveMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 93: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 94: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 95: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 96: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 97: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 98: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 99: herald.users.v1.ImportHumanUserResponse
-	(*ImportResponse)(nil),                      // 100: herald.users.v1.ImportResponse
-	(*CheckImportResponse)(nil),                 // 101: herald.users.v1.CheckImportResponse
-	(*CreateHumanUserResponse)(nil),             // 102: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 103: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 104: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 105: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 106: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 107: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 108: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 109: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 110: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 111: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 112: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 113: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 114: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 115: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 116: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 117: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 118: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 119: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 120: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 121: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 122: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 123: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 124: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 125: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 126: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 127: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 128: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 129: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 130: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 131: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 132: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 133: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 134: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 135: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 136: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 137: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 138: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 139: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 140: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 141: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 142: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 143: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 144: herald.users.v1.SearchAuthFactorsResponse
-	(*SearchUserIdpLinksResponse)(nil),          // 145: herald.users.v1.SearchUserIdpLinksResponse
-	(*RemoveUserIdpLinkResponse)(nil),           // 146: herald.users.v1.RemoveUserIdpLinkResponse
-	(*ResolveTokenResponse)(nil),                // 147: herald.users.v1.ResolveTokenResponse
-	(*PrepareMailResponse)(nil),                 // 148: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 149: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 150: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 151: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 152: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 153: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 154: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 155: herald.users.v1.MakeProjectOwnerResponse
+	(*RemoveMembershipRequest)(nil),             // 19: herald.users.v1.RemoveMembershipRequest
+	(*RemoveMyMembershipRequest)(nil),           // 20: herald.users.v1.RemoveMyMembershipRequest
+	(*ImportHumanUserRequest)(nil),              // 21: herald.users.v1.ImportHumanUserRequest
+	(*ImportRequest)(nil),                       // 22: herald.users.v1.ImportRequest
+	(*CreateHumanUserRequest)(nil),              // 23: herald.users.v1.CreateHumanUserRequest
+	(*CreateMachineUserRequest)(nil),            // 24: herald.users.v1.CreateMachineUserRequest
+	(*UpdateMachineUserRequest)(nil),            // 25: herald.users.v1.UpdateMachineUserRequest
+	(*GetUserRequest)(nil),                      // 26: herald.users.v1.GetUserRequest
+	(*GetMyUserRequest)(nil),                    // 27: herald.users.v1.GetMyUserRequest
+	(*SearchUsersRequest)(nil),                  // 28: herald.users.v1.SearchUsersRequest
+	(*SearchUserChangesRequest)(nil),            // 29: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),              // 30: herald.users.v1.SearchMyChangesRequest
+	(*SearchMyOrgChangesRequest)(nil),           // 31: herald.users.v1.SearchMyOrgChangesRequest
+	(*IsUserUniqueRequest)(nil),                 // 32: herald.users.v1.IsUserUniqueRequest
+	(*DeactivateUserRequest)(nil),               // 33: herald.users.v1.DeactivateUserRequest
+	(*ReactivateUserRequest)(nil),               // 34: herald.users.v1.ReactivateUserRequest
+	(*LockUserRequest)(nil),                     // 35: herald.users.v1.LockUserRequest
+	(*UnlockUserRequest)(nil),                   // 36: herald.users.v1.UnlockUserRequest
+	(*RemoveUserRequest)(nil),                   // 37: herald.users.v1.RemoveUserRequest
+	(*UpdateUserNameRequest)(nil),               // 38: herald.users.v1.UpdateUserNameRequest
+	(*UpdateProfileRequest)(nil),                // 39: herald.users.v1.UpdateProfileRequest
+	(*UpdatePhoneRequest)(nil),                  // 40: herald.users.v1.UpdatePhoneRequest
+	(*RemovePhoneRequest)(nil),                  // 41: herald.users.v1.RemovePhoneRequest
+	(*UpdateMyProfileRequest)(nil),              // 42: herald.users.v1.UpdateMyProfileRequest
+	(*UpdateMyPasswordRequest)(nil),             // 43: herald.users.v1.UpdateMyPasswordRequest
+	(*SetUserMetadataRequest)(nil),              // 44: herald.users.v1.SetUserMetadataRequest
+	(*GetUserMetadataRequest)(nil),              // 45: herald.users.v1.GetUserMetadataRequest
+	(*RemoveUserMetadataRequest)(nil),           // 46: herald.users.v1.RemoveUserMetadataRequest
+	(*SearchUserMetadataRequest)(nil),           // 47: herald.users.v1.SearchUserMetadataRequest
+	(*ResendInitializationRequest)(nil),         // 48: herald.users.v1.ResendInitializationRequest
+	(*UpdateEmailRequest)(nil),                  // 49: herald.users.v1.UpdateEmailRequest
+	(*ResendEmailVerificationRequest)(nil),      // 50: herald.users.v1.ResendEmailVerificationRequest
+	(*SetPasswordRequest)(nil),                  // 51: herald.users.v1.SetPasswordRequest
+	(*RequestPasswordResetRequest)(nil),         // 52: herald.users.v1.RequestPasswordResetRequest
+	(*UpdateMyEmailRequest)(nil),                // 53: herald.users.v1.UpdateMyEmailRequest
+	(*ResendMyEmailVerificationRequest)(nil),    // 54: herald.users.v1.ResendMyEmailVerificationRequest
+	(*VerifyMyEmailRequest)(nil),                // 55: herald.users.v1.VerifyMyEmailRequest
+	(*AddPersonalAccessTokenRequest)(nil),       // 56: herald.users.v1.AddPersonalAccessTokenRequest
+	(*SearchPersonalAccessTokensRequest)(nil),   // 57: herald.users.v1.SearchPersonalAccessTokensRequest
+	(*GetPersonalAccessTokenRequest)(nil),       // 58: herald.users.v1.GetPersonalAccessTokenRequest
+	(*RemovePersonalAccessTokenRequest)(nil),    // 59: herald.users.v1.RemovePersonalAccessTokenRequest
+	(*AddMachineKeyRequest)(nil),                // 60: herald.users.v1.AddMachineKeyRequest
+	(*SearchMachineKeysRequest)(nil),            // 61: herald.users.v1.SearchMachineKeysRequest
+	(*GetMachineKeyRequest)(nil),                // 62: herald.users.v1.GetMachineKeyRequest
+	(*RemoveMachineKeyRequest)(nil),             // 63: herald.users.v1.RemoveMachineKeyRequest
+	(*SetMachineSecretRequest)(nil),             // 64: herald.users.v1.SetMachineSecretRequest
+	(*RemoveMachineSecretRequest)(nil),          // 65: herald.users.v1.RemoveMachineSecretRequest
+	(*AddMyPersonalAccessTokenRequest)(nil),     // 66: herald.users.v1.AddMyPersonalAccessTokenRequest
+	(*SearchMyPersonalAccessTokensRequest)(nil), // 67: herald.users.v1.SearchMyPersonalAccessTokensRequest
+	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 68: herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	(*AddMyOtpRequest)(nil),                     // 69: herald.users.v1.AddMyOtpRequest
+	(*VerifyMyOtpRequest)(nil),                  // 70: herald.users.v1.VerifyMyOtpRequest
+	(*RemoveMyOtpRequest)(nil),                  // 71: herald.users.v1.RemoveMyOtpRequest
+	(*RegenerateMyRecoveryCodesRequest)(nil),    // 72: herald.users.v1.RegenerateMyRecoveryCodesRequest
+	(*SearchMyAuthFactorsRequest)(nil),          // 73: herald.users.v1.SearchMyAuthFactorsRequest
+	(*SearchAuthFactorsRequest)(nil),            // 74: herald.users.v1.SearchAuthFactorsRequest
+	(*RemoveOtpRequest)(nil),                    // 75: herald.users.v1.RemoveOtpRequest
+	(*SearchUserIdpLinksRequest)(nil),           // 76: herald.users.v1.SearchUserIdpLinksRequest
+	(*RemoveUserIdpLinkRequest)(nil),            // 77: herald.users.v1.RemoveUserIdpLinkRequest
+	(*SearchMyIdpLinksRequest)(nil),             // 78: herald.users.v1.SearchMyIdpLinksRequest
+	(*RemoveMyIdpLinkRequest)(nil),              // 79: herald.users.v1.RemoveMyIdpLinkRequest
+	(*ResolveTokenRequest)(nil),                 // 80: herald.users.v1.ResolveTokenRequest
+	(*PrepareMailRequest)(nil),                  // 81: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 82: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 83: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 84: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 85: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 86: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 87: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 88: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 89: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 90: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 91: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 92: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 93: herald.users.v1.ReactivateMyOrgResponse
+	(*RemoveMyOrgResponse)(nil),                 // 94: herald.users.v1.RemoveMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 95: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 96: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 97: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 98: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 99: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 100: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 101: herald.users.v1.ImportHumanUserResponse
+	(*ImportResponse)(nil),                      // 102: herald.users.v1.ImportResponse
+	(*CheckImportResponse)(nil),                 // 103: herald.users.v1.CheckImportResponse
+	(*CreateHumanUserResponse)(nil),             // 104: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 105: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 106: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 107: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 108: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 109: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 110: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 111: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 112: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 113: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 114: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 115: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 116: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 117: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 118: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 119: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 120: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 121: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 122: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 123: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 124: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 125: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 126: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 127: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 128: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 129: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 130: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 131: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 132: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 133: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 134: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 135: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 136: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 137: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 138: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 139: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 140: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 141: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 142: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 143: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 144: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 145: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 146: herald.users.v1.SearchAuthFactorsResponse
+	(*SearchUserIdpLinksResponse)(nil),          // 147: herald.users.v1.SearchUserIdpLinksResponse
+	(*RemoveUserIdpLinkResponse)(nil),           // 148: herald.users.v1.RemoveUserIdpLinkResponse
+	(*ResolveTokenResponse)(nil),                // 149: herald.users.v1.ResolveTokenResponse
+	(*PrepareMailResponse)(nil),                 // 150: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 151: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 152: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 153: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 154: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 155: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 156: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 157: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -418,171 +423,175 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	12,  // 22: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
 	17,  // 23: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
 	18,  // 24: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
-	19,  // 25: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
-	20,  // 26: herald.users.v1.Users.ImportUsers:input_type -> herald.users.v1.ImportRequest
-	20,  // 27: herald.users.v1.Users.CheckImport:input_type -> herald.users.v1.ImportRequest
-	21,  // 28: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	22,  // 29: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
-	23,  // 30: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
-	24,  // 31: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	25,  // 32: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	26,  // 33: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	27,  // 34: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	28,  // 35: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	29,  // 36: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	30,  // 37: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	31,  // 38: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
-	32,  // 39: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
-	33,  // 40: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
-	34,  // 41: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
-	35,  // 42: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
-	36,  // 43: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
-	37,  // 44: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
-	38,  // 45: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
-	39,  // 46: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
-	40,  // 47: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
-	41,  // 48: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
-	42,  // 49: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
-	43,  // 50: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
-	44,  // 51: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
-	45,  // 52: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
-	46,  // 53: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	47,  // 54: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	48,  // 55: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	49,  // 56: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	50,  // 57: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	51,  // 58: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	52,  // 59: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	53,  // 60: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	54,  // 61: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	55,  // 62: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	56,  // 63: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	57,  // 64: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	58,  // 65: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
-	59,  // 66: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
-	60,  // 67: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
-	61,  // 68: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
-	62,  // 69: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
-	63,  // 70: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
-	64,  // 71: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	65,  // 72: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	66,  // 73: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	67,  // 74: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
-	68,  // 75: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
-	69,  // 76: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
-	70,  // 77: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
-	71,  // 78: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
-	72,  // 79: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
-	73,  // 80: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
-	74,  // 81: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
-	75,  // 82: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
-	76,  // 83: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
-	77,  // 84: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
-	78,  // 85: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	79,  // 86: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	80,  // 87: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	81,  // 88: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	82,  // 89: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	83,  // 90: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	84,  // 91: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	85,  // 92: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	86,  // 93: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	87,  // 94: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	88,  // 95: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	89,  // 96: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	90,  // 97: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	91,  // 98: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	92,  // 99: herald.users.v1.Users.RemoveMyOrg:output_type -> herald.users.v1.RemoveMyOrgResponse
-	93,  // 100: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	94,  // 101: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	95,  // 102: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 103: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 104: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	96,  // 105: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	97,  // 106: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	97,  // 107: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	95,  // 108: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 109: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 110: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	96,  // 111: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	95,  // 112: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 113: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	95,  // 114: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	96,  // 115: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	97,  // 116: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	98,  // 117: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	98,  // 118: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	99,  // 119: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	100, // 120: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
-	101, // 121: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
-	102, // 122: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	103, // 123: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	103, // 124: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	104, // 125: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	105, // 126: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	106, // 127: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	107, // 128: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	107, // 129: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	107, // 130: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	108, // 131: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	109, // 132: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	110, // 133: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	111, // 134: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	112, // 135: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	113, // 136: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	114, // 137: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	115, // 138: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	116, // 139: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	117, // 140: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	115, // 141: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	118, // 142: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	119, // 143: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	120, // 144: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	121, // 145: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	122, // 146: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	123, // 147: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	124, // 148: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	125, // 149: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	126, // 150: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	127, // 151: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	128, // 152: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	125, // 153: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	129, // 154: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	130, // 155: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	131, // 156: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	132, // 157: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	133, // 158: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	134, // 159: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	135, // 160: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	136, // 161: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	137, // 162: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	138, // 163: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	139, // 164: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	130, // 165: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	131, // 166: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	133, // 167: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	140, // 168: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	141, // 169: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	142, // 170: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	143, // 171: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	144, // 172: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	144, // 173: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	142, // 174: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	145, // 175: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	146, // 176: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	145, // 177: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	146, // 178: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	147, // 179: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	148, // 180: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	149, // 181: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	150, // 182: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	151, // 183: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	152, // 184: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	153, // 185: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	154, // 186: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	155, // 187: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	94,  // [94:188] is the sub-list for method output_type
-	0,   // [0:94] is the sub-list for method input_type
+	19,  // 25: herald.users.v1.Users.RemoveMembership:input_type -> herald.users.v1.RemoveMembershipRequest
+	20,  // 26: herald.users.v1.Users.RemoveMyMembership:input_type -> herald.users.v1.RemoveMyMembershipRequest
+	21,  // 27: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
+	22,  // 28: herald.users.v1.Users.ImportUsers:input_type -> herald.users.v1.ImportRequest
+	22,  // 29: herald.users.v1.Users.CheckImport:input_type -> herald.users.v1.ImportRequest
+	23,  // 30: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
+	24,  // 31: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
+	25,  // 32: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
+	26,  // 33: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	27,  // 34: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	28,  // 35: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	29,  // 36: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	30,  // 37: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	31,  // 38: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
+	32,  // 39: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	33,  // 40: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
+	34,  // 41: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
+	35,  // 42: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
+	36,  // 43: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
+	37,  // 44: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
+	38,  // 45: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
+	39,  // 46: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
+	40,  // 47: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
+	41,  // 48: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
+	42,  // 49: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
+	43,  // 50: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
+	44,  // 51: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
+	45,  // 52: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
+	46,  // 53: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
+	47,  // 54: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
+	48,  // 55: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	49,  // 56: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	50,  // 57: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	51,  // 58: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	52,  // 59: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	53,  // 60: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	54,  // 61: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	55,  // 62: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	56,  // 63: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	57,  // 64: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	58,  // 65: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	59,  // 66: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	60,  // 67: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
+	61,  // 68: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
+	62,  // 69: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
+	63,  // 70: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
+	64,  // 71: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
+	65,  // 72: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
+	66,  // 73: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	67,  // 74: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	68,  // 75: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	69,  // 76: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
+	70,  // 77: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
+	71,  // 78: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
+	72,  // 79: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
+	73,  // 80: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
+	74,  // 81: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
+	75,  // 82: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
+	76,  // 83: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
+	77,  // 84: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
+	78,  // 85: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
+	79,  // 86: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
+	80,  // 87: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	81,  // 88: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	82,  // 89: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	83,  // 90: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	84,  // 91: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	85,  // 92: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	86,  // 93: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	87,  // 94: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	88,  // 95: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	89,  // 96: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	90,  // 97: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	91,  // 98: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	92,  // 99: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	93,  // 100: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	94,  // 101: herald.users.v1.Users.RemoveMyOrg:output_type -> herald.users.v1.RemoveMyOrgResponse
+	95,  // 102: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	96,  // 103: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	97,  // 104: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 105: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 106: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	98,  // 107: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	99,  // 108: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	99,  // 109: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	97,  // 110: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 111: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 112: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	98,  // 113: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	97,  // 114: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 115: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	97,  // 116: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	98,  // 117: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	99,  // 118: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	100, // 119: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	100, // 120: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	97,  // 121: herald.users.v1.Users.RemoveMembership:output_type -> herald.users.v1.MemberResponse
+	97,  // 122: herald.users.v1.Users.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
+	101, // 123: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	102, // 124: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
+	103, // 125: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
+	104, // 126: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	105, // 127: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	105, // 128: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	106, // 129: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	107, // 130: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	108, // 131: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	109, // 132: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	109, // 133: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	109, // 134: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	110, // 135: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	111, // 136: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	112, // 137: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	113, // 138: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	114, // 139: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	115, // 140: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	116, // 141: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	117, // 142: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	118, // 143: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	119, // 144: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	117, // 145: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	120, // 146: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	121, // 147: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	122, // 148: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	123, // 149: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	124, // 150: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	125, // 151: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	126, // 152: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	127, // 153: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	128, // 154: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	129, // 155: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	130, // 156: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	127, // 157: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	131, // 158: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	132, // 159: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	133, // 160: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	134, // 161: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	135, // 162: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	136, // 163: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	137, // 164: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	138, // 165: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	139, // 166: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	140, // 167: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	141, // 168: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	132, // 169: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	133, // 170: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	135, // 171: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	142, // 172: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	143, // 173: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	144, // 174: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	145, // 175: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	146, // 176: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	146, // 177: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	144, // 178: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	147, // 179: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	148, // 180: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	147, // 181: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	148, // 182: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	149, // 183: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	150, // 184: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	151, // 185: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	152, // 186: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	153, // 187: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	154, // 188: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	155, // 189: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	156, // 190: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	157, // 191: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	96,  // [96:192] is the sub-list for method output_type
+	0,   // [0:96] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name

@@ -47,6 +47,8 @@ const (
 	Users_SearchIamMemberRoles_FullMethodName         = "/herald.users.v1.Users/SearchIamMemberRoles"
 	Users_SearchMemberships_FullMethodName            = "/herald.users.v1.Users/SearchMemberships"
 	Users_SearchMyMemberships_FullMethodName          = "/herald.users.v1.Users/SearchMyMemberships"
+	Users_RemoveMembership_FullMethodName             = "/herald.users.v1.Users/RemoveMembership"
+	Users_RemoveMyMembership_FullMethodName           = "/herald.users.v1.Users/RemoveMyMembership"
 	Users_ImportHumanUser_FullMethodName              = "/herald.users.v1.Users/ImportHumanUser"
 	Users_ImportUsers_FullMethodName                  = "/herald.users.v1.Users/ImportUsers"
 	Users_CheckImport_FullMethodName                  = "/herald.users.v1.Users/CheckImport"
@@ -149,12 +151,13 @@ type UsersClient interface {
 	SearchOrgs(ctx context.Context, in *SearchOrgsRequest, opts ...grpc.CallOption) (*SearchOrgsResponse, error)
 	// Reads an organization of the instance.
 	GetOrg(ctx context.Context, in *GetOrgRequest, opts ...grpc.CallOption) (*GetOrgResponse, error)
-	// Gives a user roles in the organization acted on. It fails with `MEMBER_EXISTS` if the user has
-	// roles there, with `ROLE_UNKNOWN` for a role that is not one of an organization, and with
-	// `ESCALATION` if the caller lacks a permission of the roles.
+	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
+	// permission that the user gets now ends: personal access tokens, keys, the secret and mailed codes.
+	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
+	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces the roles of a member of the organization acted on. It fails with `ESCALATION` if the
-	// caller lacks a permission of the old or the new roles.
+	// Replaces the roles of a member of the organization acted on. New permissions end what AddOrgMember
+	// ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(ctx context.Context, in *UpdateMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
 	// fails with `ESCALATION` if the caller lacks a permission of the roles.
@@ -185,15 +188,24 @@ type UsersClient interface {
 	SearchIamMembers(ctx context.Context, in *SearchMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Lists where a user has roles: the instance, organizations and projects. A caller without a role
-	// in the instance sees only the organization acted on and its projects.
+	// Lists where a user of the organization acted on has roles: the instance, and any organizations and
+	// projects.
 	SearchMemberships(ctx context.Context, in *SearchMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
 	// Lists where the caller has roles: the instance, organizations and projects.
 	SearchMyMemberships(ctx context.Context, in *SearchMyMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
+	// Ends a membership of a user of the organization acted on, in any place, also in another
+	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a
+	// permission that the user has in the instance, in this organization or on its projects, and with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	RemoveMembership(ctx context.Context, in *RemoveMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Ends one of the caller's memberships: the caller loses the roles in that place. It fails with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	RemoveMyMembership(ctx context.Context, in *RemoveMyMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Imports a human user, optionally with a password hash (specification 4.9). The same import
 	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
-	// imported with other content, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
-	// the login name or the linked account.
+	// imported with other content, with `USER_ID_TAKEN` if the caller lacks a permission of the user who
+	// has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has the login name or
+	// the linked account.
 	ImportHumanUser(ctx context.Context, in *ImportHumanUserRequest, opts ...grpc.CallOption) (*ImportHumanUserResponse, error)
 	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
 	// that is refused does not stop the others, and the response lists it with the reason. An import
@@ -634,6 +646,26 @@ func (c *usersClient) SearchMyMemberships(ctx context.Context, in *SearchMyMembe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchMembershipsResponse)
 	err := c.cc.Invoke(ctx, Users_SearchMyMemberships_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMembership(ctx context.Context, in *RemoveMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMembership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) RemoveMyMembership(ctx context.Context, in *RemoveMyMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Users_RemoveMyMembership_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -1361,12 +1393,13 @@ type UsersServer interface {
 	SearchOrgs(context.Context, *SearchOrgsRequest) (*SearchOrgsResponse, error)
 	// Reads an organization of the instance.
 	GetOrg(context.Context, *GetOrgRequest) (*GetOrgResponse, error)
-	// Gives a user roles in the organization acted on. It fails with `MEMBER_EXISTS` if the user has
-	// roles there, with `ROLE_UNKNOWN` for a role that is not one of an organization, and with
-	// `ESCALATION` if the caller lacks a permission of the roles.
+	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
+	// permission that the user gets now ends: personal access tokens, keys, the secret and mailed codes.
+	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
+	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
-	// Replaces the roles of a member of the organization acted on. It fails with `ESCALATION` if the
-	// caller lacks a permission of the old or the new roles.
+	// Replaces the roles of a member of the organization acted on. New permissions end what AddOrgMember
+	// ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(context.Context, *UpdateMemberRequest) (*MemberResponse, error)
 	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
 	// fails with `ESCALATION` if the caller lacks a permission of the roles.
@@ -1397,15 +1430,24 @@ type UsersServer interface {
 	SearchIamMembers(context.Context, *SearchMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Lists where a user has roles: the instance, organizations and projects. A caller without a role
-	// in the instance sees only the organization acted on and its projects.
+	// Lists where a user of the organization acted on has roles: the instance, and any organizations and
+	// projects.
 	SearchMemberships(context.Context, *SearchMembershipsRequest) (*SearchMembershipsResponse, error)
 	// Lists where the caller has roles: the instance, organizations and projects.
 	SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error)
+	// Ends a membership of a user of the organization acted on, in any place, also in another
+	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a
+	// permission that the user has in the instance, in this organization or on its projects, and with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	RemoveMembership(context.Context, *RemoveMembershipRequest) (*MemberResponse, error)
+	// Ends one of the caller's memberships: the caller loses the roles in that place. It fails with
+	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	RemoveMyMembership(context.Context, *RemoveMyMembershipRequest) (*MemberResponse, error)
 	// Imports a human user, optionally with a password hash (specification 4.9). The same import
 	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
-	// imported with other content, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
-	// the login name or the linked account.
+	// imported with other content, with `USER_ID_TAKEN` if the caller lacks a permission of the user who
+	// has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has the login name or
+	// the linked account.
 	ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error)
 	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
 	// that is refused does not stop the others, and the response lists it with the reason. An import
@@ -1675,6 +1717,12 @@ func (UnimplementedUsersServer) SearchMemberships(context.Context, *SearchMember
 }
 func (UnimplementedUsersServer) SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchMyMemberships not implemented")
+}
+func (UnimplementedUsersServer) RemoveMembership(context.Context, *RemoveMembershipRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMembership not implemented")
+}
+func (UnimplementedUsersServer) RemoveMyMembership(context.Context, *RemoveMyMembershipRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMyMembership not implemented")
 }
 func (UnimplementedUsersServer) ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ImportHumanUser not implemented")
@@ -2349,6 +2397,42 @@ func _Users_SearchMyMemberships_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(UsersServer).SearchMyMemberships(ctx, req.(*SearchMyMembershipsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMembership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMembershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMembership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMembership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMembership(ctx, req.(*RemoveMembershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_RemoveMyMembership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMyMembershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).RemoveMyMembership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_RemoveMyMembership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).RemoveMyMembership(ctx, req.(*RemoveMyMembershipRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -3701,6 +3785,14 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SearchMyMemberships",
 			Handler:    _Users_SearchMyMemberships_Handler,
+		},
+		{
+			MethodName: "RemoveMembership",
+			Handler:    _Users_RemoveMembership_Handler,
+		},
+		{
+			MethodName: "RemoveMyMembership",
+			Handler:    _Users_RemoveMyMembership_Handler,
 		},
 		{
 			MethodName: "ImportHumanUser",

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/postgres"
+)
+
+// makers is SQL for the makers of a credential or of a mailed code: the actor of the event and, if the call has a
+// personal access token, the makers of that token, because they can know what is made with it.
+const makers = `array(select @event_actor::text union
+			select unnest(t.makers) from personal_access_tokens t where t.id = @made_with)`
+
+// madeWith returns the token of the call, for the argument of makers. It is empty for a call without one.
+func madeWith(ctx context.Context) string { return caller.From(ctx).TokenID }
+
+// promote ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
+// permission that the member gets: personal access tokens, keys, the secret, and mailed codes. What members made for
+// themselves stays, and so does what the first start made, whose maker is empty. Codes have no events.
+func promote(save *event.Statement, m domain.Member) {
+	gets, roles, permissions := m.Gives()
+	if len(gets) == 0 {
+		return
+	}
+	if save.Along != "" {
+		save.Along += ` union all `
+	}
+	save.Along += outranked
+	save.Also(`ended_pats as (
+		delete from personal_access_tokens p using along where along.aggregate = 'pat' and p.id = along.aggregate_id
+	), ended_keys as (
+		delete from machine_keys k using along where along.aggregate = 'machine_key' and k.id = along.aggregate_id
+	), ended_secret as (
+		update users u set secret_hash = '', sequence = along.position, changed_at = along.time
+		from along where along.aggregate = 'machine' and u.id = along.aggregate_id
+	), ended_codes as (
+		delete from codes c using event where c.user_id = @promoted and `+lacking("c.makers")+`
+	)`, postgres.Args{
+		"promoted": m.UserID, "in_org": m.OrgID, "on_project": m.ProjectID, "gets": gets,
+		"giving_roles": roles, "given_permissions": permissions,
+	})
+}
+
+// outranked selects the events of the credentials that promote ends.
+var outranked = `
+	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
+		from personal_access_tokens p join users u on u.id = p.user_id
+		where p.user_id = @promoted and ` + lacking("p.makers") + `
+	union all
+	select 'machine_key', 'removed', k.id, u.org_id, jsonb_build_object('userId', u.id)
+		from machine_keys k join users u on u.id = k.user_id
+		where k.user_id = @promoted and ` + lacking("k.makers") + `
+	union all
+	select 'machine', 'secret_removed', u.id, u.org_id, jsonb_build_object()
+		from users u where u.id = @promoted and u.secret_hash <> '' and ` + lacking("u.secret_makers")
+
+// lacking is an SQL condition: one of the makers lacks a permission that the member gets and did not have.
+func lacking(makers string) string {
+	return `exists (
+			select from unnest(` + makers + `) maker (id), unnest(@gets::text[]) gets (permission)
+			where maker.id not in ('', @promoted) and not ` + holds("maker.id") + ` and not ` + holds("@promoted") + `)`
+}
+
+// holds is an SQL condition, permission.Holds for a user: one of the user's roles in the place of the new membership,
+// or in a wider one, gives the permission.
+func holds(userID string) string {
+	return strings.ReplaceAll(`exists (
+				select from members h, unnest(@giving_roles::text[], @given_permissions::text[]) r (role, permission)
+				where h.user_id = USER and h.org_id in ('', @in_org) and h.project_id in ('', @on_project)
+					and r.role = any (h.roles) and r.permission = gets.permission)`, "USER", userID)
+}

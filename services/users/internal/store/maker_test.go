@@ -1,0 +1,230 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	"herald/shared/permission"
+	"herald/shared/testkit"
+)
+
+// by returns a context with a caller who calls with a token, or with none if tokenID is empty.
+func by(ctx context.Context, userID, tokenID string) context.Context {
+	return caller.With(ctx, caller.Caller{UserID: userID, TokenID: tokenID})
+}
+
+// places are where a role of each scope is held in these tests.
+var places = map[permission.Scope]domain.Member{
+	permission.Instance: {}, permission.Organization: {OrgID: "org-a"},
+	permission.Project: {OrgID: "org-a", ProjectID: "p1"},
+}
+
+// member returns a membership with one role.
+func member(userID string, r permission.Role) domain.Member {
+	m := places[r.Scope]
+	m.UserID, m.Roles = userID, []string{r.Name}
+	return m
+}
+
+// A new role ends the token of a maker who lacks one of its permissions: for every role of the maker, every role that
+// the member had and every one that is given, as package permission says it.
+func TestMakersAreComparedAsCallers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	var all []permission.Role
+	for _, s := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
+		all = append(all, permission.Roles(s)...)
+	}
+	for _, r := range all {
+		w.user("org-a", r.Name)
+		w.must(w.CreateMember(t.Context(), member(r.Name, r), happened))
+	}
+	w.user("org-a", "nobody")
+	ended, kept := 0, 0
+	for _, given := range all {
+		w.user("org-a", "to "+given.Name)
+		for _, r := range append(all, permission.Role{Name: "nobody"}) {
+			id := r.Name + " for " + given.Name
+			made := token("to "+given.Name, "org-a", id)
+			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), happened))
+		}
+		m := member("to "+given.Name, given)
+		w.must(w.CreateMember(t.Context(), m, happened))
+		for _, r := range all {
+			_, _, lacks := permission.Missing([]permission.Membership{member(r.Name, r).Membership()},
+				[]permission.Membership{m.Membership()})
+			id := r.Name + " for " + given.Name
+			left := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", id)
+			events := testkit.Rows(t, w.db, "events where aggregate_id = $1 and name = 'removed'", id)
+			if lacks != (left == 0) || lacks != (events == 1) {
+				t.Errorf("%s is given: the token by a %s, who lacks a permission: %t; %d left, %d events",
+					given.Name, r.Name, lacks, left, events)
+			}
+			ended, kept = ended+events, kept+left
+		}
+		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", "nobody for "+given.Name); n != 0 {
+			t.Errorf("%s is given: the token by nobody stays", given.Name)
+		}
+	}
+	if ended < 50 || kept < 20 {
+		t.Errorf("%d tokens ended and %d stay", ended, kept)
+	}
+}
+
+// What the makers may in another organization or on another project does not count, and neither does a permission
+// that the member has had.
+func TestMakersElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		maker, had, given domain.Member
+		ends              bool
+	}{
+		"in another organization": {owner("a", "org-b", ""), domain.Member{}, owner("u", "org-a", ""), true},
+		"on another project":      {owner("a", "org-a", "p2"), domain.Member{}, owner("u", "org-a", "p1"), true},
+		"on the project":          {owner("a", "org-a", "p1"), domain.Member{}, owner("u", "org-a", "p1"), false},
+		"above the project":       {owner("a", "org-a", ""), domain.Member{}, owner("u", "org-a", "p1"), false},
+		"nothing new":             {owner("a", "org-b", ""), owner("u", "org-a", ""), owner("u", "org-a", "p1"), false},
+		"had elsewhere":           {owner("a", "org-b", ""), owner("u", "org-b", ""), owner("u", "org-a", ""), true},
+	} {
+		w := newWorld(t)
+		w.org("org-a")
+		w.org("org-b")
+		w.user("org-a", "a")
+		w.user("org-a", "u")
+		w.must(w.CreateMember(t.Context(), c.maker, happened))
+		if c.had.UserID != "" {
+			w.must(w.CreateMember(t.Context(), c.had, happened))
+		}
+		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
+		w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
+		w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
+		w.must(w.CreateMember(t.Context(), c.given, happened))
+		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
+			t.Errorf("%s: %d tokens", name, n)
+		}
+		if n := testkit.Rows(t, w.db, "personal_access_tokens"); n < 2 {
+			t.Errorf("%s: only %d tokens are left", name, n)
+		}
+	}
+}
+
+// Who made a token is a maker of all that is made with it, and of what is made with that in turn.
+func TestMakersOfTokensAreMakers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	for _, id := range []string{"a", "m", "n", "u"} {
+		w.user("org-a", id)
+	}
+	w.machine("org-a", "k")
+	w.must(w.CreatePAT(by(t.Context(), "a", ""), token("m", "org-a", "of m"), []byte{1}, happened))
+	w.must(w.CreatePAT(by(t.Context(), "m", "of m"), token("n", "org-a", "of n"), []byte{2}, happened))
+	with := by(t.Context(), "n", "of n")
+	w.must(w.CreatePAT(with, token("u", "org-a", "of u"), []byte{3}, happened))
+	w.must(w.AddMachineKey(with, machineKey("k", "org-a", "k1"), []byte{1}, happened))
+	_, _, err := w.ChangeUser(with, "org-a", "k", func(u *domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: happened}, u.SetSecret("x")
+	})
+	w.must(nil, err)
+	_, _, err = w.ChangeUser(with, "org-a", "u", func(*domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: happened, Code: mailed(domain.KindInit)}, nil
+	})
+	w.must(nil, err)
+	planned := user("org-a", "v")
+	planned.Code = mailed(domain.KindInit)
+	w.must(w.CreateUser(with, planned, happened))
+	planned = user("org-a", "x")
+	planned.Code = mailed(domain.KindInit)
+	w.must(w.ImportUsers(with, "org-a", []store.Arrival{{NewUser: planned, Imported: happened}}))
+	for row, want := range map[string]int{
+		"personal_access_tokens where id = 'of u' and makers @> '{a,m,n}' and cardinality(makers) = 3": 1,
+		"machine_keys where makers @> '{a,m,n}' and cardinality(makers) = 3":                           1,
+		"users where id = 'k' and secret_makers @> '{a,m,n}' and cardinality(secret_makers) = 3":       1,
+		"codes where makers @> '{a,m,n}' and cardinality(makers) = 3":                                  3,
+	} {
+		if n := testkit.Rows(t, w.db, row); n != want {
+			t.Errorf("%d %s", n, row)
+		}
+	}
+	// The secret's makers stay with another change, and a new secret has others.
+	for _, c := range []struct {
+		change func(*domain.User) error
+		want   string
+	}{
+		{func(u *domain.User) error { u.Description = "build"; return nil }, "{a,m,n}"},
+		{func(u *domain.User) error { return u.SetSecret("y") }, "{b}"},
+	} {
+		other := by(t.Context(), "b", "")
+		_, _, err := w.ChangeUser(other, "org-a", "k", func(u *domain.User) (store.UserChange, error) {
+			return store.UserChange{Event: happened}, c.change(u)
+		})
+		w.must(nil, err)
+		if n := testkit.Rows(t, w.db, "users where id = 'k' and secret_makers @> $1 and secret_makers <@ $1",
+			c.want); n != 1 {
+			t.Errorf("the makers are not %s", c.want)
+		}
+	}
+}
+
+func mailed(kind domain.Kind) *store.NewCode {
+	return &store.NewCode{Kind: kind, NotificationID: fmt.Sprint(domain.Nonce()), Nonce: []byte{1}, MAC: []byte{1}}
+}
+
+// Every statement that gives roles ends what others made.
+func TestEveryRoleEndsWhatOthersMade(t *testing.T) {
+	t.Parallel()
+	for name, give := range map[string]func(ctx context.Context, w world) error{
+		"in the instance": func(ctx context.Context, w world) error {
+			_, err := w.CreateMember(ctx, domain.Member{UserID: "k", Roles: []string{"IAM_USER_MANAGER"}}, happened)
+			return err
+		},
+		"more roles": func(ctx context.Context, w world) error {
+			_, err := w.ChangeMember(ctx, "org-a", "", "k", func(m *domain.Member) (proto.Message, error) {
+				m.Roles = append(m.Roles, "ORG_OWNER_VIEWER")
+				return happened, nil
+			})
+			return err
+		},
+		"a new project": func(ctx context.Context, w world) error {
+			return w.CreateProjectOwner(ctx, owner("k", "org-a", "p1"), happened)
+		},
+		"a new organization": func(ctx context.Context, w world) error {
+			_, err := w.CreateOrg(ctx, org("org-b"), "k", happened)
+			return err
+		},
+	} {
+		w := newWorld(t)
+		ctx := t.Context()
+		w.org("org-a")
+		w.machine("org-a", "k")
+		w.user("org-a", "a")
+		w.must(w.CreateMember(ctx, domain.Member{UserID: "k", OrgID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}},
+			happened))
+		w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "t1"), []byte{1}, happened))
+		w.must(w.AddMachineKey(by(ctx, "a", ""), machineKey("k", "org-a", "k1"), []byte{1}, happened))
+		_, _, err := w.ChangeUser(by(ctx, "a", ""), "org-a", "k", func(u *domain.User) (store.UserChange, error) {
+			return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")
+		})
+		w.must(nil, err)
+		w.must(nil, give(ctx, w))
+		for row, want := range map[string]int{
+			"personal_access_tokens": 0, "machine_keys": 0, "codes": 0, "users where secret_hash <> ''": 0,
+			`users u join events e on e.position = u.sequence and e.time = u.changed_at
+				where e.name = 'secret_removed'`: 1,
+			`events r join events c on c.id = r.data->>'cause' and c.position < r.position
+				where r.name like '%removed'`: 3,
+			"events r join outbox using (position) where r.name like '%removed'": 3,
+		} {
+			if got := testkit.Rows(t, w.db, row); got != want {
+				t.Errorf("%s: %d %s, not %d", name, got, row, want)
+			}
+		}
+	}
+}

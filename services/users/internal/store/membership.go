@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/search"
+)
+
+// Membership is a member with the id by which the user's side names it.
+type Membership struct {
+	domain.Member
+	ID string
+}
+
+const membershipFrom = `members m join users u on u.id = m.user_id`
+
+// SearchMemberships returns the memberships of a user of an organization, in any place.
+func (s Store) SearchMemberships(
+	ctx context.Context, orgID, userID string, p search.Page,
+) (search.List[Membership], error) {
+	return search.Read[Membership](ctx, s.journal.DB,
+		search.Select(prefixed("m", memberColumns)+", m.id", membershipFrom, "m.created_at, m.org_id, m.project_id").
+			Where("u.org_id = ?", orgID).Where("m.user_id = ?", userID), p)
+}
+
+// RemoveMembership ends a membership of a user of an organization, in any place.
+func (s Store) RemoveMembership(
+	ctx context.Context, orgID, userID, id string, removed func(domain.Member) proto.Message,
+) (domain.Member, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
+		Lock: `select ` + prefixed("m", memberColumns) + ` from ` + membershipFrom + `
+			where m.id = @id and m.user_id is not distinct from @user_id and u.org_id is not distinct from @org_id
+			for update of m`,
+		Args:     postgres.Args{"id": id, "user_id": userID, "org_id": orgID},
+		NotFound: domain.ErrMemberNotFound,
+		Write: func(m domain.Member) event.Statement {
+			s := event.Removal("members", id, m.OrgID)
+			s.AggregateID = m.UserID
+			return s
+		},
+	}, func(m *domain.Member) (proto.Message, error) { return removed(*m), nil })
+}
