@@ -441,11 +441,11 @@ func TestGuessesInAdvance(t *testing.T) {
 	w.unwritten(func() {
 		for n := range 11 {
 			_, err := w.complete(id, "AAAAAAAA", "correct horse")
-			refused(t, err, []string{"CODE_INVALID", "CODE_LOCKED"}[n/10])
+			refused(t, err, []string{"CODE_WRONG", "CODE_LOCKED"}[n/10])
 		}
 		for n := range 500 {
 			_, err := w.complete(fmt.Sprint("nobody-", n), "AAAAAAAA", "correct horse")
-			refused(t, err, "CODE_INVALID")
+			refused(t, err, "CODE_WRONG")
 		}
 	})
 	if n := w.rows("codes") + w.rows("code_tries"); n != before {
