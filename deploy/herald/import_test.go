@@ -57,7 +57,7 @@ func (i importer) runs(code int, says string, args ...string) {
 	}
 }
 
-func packed(t *testing.T, text string) string {
+func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	g := gzip.NewWriter(&b)
@@ -83,7 +83,7 @@ func TestImportFile(t *testing.T) {
 		importRow("a", whole.Hash), importRow("b", "plain"), importRow("c", whole.Hash))
 	people := i.file("people.json", body)
 	i.runs(1, "user 2 b: hashedPassword.value: hash: |3 users: 2 new, 0 imported before, 1 refused|"+
-		"66.67 % of 3 password hashes|  pbkdf2-sha256: 2\n|  hash: 0, 1 refused|0 mails|1 users were refused",
+		"66.67 % of 3 password hashes|  pbkdf2-sha256: 2\n|  hash: 0, 1 refused|0 mails|herald: 1 user refused",
 		people, "--check")
 	if status, _ := i.Call("GET", "/management/v1/users/a", ""); status != 404 {
 		t.Errorf("the check left a user: %d", status)
@@ -95,7 +95,7 @@ func TestImportFile(t *testing.T) {
 		t.Errorf("the file of refused users is\n%s, want\n%s", failed, want)
 	}
 	i.file("people.failed.json", strings.Replace(failed, `"plain"`, `"`+whole.Hash+`"`, 1))
-	i.runs(0, "1 users imported in |0 refused", i.folder+"/people.failed.json")
+	i.runs(0, "1 user imported in |0 refused", i.folder+"/people.failed.json")
 	i.runs(0, "3 users: 0 new, 3 imported before, 0 refused", i.file("again.json.gz", packed(t, strings.Replace(body,
 		`"plain"`, `"`+whole.Hash+`"`, 1))), "--check")
 	line := func(id, hash string) string {
@@ -108,15 +108,41 @@ func TestImportFile(t *testing.T) {
 		t.Errorf("the file of refused users is\n%s, want\n%s", got, want)
 	}
 	broken := i.file("broken.json", strings.ReplaceAll(body, `"a"`, `"g"`)[:len(body)-20])
-	i.runs(1, "1 users imported|ended early: The body breaks off at line 1, column ", broken)
+	i.runs(1, "1 user imported|ended early: The body breaks off at line 1, column ", broken)
 	i.runs(1, "names the file that is imported", broken, "--failed", i.folder+"/../"+filepath.Base(i.folder)+
 		"/broken.json")
 	i.twice(home)
+	i.unfit(body)
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
 	i.runs(13, "JSON_MALFORMED|request id: ", i.file("none.json", "none"))
 	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))
 	i.runs(1, "connection refused|send the file again", people, "--url", "http://"+whole.FreeAddress(t),
 		"--token-file", i.Dir+"/data/admin.pat")
+}
+
+// unfit fails the test unless files that no import takes are refused with what to do about them.
+func (i importer) unfit(body string) {
+	i.T.Helper()
+	i.runs(1, "begins with a byte order mark (BOM): remove it", i.file("bom.json", "\xef\xbb\xbf"+body))
+	var wide strings.Builder
+	for _, c := range []byte(body) {
+		wide.Write([]byte{c, 0})
+	}
+	i.runs(1, "UTF-16: convert it to UTF-8", i.file("wide.json", wide.String()))
+	i.runs(1, "UTF-16: convert it to UTF-8", i.file("marked.json", "\xff\xfe"+wide.String()))
+	i.runs(1, "looks like CSV|docs/moving-in.md", i.file("people.csv", "id;name\n1;Mini\n"))
+	i.runs(1, `it is a list: an import takes {"dataOrgs"`, i.file("list.json", "[\n{}]"))
+	zipped := packed(i.T, body+strings.Repeat(" ", 1<<20))
+	i.runs(1, "short.gz: the compressed file is damaged|compress it again", i.file("short.gz", zipped[:20]))
+	i.runs(1, "cut.gz: the compressed file is damaged|compress it again", i.file("cut.gz", zipped[:len(zipped)-4]))
+	i.runs(1, "no such file|--failed", i.file("good.json", strings.ReplaceAll(body, `"a"`, `"never"`)), "--failed",
+		i.folder+"/nowhere/failed.json")
+	if status, _ := i.Call("GET", "/management/v1/users/never", ""); status != 404 {
+		i.T.Errorf("the import began, although the refused users could not be written: %d", status)
+	}
+	misspelled := strings.Replace(body, `"profile":{`, "\n"+`"profile":{"firstname":"Mini",`, 3)
+	i.runs(1, "warning: line 2: dataOrgs.orgs.humanUsers.user.profile.firstname is unknown and ignored (3 times ",
+		i.file("misspelled.json", misspelled), "--check")
 }
 
 // twice fails the test unless the check finds users of a file who conflict at a large distance, as

@@ -26,7 +26,8 @@ or a user in each line (NDJSON); either may be compressed with gzip.
 
 With --check nothing is written. The output is the number of new users, the users that would be
 refused with the reasons, the password hashes that can be verified, and the number of mails that
-would be sent.
+would be sent. Fields that an import ignores, such as misspelled ones, are warned of, with the
+line of the first one.
 
 A refused user does not stop the others. The refused users are written to a file of the same shape,
 to be corrected and imported. An import can be sent again at any time: users who were imported
@@ -78,10 +79,15 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	if err := file.isNot(f.failed); err != nil {
 		return err
 	}
+	if !f.check {
+		if err := canWrite(f.failed); err != nil {
+			return fmt.Errorf("%w: name another file for the refused users with --failed", err)
+		}
+	}
 	began := time.Now()
 	answer, err := f.send(ctx, file, terminal)
 	if err != nil {
-		return err
+		return file.because(err)
 	}
 	defer answer.Close()
 	told, err := readAnswer(answer, terminal)
@@ -93,6 +99,11 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 			return err
 		}
 	}
+	if f.check {
+		if err := file.warnUnknown(terminal); err != nil {
+			return err
+		}
+	}
 	told.print(out, f.check, time.Since(began))
 	if len(told.failed) > 0 && !f.check {
 		if err := file.keepFailed(f.failed, told.failed); err != nil {
@@ -100,7 +111,22 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		}
 		fmt.Fprintf(terminal, "the refused users are in %s\n", f.failed)
 	}
+	if told.ended != "" {
+		return file.because(told.err())
+	}
 	return told.err()
+}
+
+// canWrite returns an error if a file cannot be written. It leaves the file as it is.
+func canWrite(name string) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		return errors.Join(file.Close(), os.Remove(name))
+	}
+	if file, err = os.OpenFile(name, os.O_WRONLY, 0); err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // send sends the file, as fast as it is imported, and returns the body of the answer.

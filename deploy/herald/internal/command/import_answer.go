@@ -119,13 +119,13 @@ func (a *importAnswer) refused(e importError, terminal io.Writer) {
 // print writes the result of the import.
 func (a *importAnswer) print(out io.Writer, check bool, took time.Duration) {
 	if !check {
-		fmt.Fprintf(out, "%d users imported in %s, %d refused\n", a.imported, took.Round(100*time.Millisecond),
+		fmt.Fprintf(out, "%s imported in %s, %d refused\n", count(a.imported, "user"), took.Round(100*time.Millisecond),
 			len(a.failed))
 	} else {
-		fmt.Fprintf(out, "%d users: %d new, %d imported before, %d refused\n",
-			a.check.NewUsers+a.check.KnownUsers+uint64(len(a.failed)), a.check.NewUsers, a.check.KnownUsers,
-			len(a.failed))
-		fmt.Fprintf(out, "%d mails would be sent\n", a.check.Mails)
+		all := a.check.NewUsers + a.check.KnownUsers + uint64(len(a.failed))
+		fmt.Fprintf(out, "%s: %d new, %d imported before, %d refused\n", count(all, "user"), a.check.NewUsers,
+			a.check.KnownUsers, len(a.failed))
+		fmt.Fprintf(out, "%s would be sent\n", count(a.check.Mails, "mail"))
 		a.printFormats(out)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(a.reasons)) {
@@ -142,7 +142,8 @@ func (a *importAnswer) printFormats(out io.Writer) {
 		fmt.Fprintln(out, "no password hashes")
 		return
 	}
-	fmt.Fprintf(out, "%.4g %% of %d password hashes can be verified\n", 100*float64(accepted)/float64(all), all)
+	fmt.Fprintf(out, "%.4g %% of %s can be verified\n", 100*float64(accepted)/float64(all),
+		count(all, "password hash"))
 	byName := func(f, g hashFormat) int { return strings.Compare(f.Format, g.Format) }
 	for _, f := range slices.SortedFunc(slices.Values(a.check.HashFormats), byName) {
 		fmt.Fprintf(out, "  %s: %d", f.Format, f.Accepted)
@@ -153,13 +154,25 @@ func (a *importAnswer) printFormats(out io.Writer) {
 	}
 }
 
+// count returns a number and what there is so many of: 1 user, 2 users.
+func count[N int | int64 | uint64](n N, of string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(of, "sh"):
+		of += "es"
+	default:
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
 // err returns nil if every user was imported.
 func (a *importAnswer) err() error {
 	switch {
 	case a.ended != "":
 		return fmt.Errorf("the import ended early: %s", line(a.ended))
 	case len(a.failed) > 0:
-		return fmt.Errorf("%d users were refused", len(a.failed))
+		return fmt.Errorf("%s refused", count(len(a.failed), "user"))
 	case a.others > 0:
 		return errors.New("an organization was refused")
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,13 @@ func (f *importFile) inspect() error {
 		return err
 	}
 	// Of a longer line, or of one that cannot be read, this is not valid JSON.
-	first, _ := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
+	first, err := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		return errDamaged(err)
+	}
+	if err := otherKind(first); err != nil {
+		return err
+	}
 	var one struct {
 		OrgID any `json:"orgId"`
 	}
@@ -65,7 +72,46 @@ func (f *importFile) text() (io.Reader, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil || !f.packed {
 		return f, err
 	}
-	return gzip.NewReader(f)
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, errDamaged(err)
+	}
+	return unpacked, nil
+}
+
+func errDamaged(err error) error {
+	return fmt.Errorf("the compressed file is damaged (%w): compress it again", err)
+}
+
+// because returns the reason for an error that ended the import, if it is in the file: one that was
+// compressed may not be readable to its end.
+func (f *importFile) because(err error) error {
+	text, unread := f.text()
+	if unread == nil && f.packed {
+		_, unread = io.Copy(io.Discard, text)
+	}
+	if unread == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.name, errDamaged(unread))
+}
+
+// otherKind returns an error for a first line that no import takes, with what to do.
+func otherKind(first []byte) error {
+	text := bytes.TrimSpace(first)
+	switch {
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		return errors.New("it begins with a byte order mark (BOM): remove it, for example with tail -c +4")
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")),
+		bytes.IndexByte(first[:min(4, len(first))], 0) >= 0:
+		return errors.New("it is in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8")
+	case bytes.HasPrefix(text, []byte("[")):
+		return errors.New(`it is a list: an import takes {"dataOrgs":{"orgs":[…]}}, or a user in each line`)
+	case !bytes.HasPrefix(text, []byte("{")) && bytes.ContainsAny(text, ",;\t"):
+		return errors.New("it looks like CSV: an import takes JSON, which a database can write from a table as in " +
+			"docs/moving-in.md")
+	}
+	return nil
 }
 
 // body returns the file as the body of a request, and shows the progress on a terminal.

@@ -75,7 +75,7 @@ func (b *bar) line(took time.Duration, columns int) string {
 	if b.size > 0 {
 		share = min(1, float64(sent)/float64(b.size))
 	}
-	text := fmt.Sprintf("%3.0f %%  %d users", 100*share, rows)
+	text := fmt.Sprintf("%3.0f %%  %s", 100*share, count(rows, "user"))
 	switch {
 	case share == 1:
 		text += " sent, waiting"
