@@ -81,7 +81,7 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if err = e.mount(methods); err != nil {
 		return err
 	}
-	if e.documents, err = documents.New(); err != nil {
+	if e.documents, err = documents.New(ground.PublicURL); err != nil {
 		return err
 	}
 	e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now})

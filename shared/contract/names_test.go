@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/contract"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // public returns the methods with a REST path.
@@ -102,6 +106,44 @@ func TestNamesInPaths(t *testing.T) {
 			if verb == "POST" && ok && strings.HasSuffix(got, "_id") && got != strings.Trim(name, "{}") {
 				t.Errorf("%s answers %s: it is %s in the paths of the object", path, got, name)
 			}
+		}
+	}
+}
+
+// A key of the caller's choice is not the name of an operation beside its path, nor a dot segment: REST
+// could not reach what has it.
+func TestKeysThatPathsReach(t *testing.T) {
+	t.Parallel()
+	literals := map[string][]string{} // after the path before a key
+	for _, m := range public(t) {
+		_, path, _ := contract.Route(m.Rules[0])
+		before, last := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
+		if !strings.HasPrefix(last, "{") {
+			literals[before] = append(literals[before], last)
+		}
+	}
+	for list, request := range map[string]func(key string) proto.Message{
+		"/management/v1/users/{user_id}/metadata": func(key string) proto.Message {
+			return &usersv1.SetUserMetadataRequest{UserId: "u", Key: key}
+		},
+		"/management/v1/projects/{project_id}/roles": func(key string) proto.Message {
+			return &projectsv1.AddProjectRolesRequest{ProjectId: "p", Roles: []*projectsv1.NewProjectRole{{Key: key}}}
+		},
+	} {
+		if err := contract.Validate(request("a")); err != nil || len(literals[list]) == 0 {
+			t.Errorf("%s: %v", list, err)
+		}
+		for _, key := range append(literals[list], ".", "..") {
+			if err := contract.Validate(request(key)); err == nil {
+				t.Errorf("%s takes the key %s: add it to not_in in the rules of the key", list, key)
+			}
+		}
+	}
+	for _, m := range []proto.Message{
+		&projectsv1.AddProjectRoleRequest{ProjectId: "p", Key: "_bulk"}, &usersv1.Metadata{Key: "_search"},
+	} {
+		if f := fault.From(contract.Validate(m)); !strings.HasPrefix(f.Message, "key: must not be one of ., .., ") {
+			t.Errorf("%s: %v", m.ProtoReflect().Descriptor().Name(), f)
 		}
 	}
 }

@@ -43,6 +43,8 @@ func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule stri
 		return between(0, rules.GetString().GetMaxBytes(), "bytes")
 	case rule == "bytes.max_len":
 		return between(0, rules.GetBytes().GetMaxLen(), "bytes")
+	case rule == "string.not_in":
+		return "must not be one of " + strings.Join(rules.GetString().GetNotIn(), ", ")
 	case rule == "string.pattern":
 		said, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string)
 		return said

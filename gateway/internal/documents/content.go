@@ -44,12 +44,18 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// file returns a function that loads a file of docs, plain or compressed.
-func file(name string) func() (content, error) {
+// written is the address in the examples of the generated documents.
+const written = "http://localhost:8080"
+
+// file returns a function that loads a file of docs, plain or compressed. Examples have the address at.
+func file(name string, at []byte) func() (content, error) {
 	return func() (content, error) {
 		data, err := docs.Files.ReadFile(name)
 		if err != nil {
 			return content{}, err
+		}
+		if !strings.HasSuffix(name, ".gz") {
+			data = bytes.ReplaceAll(data, []byte(written), at)
 		}
 		if strings.HasSuffix(name, ".gz") {
 			return content{zipped: data, tag: tagOf(data)}, nil

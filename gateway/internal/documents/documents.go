@@ -5,6 +5,7 @@ package documents
 
 import (
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -29,8 +30,9 @@ const (
 		"'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 )
 
-// New lists the documents. Each is read and compressed when it is first asked for.
-func New() (Library, error) {
+// New lists the documents, with the public address in their examples. Each is read and compressed when it is first
+// asked for.
+func New(public *url.URL) (Library, error) {
 	l := Library{}
 	for at, p := range map[string]struct{ file, policy string }{
 		"/openapi.json":         {"openapi.json", closed},
@@ -46,7 +48,7 @@ func New() (Library, error) {
 		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
 		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
 	} {
-		l.add(at, p.policy, file(p.file))
+		l.add(at, p.policy, file(p.file, []byte(public.String())))
 	}
 	l.add("/docs/protos.zip", closed, archive)
 	names, err := protos()

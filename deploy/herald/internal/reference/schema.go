@@ -228,6 +228,8 @@ func limit(schema object, f protoreflect.FieldDescriptor, rules *validate.FieldR
 		case name == "duration.gte" || name == "duration.lte":
 			word := map[string]string{"duration.gte": "least", "duration.lte": "most"}[name]
 			said = append(said, fmt.Sprintf("At %s %ds.", word, v.Message().Interface().(*durationpb.Duration).Seconds))
+		case name == "string.not_in":
+			said = append(said, "Not one of "+strings.Join(rules.GetString().GetNotIn(), ", ")+".")
 		case name == "enum.not_in":
 			for i := range v.List().Len() {
 				number := protoreflect.EnumNumber(v.List().Get(i).Int())

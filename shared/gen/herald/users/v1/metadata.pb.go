@@ -494,10 +494,10 @@ const file_herald_users_v1_metadata_proto_rawDesc = "" +
 	"\fUserMetadata\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x122\n" +
-	"\adetails\x18\x03 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x9e\x01\n" +
+	"\adetails\x18\x03 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\xae\x01\n" +
 	"\x16SetUserMetadataRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12J\n" +
-	"\x03key\x18\x02 \x01(\tB8\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x92\x82)\x1fmust hold no control charactersR\x03key\x12\x1f\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12Z\n" +
+	"\x03key\x18\x02 \x01(\tBH\xbaH\"r \x10\x01\x18\xc8\x012\t^\\P{Cc}*$Z\x01.Z\x02..Z\a_search\x92\x82)\x1fmust hold no control charactersR\x03key\x12\x1f\n" +
 	"\x05value\x18\x03 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x05value\"M\n" +
 	"\x17SetUserMetadataResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"C\n" +

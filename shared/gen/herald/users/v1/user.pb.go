@@ -2111,7 +2111,7 @@ var File_herald_users_v1_user_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1dherald/users/v1/machine.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xda\x02\n" +
+	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xda\x02\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x120\n" +
@@ -2154,9 +2154,9 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\bconfigId\x128\n" +
 	"\x10external_user_id\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x0eexternalUserId\x12k\n" +
 	"\ttenant_id\x18\x03 \x01(\tBN\xbaH\x17r\x15\x18\xfd\x012\x10^[A-Za-z0-9.-]*$\x92\x82)0must hold only letters, digits, dots and hyphensR\btenantId\x12/\n" +
-	"\fdisplay_name\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\"w\n" +
-	"\bMetadata\x12J\n" +
-	"\x03key\x18\x01 \x01(\tB8\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^\\P{Cc}*$\x92\x82)\x1fmust hold no control charactersR\x03key\x12\x1f\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\"\x87\x01\n" +
+	"\bMetadata\x12Z\n" +
+	"\x03key\x18\x01 \x01(\tBH\xbaH\"r \x10\x01\x18\xc8\x012\t^\\P{Cc}*$Z\x01.Z\x02..Z\a_search\x92\x82)\x1fmust hold no control charactersR\x03key\x12\x1f\n" +
 	"\x05value\x18\x02 \x01(\fB\t\xbaH\x06z\x04\x18\x80\x80\x04R\x05value\"\xa2\x04\n" +
 	"\rHumanUserData\x12+\n" +
 	"\tuser_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\x12:\n" +
@@ -2390,7 +2390,6 @@ func file_herald_users_v1_user_proto_init() {
 	if File_herald_users_v1_user_proto != nil {
 		return
 	}
-	file_herald_users_v1_machine_proto_init()
 	file_herald_users_v1_user_proto_msgTypes[0].OneofWrappers = []any{
 		(*User_Human)(nil),
 		(*User_Machine)(nil),

@@ -1,0 +1,103 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// PublicURL stands in the documents for the address of the instance that serves them.
+const PublicURL = "http://localhost:8080"
+
+// sample returns the operation as a command that works in a shell with the token and the ids in variables.
+// It has the fields without which the request would be refused, and those of which there is an example.
+func sample(o Operation) string {
+	path := o.Path
+	for _, name := range o.Bound {
+		f := o.Input().Fields().ByName(protoreflect.Name(name))
+		value, ok := examples[string(o.Name())+"."+name]
+		if !ok {
+			value = variable(f)
+		}
+		path = strings.Replace(path, "{"+f.JSONName()+"}", value, 1)
+	}
+	var fields []string
+	for i := range o.Input().Fields().Len() {
+		f := o.Input().Fields().Get(i)
+		value, ok := examples[string(o.Name())+"."+string(f.Name())]
+		if !ok && demanded(f) {
+			value, ok = examples[string(f.Name())]
+			if !ok {
+				value = `"'` + variable(f) + `'"`
+			}
+		}
+		if !strings.Contains(o.Path, "{"+f.JSONName()+"}") && value != "" {
+			fields = append(fields, fmt.Sprintf("%q:%s", f.JSONName(), value))
+		}
+	}
+	command := `curl -H "Authorization: Bearer $TOKEN" `
+	switch {
+	case !o.Body && len(fields) > 0: // of the query, in which all values here are texts
+		path += "?" + strings.NewReplacer(`"`, "", ":", "=").Replace(strings.Join(fields, "&"))
+	case o.Body:
+		command += "--json '{" + strings.Join(fields, ",") + "}' "
+	}
+	if o.Verb == "PUT" || o.Verb == "DELETE" {
+		command += "-X " + o.Verb + " "
+	}
+	return command + `"` + PublicURL + path + `"`
+}
+
+// variable returns the name of the shell variable with the id in a field.
+func variable(f protoreflect.FieldDescriptor) string {
+	if f.Name() == "id" {
+		return "$IDP_ID"
+	}
+	return "$" + strings.ToUpper(string(f.Name()))
+}
+
+const (
+	examplePerson  = `{"firstName":"Mini","lastName":"Mouse"}`
+	exampleAddress = `"mini@example.com"`
+	exampleFilter  = `[{"nameQuery":{"name":"sho","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]`
+)
+
+// examples are values of fields in JSON, by method and field or by field alone.
+var examples = map[string]string{
+	"name": `"Shop"`, "first_name": `"Mini"`, "last_name": `"Mouse"`, "profile": examplePerson,
+	"email":        `{"email":` + exampleAddress + `}`,
+	"phone":        `"+41791234567"`,
+	"old_password": `"correct horse"`, "code": `"123456"`, "key": `"clerk"`, "roles": `["ORG_USER_MANAGER"]`,
+	"client_id": `"herald"`, "client_secret": `"of-the-directory"`,
+	"CreateMachineUser.user_name": `"deploy"`, "UpdateMachineUser.user_name": `"deployments"`,
+	"CreateHumanUser.user_name": `"minnie"`, "UpdateUserName.user_name": `"mouse"`, "IsUserUnique.user_name": `"mini"`,
+	"ImportHumanUser.user_id": `"mini-mouse"`, "ImportHumanUser.user_name": `"mini"`,
+	"ImportHumanUser.profile": examplePerson, "ImportHumanUser.email": `{"email":` + exampleAddress + `}`,
+	"ImportUsers.data_orgs": importExample, "CheckImport.data_orgs": importExample,
+	"UpdateEmail.email": exampleAddress, "UpdateMyEmail.email": exampleAddress,
+	"SetPassword.password": `"correct horse battery"`, "UpdateMyPassword.new_password": `"correct horse battery"`,
+	"VerifyMyEmail.code": `"ABCDEFGH"`, "SetUserMetadata.key": "tier", "SetUserMetadata.value": `"Z29sZA=="`,
+	"AddIamMember.roles": `["IAM_OWNER_VIEWER"]`, "UpdateIamMember.roles": `["IAM_USER_MANAGER"]`,
+	"AddProjectMember.roles": `["PROJECT_OWNER_VIEWER"]`, "UpdateProjectMember.roles": `["PROJECT_OWNER"]`,
+	"AddProjectRoles.roles": `[{"key":"cashier"},{"key":"manager"}]`, "UpdateProjectRole.display_name": `"Clerk"`,
+	"CreateProject.project_role_assertion": "true", "SearchProjects.queries": exampleFilter,
+	"SearchProjects.query": `{"limit":50,"asc":true}`, "SearchOrgs.queries": exampleFilter,
+	"CreateOidcApp.redirect_uris":    `["https://shop.example.com/callback"]`,
+	"UpdateOidcConfig.redirect_uris": `["https://shop.example.com/callback"]`,
+	"SearchUsers.queries":            `[{"emailQuery":{"email":` + exampleAddress + `}}]`,
+	"SendTestMail.recipient":         exampleAddress,
+	"GetMessageText.kind":            "init", "GetMessageText.language": "de",
+	"GetDefaultMessageText.kind": "init", "GetDefaultMessageText.language": "de",
+	"SetMessageText.kind": "init", "SetMessageText.language": "de", "SetMessageText.title": `"Hallo {{.FirstName}}"`,
+	"RemoveMessageText.kind": "init", "RemoveMessageText.language": "de",
+	"PreviewMessageText.kind": "init", "PreviewMessageText.language": "de",
+	"PreviewMessageText.title": `"Hallo {{.FirstName}}"`, "SetDefaultLanguage.language": "de",
+	"CreateDirectoryIdp.name": `"Company"`, "UpdateDirectoryIdp.name": `"Company"`,
+	"UpdateProject.name": `"Web shop"`, "CreateOrg.name": `"Acme"`, "UpdateMyOrg.name": `"Acme Ltd"`,
+	"CreateApiApp.name": `"Checkout"`,
+	"CreateMachineUser.name": `"Deployments"`, "UpdateMachineUser.name": `"Deployments"`,
+}
+
+const importExample = `{"orgs":[{"orgId":"shop","org":{"name":"The shop"},"humanUsers":[{"userId":"1001","user":` +
+	`{"userName":"ada","profile":{"firstName":"Ada","lastName":"Lovelace"},"email":{"email":"ada@example.com"}}}]}]}`
