@@ -95,7 +95,7 @@ var examples = map[string]string{
 	"PreviewMessageText.title": `"Hallo {{.FirstName}}"`, "SetDefaultLanguage.language": "de",
 	"CreateDirectoryIdp.name": `"Company"`, "UpdateDirectoryIdp.name": `"Company"`,
 	"UpdateProject.name": `"Web shop"`, "CreateOrg.name": `"Acme"`, "UpdateMyOrg.name": `"Acme Ltd"`,
-	"CreateApiApp.name": `"Checkout"`,
+	"CreateApiApp.name":      `"Checkout"`,
 	"CreateMachineUser.name": `"Deployments"`, "UpdateMachineUser.name": `"Deployments"`,
 }
 
