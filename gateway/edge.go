@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -64,6 +66,9 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := traces.Extract(rpc.WithRequestID(r.Context(), id), propagation.HeaderCarrier(r.Header))
 	ctx, span := e.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
+	if !span.SpanContext().IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, newTrace())
+	}
 	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
 	defer cancel()
 	found := e.find(r)
@@ -87,17 +92,8 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find returns the route of a request, by path and media type alone.
 func (e *edge) find(r *http.Request) *route {
-	path := r.URL.Path
-	if exact := e.exact[path]; exact != nil {
-		return exact
-	}
-	if documents.Owns(path) {
-		return e.docs
-	}
-	for _, p := range e.pages {
-		if strings.HasPrefix(path, p.prefix) {
-			return &p.route
-		}
+	if found := e.named(r.URL); found != nil {
+		return found
 	}
 	if isGRPC(r) {
 		return e.grpc
@@ -105,22 +101,48 @@ func (e *edge) find(r *http.Request) *route {
 	return e.other
 }
 
+// named returns the route of a path that no contract of REST names, or nil.
+func (e *edge) named(u *url.URL) *route {
+	if encodedSlash.MatchString(u.RawPath) { // it is no end of a part
+		return nil
+	}
+	if exact := e.exact[u.Path]; exact != nil {
+		return exact
+	}
+	if documents.Owns(u.Path) {
+		return e.docs
+	}
+	for _, p := range e.pages {
+		if strings.HasPrefix(u.Path, p.prefix) {
+			return &p.route
+		}
+	}
+	return nil
+}
+
+var encodedSlash = regexp.MustCompile("(?i)%2f")
+
 // mountRoutes adds the routes that no contract names.
 func (e *edge) mountRoutes() {
 	e.rest, e.exact = http.NewServeMux(), map[string]*route{}
 	e.paths = &literals{words: map[string]bool{}}
 	e.rest.Handle("/", handler(e.unmatched))
-	e.exact["/livez"] = &route{serve: quietly(e.health.Live), form: asJSON}
-	e.exact["/readyz"] = &route{serve: quietly(e.health.Ready), form: asJSON}
+	e.exact["/livez"] = &route{serve: probe(e.health.Live), form: asJSON}
+	e.exact["/readyz"] = &route{serve: probe(e.health.Ready), form: asJSON}
 	e.docs = &route{serve: e.serveDocument, form: asPage, open: true}
 	rest := func(x *exchange, r *http.Request) { e.rest.ServeHTTP(x, r) }
 	e.other = &route{serve: rest, form: asJSON, open: true}
 	e.grpc = &route{serve: rest, form: asRPC, open: true}
 }
 
-func quietly(h http.HandlerFunc) handler {
+// probe answers what asks whether the gateway lives or is ready.
+func probe(h http.HandlerFunc) handler {
 	return func(x *exchange, r *http.Request) {
 		x.quiet = true
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			x.wrongVerb(r, http.MethodGet, http.MethodHead)
+			return
+		}
 		h(x, r)
 	}
 }
@@ -185,6 +207,14 @@ func canonical(u *url.URL) bool {
 		empty = part == "" && path != ""
 	}
 	return true
+}
+
+// newTrace makes a trace for a request that has none, where no traces are exported.
+func newTrace() trace.SpanContext {
+	var c trace.SpanContextConfig
+	rand.Read(c.TraceID[:]) // never fails (crypto/rand)
+	rand.Read(c.SpanID[:])
+	return trace.NewSpanContext(c)
 }
 
 // requestID returns the sender's id if it is printable ASCII of at most 128 characters, else a

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,19 @@ func TestTraceparentComesBack(t *testing.T) {
 	if !strings.HasPrefix(got.Header.Get("Traceparent"), parent[:35]) ||
 		!strings.Contains(w.lines.String(), parent[3:35]) {
 		t.Error(got.Header)
+	}
+}
+
+func TestTraceparentIsMade(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	made := regexp.MustCompile("^00-([0-9a-f]{32})-[0-9a-f]{16}-0[01]$")
+	for _, given := range []string{"", "nonsense", "00-00000000000000000000000000000000-b7ad6b7169203331-01"} {
+		got := w.do(t, "GET", "/auth/v1/users/me", "", append(as(w.owner()), "traceparent", given)...).ok(t)
+		found := made.FindStringSubmatch(got.Header.Get("Traceparent"))
+		if found == nil || strings.Trim(found[1], "0") == "" || !strings.Contains(w.lines.String(), found[1]) {
+			t.Errorf("%q: %v", given, got.Header)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -30,7 +31,9 @@ type exchange struct {
 	route  string
 	status int
 	fault  *fault.Fault
-	pass   authn.Pass
+	// until is when the sender of a gRPC or Connect call stops waiting; zero if it does not say.
+	until time.Time
+	pass  authn.Pass
 	// quiet requests are logged at level debug.
 	quiet bool
 }
@@ -66,14 +69,36 @@ func (x *exchange) Flush() {
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // fail writes the fault in err as the answer.
-func (x *exchange) fail(r *http.Request, err error) { x.form(x, r, x.refuse(err)) }
+func (x *exchange) fail(r *http.Request, err error) {
+	x.form(x, r, x.refuse(err))
+	x.drain(r)
+}
+
+// Bounds of what drain reads.
+const (
+	maxDrained = 16 << 20
+	drainTime  = 5 * time.Second
+)
+
+// drain reads what a refused client is still sending. The connection would otherwise be closed with
+// unread bytes, by which clients that read only after they have sent everything lose the answer. HTTP/2
+// ends a single stream instead.
+func (x *exchange) drain(r *http.Request) {
+	if r.ProtoMajor != 1 || r.ContentLength == 0 {
+		return
+	}
+	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(drainTime))
+	x.Flush()
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // the answer is the same if the client sends no more
+}
 
 // refuse returns the fault in err, notes it for the log and sets the headers that belong to it.
 func (x *exchange) refuse(err error) *fault.Fault {
-	if errors.Is(err, context.Canceled) { // the sender has gone
-		err = fault.ErrDeadline.Because(err)
-	}
 	f := fault.From(err)
+	late := f.Code == fault.Internal && errors.Is(err, context.DeadlineExceeded)
+	if late || errors.Is(err, context.Canceled) { // the latter if the sender has gone
+		f = fault.ErrDeadline.Because(err)
+	}
 	x.fault = f
 	challenge, ok := errors.AsType[authn.Challenge](err)
 	switch {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -31,9 +33,11 @@ type form func(http.ResponseWriter, *http.Request, *fault.Fault)
 
 // asJSON writes the error body of REST.
 func asJSON(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
+	body := encodeFault(f)
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(f.HTTPStatus())
-	_, _ = w.Write(encodeFault(f))
+	_, _ = w.Write(body)
 }
 
 // encodeFault returns a fault as JSON. It removes the white space that protojson varies from
@@ -73,8 +77,17 @@ func rpcError(f *fault.Fault) *connect.Error {
 
 func isGRPC(r *http.Request) bool { return strings.HasPrefix(mediaType(r), "application/grpc") }
 
-// mediaType returns the request's media type in lower case, without parameters.
+// mediaType returns the request's media type in lower case, without parameters. It is empty if the
+// request names none, and "?" if it names two or what is none.
 func mediaType(r *http.Request) string {
-	name, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	return strings.ToLower(strings.TrimSpace(name))
+	named := r.Header["Content-Type"]
+	if len(named) == 0 || len(named) == 1 && named[0] == "" {
+		return ""
+	}
+	name, _, _ := strings.Cut(named[0], ";")
+	name = strings.ToLower(strings.TrimSpace(name))
+	if _, _, err := mime.ParseMediaType(name); err != nil || len(named) > 1 {
+		return "?"
+	}
+	return name
 }

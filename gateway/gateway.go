@@ -22,6 +22,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/rpc"
+	"herald/shared/unread"
 )
 
 // stopLimit is how long requests under way may take when the gateway stops.
@@ -88,7 +89,7 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if err != nil {
 		return err
 	}
-	g.server = newServer(e, e.log)
+	g.server = newServer(unread.New(unread.Most).Handler(e), e.log)
 	address, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)

@@ -15,9 +15,16 @@ import (
 
 // mountMeta adds reflection and the health service, which tools ask gRPC servers for without a
 // token.
-func (e *edge) mountMeta(services []string) {
-	reflector := grpcreflect.NewStaticReflector(append(services, healthpb.Health_ServiceDesc.ServiceName)...)
-	limits := []connect.HandlerOption{uncompressed, connect.WithReadMaxBytes(maxBody)}
+func (e *edge) mountMeta(services []string) error {
+	reflected := append(services, healthpb.Health_ServiceDesc.ServiceName)
+	files, err := published(reflected)
+	if err != nil {
+		return err
+	}
+	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return reflected }),
+		grpcreflect.WithDescriptorResolver(files))
+	limits := []connect.HandlerOption{uncompressed, connect.WithReadMaxBytes(maxBody),
+		connect.WithInterceptors(reflecting{})}
 	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
 		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
 	} {
@@ -35,8 +42,16 @@ func (e *edge) mountMeta(services []string) {
 		}
 		return connect.NewResponse(&healthpb.HealthCheckResponse{Status: status}), nil
 	}
-	e.mountProcedure(healthpb.Health_Check_FullMethodName, anybody(
-		connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, limits...), "application/"))
+	health := connect.NewUnaryHandler(healthpb.Health_Check_FullMethodName, check, uncompressed)
+	e.mountProcedure(healthpb.Health_Check_FullMethodName, func(x *exchange, r *http.Request) {
+		x.quiet = true
+		if err := readCall(x, r); err != nil {
+			x.fail(r, err)
+			return
+		}
+		health.ServeHTTP(x, r)
+	})
+	return nil
 }
 
 // anybody serves h without a token. The request's media type must begin with one of types.

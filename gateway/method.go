@@ -40,8 +40,7 @@ func (e *edge) mount(methods []contract.Method) error {
 		}
 	}
 	slices.Sort(services)
-	e.mountMeta(slices.Compact(services))
-	return nil
+	return e.mountMeta(slices.Compact(services))
 }
 
 // mountMethod adds the routes and pages of a method. A method without a REST path is not

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -135,6 +136,7 @@ func asPage(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
 	})
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	w.WriteHeader(f.HTTPStatus())
 	_, _ = w.Write(b.Bytes())

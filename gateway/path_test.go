@@ -45,6 +45,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 		"/Management/v1/users/u1", "/management/v1/users", "/", "/x", "/ui", "*", "/livez/", "/herald.users.v1.Users",
 		"/herald.users.v1.users/GetUser", "/herald.users.v1.Users/getUser", "/herald.users.v1.Users/GetUser/",
 		"/herald.users.v1.Users/ResolveToken", "/herald.auth.v1.Auth/ServePage", "/management/v1/users/u1%2f..",
+		"/herald.users.v1.Users%2fGetUser", "/docs%2fapi", "/docs/viewer%2Fredoc.js", "/ui%2flogin", "/ui/login%2fx",
 		"/management/v1/users/grants", "/management/v1/projects/members", // parts of longer paths, not ids
 		"http://elsewhere/x",
 	} {
@@ -59,6 +60,25 @@ func TestOddPathsAreNotFound(t *testing.T) {
 	}
 	if w.called.Load() > 1 {
 		t.Errorf("%d requests reached the service", w.called.Load())
+	}
+}
+
+// An encoded slash does not end a part of a path, over every protocol.
+func TestEncodedSlashesAreNoSlashes(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	const path = "/herald.users.v1.Users%2FGetUser"
+	if got := w.http2(t).Call(path, w.owner()); got.GRPCStatus != "12" {
+		t.Errorf("gRPC: %+v", got)
+	}
+	web := w.do(t, "POST", path, string(framed(nil)), append(as(w.owner()), "Content-Type",
+		"application/grpc-web+proto")...)
+	if s := trailerStatus(t, web.Header); s.Code != 12 {
+		t.Errorf("gRPC-Web: %v", s)
+	}
+	w.do(t, "POST", path, `{}`, append(as(w.owner()), "Content-Type", "application/json")...).refused(t, 404, "NOT_FOUND")
+	if w.called.Load()+w.resolved.Load() != 0 {
+		t.Error("let through")
 	}
 }
 
@@ -108,6 +128,8 @@ func TestWrongVerb(t *testing.T) {
 		{"TRACE", "/auth/v1/users/me", "GET, HEAD, OPTIONS"},
 		{"GET", "/herald.users.v1.Users/GetUser", "POST, OPTIONS"},
 		{"BREW", "/grpc.health.v1.Health/Check", "POST, OPTIONS"},
+		{"POST", "/livez", "GET, HEAD, OPTIONS"},
+		{"DELETE", "/readyz", "GET, HEAD, OPTIONS"},
 	} {
 		got := w.do(t, c.method, c.path, "")
 		if got.StatusCode != 405 || got.Header.Get("Allow") != c.allow {

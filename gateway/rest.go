@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net/http"
@@ -78,12 +79,12 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message,
 func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
 	in := b.in.New()
 	if b.body {
+		if err := takesJSON(r); err != nil {
+			return nil, err
+		}
 		body, err := readBody(x, r, maxBody)
 		if err != nil {
 			return nil, err
-		}
-		if len(body) > 0 && !isJSON(r, body[0]) {
-			return nil, ErrMediaType
 		}
 		if err := transcode.Decode(body, in.Interface()); err != nil {
 			return nil, err
@@ -121,17 +122,31 @@ func readBody(x *exchange, r *http.Request, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// isJSON reports whether a body is to be read as JSON. The specification's gRPC media types are
-// accepted if the body is JSON: the first byte of a gRPC frame is none with which JSON begins.
-func isJSON(r *http.Request, first byte) bool {
-	switch t := mediaType(r); t {
-	case "", "application/json":
-		return true
-	case "application/grpc", "application/grpc-web+proto":
-		return first >= ' ' && first < utf8.RuneSelf || strings.IndexByte("\t\r\n", first) >= 0
-	default:
-		return strings.HasSuffix(t, "+json")
+// takesJSON refuses a body that is not to be read as JSON, before anything of it counts. An empty body
+// may have any media type. Those of gRPC in the specification are accepted if the body is JSON: the
+// first byte of a gRPC frame is none with which JSON begins.
+func takesJSON(r *http.Request) error {
+	t := mediaType(r)
+	framed := t == "application/grpc" || t == "application/grpc-web+proto"
+	switch {
+	case t == "", t == "application/json", strings.HasSuffix(t, "+json"), r.ContentLength == 0:
+		return nil
+	case r.ContentLength > 0 && !framed:
+		return ErrMediaType
 	}
+	body := bufio.NewReader(r.Body)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	first, err := body.Peek(1)
+	if err != nil { // empty, or broken off, which readBody finds
+		return nil
+	}
+	if framed && (first[0] >= ' ' && first[0] < utf8.RuneSelf || strings.IndexByte("\t\r\n", first[0]) >= 0) {
+		return nil
+	}
+	return ErrMediaType
 }
 
 // copyHeaders copies the headers that a service set for the HTTP client.

@@ -1,11 +1,13 @@
 package gateway_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestAnswerIsWholeJSON(t *testing.T) {
@@ -70,6 +72,12 @@ func TestMediaTypes(t *testing.T) {
 		{"text/json", `{}`, 415},
 		{"multipart/form-data; boundary=x", `{}`, 415},
 		{"json", `{}`, 415},
+		{";;", `{}`, 415},
+		{"; charset=utf-8", `{}`, 415},
+		{"application/", `{}`, 415},
+		{"text/plain, application/x+json", `{}`, 415},
+		{"a b/x+json", `{}`, 415},
+		{";;", ``, 200},
 		{"text/plain", ``, 200},
 		{"application/json", ``, 200},
 	} {
@@ -84,6 +92,9 @@ func TestMediaTypes(t *testing.T) {
 	}
 	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).
 		refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	two := append(as(w.owner()), "Content-Type", "application/json", "Content-Type", "application/json")
+	w.do(t, "POST", "/management/v1/users/_search", `{}`, two...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.do(t, "POST", getUser, `{}`, two...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	w.do(t, "GET", "/management/v1/users/u1", "not read", append(as(w.owner()), "Content-Type", "text/plain")...).ok(t)
 }
 
@@ -96,7 +107,7 @@ func TestBadJSON(t *testing.T) {
 		{`[]`, "JSON_MALFORMED", ""},
 		{"{\"userName\":\"\xff\"}", "JSON_MALFORMED", ""},
 		{`{"x":1,"x":2}`, "JSON_MALFORMED", ""},
-		{`{"query":{"limit":1e1}}`, "INVALID_ARGUMENT", "query.limit"},
+		{`{"query":{"limit":1.5}}`, "INVALID_ARGUMENT", "query.limit"},
 		{`{"query":{"limit":1,"limit":1}}`, "INVALID_ARGUMENT", "query.limit"},
 		{`{"query":{"offset":18446744073709551616}}`, "INVALID_ARGUMENT", "query.offset"},
 		{`{"queries":[{"stateQuery":{"state":"NONE"}}]}`, "INVALID_ARGUMENT", "queries[0].stateQuery.state"},
@@ -112,6 +123,51 @@ func TestBadJSON(t *testing.T) {
 		}
 		if got.Code != 3 || field != c.field || w.called.Load() != before {
 			t.Errorf("%s: %+v", c.body, got)
+		}
+	}
+}
+
+// The media type is refused before the size.
+func TestMediaTypeBeforeSize(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, mediaType := range []string{"text/plain", ";;", "application/grpc"} {
+		w.do(t, "POST", "/management/v1/users/_search", "\x00"+strings.Repeat(" ", 1<<20), append(as(w.owner()),
+			"Content-Type", mediaType)...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	}
+	w.do(t, "POST", "/management/v1/users/_search", strings.Repeat(" ", 1<<20+1), append(as(w.owner()),
+		"Content-Type", "application/grpc")...).refused(t, 413, "BODY_TOO_LARGE")
+}
+
+func TestWholeNumbers(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for _, number := range []string{`50`, `"50"`, `50.0`, `5e1`, `"50.0"`, `0.5E2`, `500e-1`} {
+		w.do(t, "POST", "/management/v1/users/_search", `{"query":{"limit":`+number+`,"offset":`+number+`}}`,
+			as(w.owner())...).ok(t)
+		want := &usersv1.SearchUsersRequest{Query: &heraldv1.ListQuery{Limit: 50, Offset: 50}}
+		if !proto.Equal(w.request(), want) {
+			t.Errorf("%s was read as %v", number, w.request())
+		}
+	}
+}
+
+func TestMalformedJSONSaysWhere(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for body, where := range map[string]string{
+		`{`:                      "line 1, column 2",
+		"{\n \"é\": 1,\n x}":     "line 3, column 2",
+		"{\"a\":\n\"\xff\"}":     "line 2, column 2",
+		`{} {}`:                  "line 1, column 4",
+		` []`:                    "line 1, column 2",
+		"{\n\"x\":1,\"x\":2}":    "line 2, column 11",
+		`{"a":"\ud800"}`:         "line 1, column 7",
+		strings.Repeat("[", 100): "line 1, column 101",
+	} {
+		e := w.do(t, "POST", "/management/v1/users/_search", body, as(w.owner())...).refused(t, 400, "JSON_MALFORMED")
+		if !strings.HasSuffix(e.Message, ", at "+where) {
+			t.Errorf("%q: %s, want %s", body, e.Message, where)
 		}
 	}
 }

@@ -3,8 +3,10 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -72,6 +74,11 @@ func (e *edge) mountRPC(m *method) handler {
 		if r.Msg.err != nil {
 			return nil, rpcError(x.refuse(r.Msg.err))
 		}
+		if !x.until.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, x.until)
+			defer cancel()
+		}
 		answer, err := e.call(ctx, m, x.pass, r.Msg.data)
 		if err != nil {
 			return nil, rpcError(x.refuse(err))
@@ -82,7 +89,11 @@ func (e *edge) mountRPC(m *method) handler {
 	h := connect.NewUnaryHandler(m.procedure, forward, uncompressed, connect.WithCodec(frames{}),
 		connect.WithCodec(jsonFrames{m, "json"}), connect.WithCodec(jsonFrames{m, "json; charset=utf-8"}))
 	return func(x *exchange, r *http.Request) {
-		if err := e.prepare(x, r, m); err != nil {
+		err := e.authenticate(x, r, m)
+		if err == nil {
+			err = readCall(x, r)
+		}
+		if err != nil {
 			x.fail(r, err)
 			return
 		}
@@ -90,22 +101,34 @@ func (e *edge) mountRPC(m *method) handler {
 	}
 }
 
-// prepare authenticates the caller, then checks the media type and the size of the body, which
-// connect would refuse with faults of its own.
-func (e *edge) prepare(x *exchange, r *http.Request, m *method) error {
-	if err := e.authenticate(x, r, m); err != nil {
-		return err
-	}
+// readCall checks the media type, the time limit and the body of a call, which connect would refuse
+// with texts of its own.
+func readCall(x *exchange, r *http.Request) error {
 	if !rpcMediaType(r) {
 		return ErrMediaType
+	}
+	limit, err := timeout(r.Header)
+	if err != nil {
+		return err
+	}
+	if limit >= 0 {
+		x.until = time.Now().Add(limit)
 	}
 	body, err := readBody(x, r, maxBody+prefix)
 	if err != nil {
 		return err
 	}
+	if isGRPC(r) && !isFrame(body) {
+		return ErrRequest.Say("The body is not one message of gRPC, framed and uncompressed")
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Content-Type", mediaType(r)) // connect wants it without most parameters
 	return nil
+}
+
+// isFrame reports whether a body is one message as gRPC frames it.
+func isFrame(body []byte) bool {
+	return len(body) >= prefix && body[0] == 0 && uint64(binary.BigEndian.Uint32(body[1:])) == uint64(len(body)-prefix)
 }
 
 // rpcMediaType reports whether a request is gRPC, gRPC-Web or unary Connect.

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +17,11 @@ const (
 	// readHeaders is how much net/http reads: more than maxHeaders, so that the gateway itself
 	// refuses larger headers.
 	readHeaders = 64 << 10
+	// firstLine is how long the first line of a connection may take from its first byte.
+	firstLine = 2 * time.Second
+	// sendBuffer is how many bytes of answers the operating system keeps for a connection. Without it
+	// some megabytes wait for each client that reads nothing.
+	sendBuffer = 128 << 10
 )
 
 // newServer returns a server for HTTP/1.1 and, with prior knowledge, HTTP/2 without TLS. Every
@@ -53,17 +60,50 @@ func (l plainless) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plainlessConn{c}, nil
+	if err := c.SetWriteBuffer(sendBuffer); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &plainlessConn{TCPConn: c}, nil
 }
 
-type plainlessConn struct{ *net.TCPConn }
+type plainlessConn struct {
+	*net.TCPConn
+	// begun is set by the first byte, lined by the end of the first line. limit is net/http's limit until then.
+	begun, lined bool
+	limit        time.Time
+}
+
+// Read implements net.Conn. A client of another protocol often sends no line at all.
+func (c *plainlessConn) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	if c.lined || n == 0 {
+		return n, err
+	}
+	limit := c.limit
+	if c.lined = bytes.IndexByte(b[:n], '\n') >= 0; !c.lined {
+		if c.begun {
+			return n, err
+		}
+		limit = time.Now().Add(firstLine)
+	}
+	c.begun = true
+	return n, cmp.Or(err, c.TCPConn.SetReadDeadline(limit))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *plainlessConn) SetReadDeadline(t time.Time) error {
+	if !c.lined {
+		c.limit = t
+	}
+	return c.TCPConn.SetReadDeadline(t)
+}
 
 // plainHeaders ends the head of every such answer. net/http writes the answer at once, and the
 // gateway's own answers have more headers after the type.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write implements net.Conn.
-func (c plainlessConn) Write(b []byte) (int, error) {
+func (c *plainlessConn) Write(b []byte) (int, error) {
 	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
 		return c.TCPConn.Write(b)
 	}

@@ -6,7 +6,11 @@ package transcode
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -30,20 +34,87 @@ func Decode(body []byte, m proto.Message) error {
 	if len(body) == 0 {
 		return nil
 	}
-	if !json.Valid(body) {
-		return ErrJSON
+	if i := unreadable(body); i >= 0 {
+		return (&flaw{reason: "is not JSON"}).at(body, i)
 	}
 	proto.Reset(m)
-	// protojson knows which characters there are, and reads \u escapes more strictly than encoding/json.
-	w := walk{rest: body, partial: !utf8.Valid(body) || bytes.Contains(body, []byte(`\u`))}
+	// protojson reads \u escapes more strictly than encoding/json.
+	w := walk{rest: body, partial: bytes.Contains(body, []byte(`\u`))}
 	if flaw := w.message(m.ProtoReflect().Descriptor(), m.ProtoReflect()); flaw != nil {
 		proto.Reset(m)
-		return flaw.fault()
+		return flaw.at(body, len(body)-len(w.rest))
 	}
-	if w.partial && lenient.Unmarshal(body, m) != nil { // also invalid UTF-8; the error would quote the body
-		return ErrJSON
+	if w.partial {
+		if err := lenient.Unmarshal(body, m); err != nil {
+			return misfit(err)
+		}
 	}
 	return nil
+}
+
+// unreadable returns the offset at which a body is no JSON that stands for texts in UTF-8; -1 for JSON.
+func unreadable(body []byte) int {
+	if !utf8.Valid(body) {
+		for i := 0; ; {
+			r, n := utf8.DecodeRune(body[i:])
+			if r == utf8.RuneError && n == 1 {
+				return i
+			}
+			i += n
+		}
+	}
+	if json.Valid(body) {
+		return loneSurrogate(body)
+	}
+	syntax, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(body, &json.RawMessage{}))
+	if strings.HasPrefix(syntax.Error(), "unexpected end") {
+		return len(body)
+	}
+	return int(syntax.Offset) - 1
+}
+
+// loneSurrogate returns the offset of half a pair of \u escapes, which is no character; -1 for none.
+func loneSurrogate(body []byte) int {
+	for i := 0; ; {
+		next := bytes.IndexByte(body[i:], '\\')
+		if next < 0 {
+			return -1
+		}
+		i += next
+		first := escaped(body[i:])
+		switch {
+		case !utf16.IsSurrogate(first):
+			i += len(`\n`) // or the beginning of a longer escape
+		case utf16.DecodeRune(first, escaped(body[i+len(`\u0000`):])) == utf8.RuneError:
+			return i
+		default:
+			i += 2 * len(`\u0000`)
+		}
+	}
+}
+
+// escaped returns the code unit of the \u escape with which text begins; -1 if it begins with none.
+func escaped(text []byte) rune {
+	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// place is where protojson says that its error is.
+var place = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
+
+// misfit returns the fault for an error of protojson. It takes the place from the error, and not the
+// text, which quotes the body.
+func misfit(err error) *fault.Fault {
+	if at := place.FindStringSubmatch(err.Error()); at != nil {
+		return ErrJSON.Say("The body is not the JSON that this method reads, at line %s, column %s", at[1], at[2])
+	}
+	return ErrJSON
 }
 
 // flaw says what is wrong with a value. path leads to the value; each enclosing object and list
@@ -61,8 +132,16 @@ func (f *flaw) under(part string) *flaw {
 }
 
 func (f *flaw) fault() *fault.Fault {
-	if f.path == "" {
-		return ErrJSON.Say("The body %s", f.reason)
-	}
 	return fault.ErrInvalid.On(f.path, f.reason).Say("%s: %s", f.path, f.reason)
+}
+
+// at returns the fault of a body with a flaw. It names the field, or the place in the body if the flaw is
+// in none.
+func (f *flaw) at(body []byte, offset int) *fault.Fault {
+	if f.path != "" {
+		return f.fault()
+	}
+	before := body[:offset]
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return ErrJSON.Say("The body %s, at line %d, column %d", f.reason, bytes.Count(before, []byte("\n"))+1, column)
 }

@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"herald/shared/contract"
 )
 
 // fits checks one value against the type of a field: a scalar, an enum or one of protobuf's own
@@ -25,7 +27,7 @@ func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 		return nil
 	case protoreflect.EnumKind:
 		if constant(f.Enum(), value) == nil {
-			return &flaw{reason: "is not a value of " + string(f.Enum().Name())}
+			return &flaw{reason: contract.OneOf(f)}
 		}
 		return nil
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
@@ -38,10 +40,19 @@ func fits(f protoreflect.FieldDescriptor, value []byte) *flaw {
 		}
 		return parses(f, value, "is not a "+string(f.Message().Name()))
 	}
-	if bytes.ContainsAny(value, ".eE") { // protojson would read 1e1 as 10
-		return &flaw{reason: "must be an integer"}
-	}
-	return parses(f, value, "must be an integer of its type")
+	return parses(f, value, "must be a whole number "+ranges[f.Kind()])
+}
+
+const (
+	range32, rangeU32 = "from -2147483648 to 2147483647", "from 0 to 4294967295"
+	range64, rangeU64 = "from -9223372036854775808 to 9223372036854775807", "from 0 to 18446744073709551615"
+)
+
+var ranges = map[protoreflect.Kind]string{
+	protoreflect.Int32Kind: range32, protoreflect.Sint32Kind: range32, protoreflect.Sfixed32Kind: range32,
+	protoreflect.Uint32Kind: rangeU32, protoreflect.Fixed32Kind: rangeU32,
+	protoreflect.Int64Kind: range64, protoreflect.Sint64Kind: range64, protoreflect.Sfixed64Kind: range64,
+	protoreflect.Uint64Kind: rangeU64, protoreflect.Fixed64Kind: rangeU64,
 }
 
 // constant returns the value of an enum with a name or number, or nil.

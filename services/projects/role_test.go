@@ -41,7 +41,7 @@ func TestRoles(t *testing.T) {
 		return err
 	}
 	refused(t, bulk("admin", "clerk", " admin"), "PROJECT_ROLE_TWICE", "roles[2].key", "admin")
-	refused(t, bulk("admin", odd), "PROJECT_ROLE_EXISTS")
+	refused(t, bulk("admin", odd), "PROJECT_ROLE_EXISTS", "roles[1].key", odd)
 	refused(t, bulk(), "INVALID_ARGUMENT", "roles")
 	refused(t, bulk("ok", " "), "INVALID_ARGUMENT", "roles[1].key")
 	if n := w.rows("roles"); n != 1 {

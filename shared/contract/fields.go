@@ -25,10 +25,6 @@ const MaxIDLength = 200
 // ErrNotFound is returned for an id that cannot exist.
 var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
 
-// maxFlaws is how many flaws of a request are told: enough for a form, and nobody can ask for a
-// large answer with many of them.
-const maxFlaws = 20
-
 // Validate removes the white space around fields that have the option trim, then checks the
 // contract's field rules. Its fault names the invalid fields by their JSON paths, at most 20 of
 // them. The lengths of lists come first: nothing reads the elements of a list that is too long.
@@ -49,11 +45,11 @@ func Validate(m proto.Message) error {
 	}
 	f := fault.ErrInvalid
 	var said []string
-	for _, w := range flaws[:min(len(flaws), maxFlaws)] {
+	for _, w := range flaws[:min(len(flaws), fault.MaxFields)] {
 		f = f.On(w.path, w.reason)
 		said = append(said, w.path+": "+w.reason)
 	}
-	if len(flaws) > maxFlaws {
+	if len(flaws) > fault.MaxFields {
 		said = append(said, "and more")
 	}
 	return f.Say("%s", strings.Join(said, "; "))
@@ -74,6 +70,9 @@ func (m Method) Check(request proto.Message) error {
 // flaw is what is wrong at a path of JSON names.
 type flaw struct{ path, reason string }
 
+// unstorable is the reason of a text that Postgres does not store.
+const unstorable = "must not hold the character NUL, which cannot be stored"
+
 // under returns flaws of a message as those of the message whose field it is.
 func under(field string, flaws []flaw) []flaw {
 	for i, w := range flaws {
@@ -86,6 +85,7 @@ func under(field string, flaws []flaw) []flaw {
 type shape struct {
 	filter bool
 	texts  []protoreflect.FieldDescriptor // with the option trim
+	others []protoreflect.FieldDescriptor // texts without it
 	lists  []list
 	inner  []protoreflect.FieldDescriptor // messages
 }
@@ -125,13 +125,15 @@ func shapeOf(m protoreflect.MessageDescriptor) *shape {
 			s.inner = append(s.inner, f)
 		case f.Kind() == protoreflect.StringKind && trimmed(f):
 			s.texts = append(s.texts, f)
+		case f.Kind() == protoreflect.StringKind:
+			s.others = append(s.others, f)
 		}
 	}
 	return s
 }
 
 // trim removes the white space around every field that has the option, at any depth. It returns the
-// fields with characters that nobody sees, the lists that are too long and the filters in which
+// fields with characters that nobody sees or that cannot be stored, the lists that are too long and the filters in which
 // nothing is set. It reports that this is enough, and nobody need look for further flaws, where a list
 // is too long or the flaws are many. Paths are put together on the way back, because most messages
 // have no flaw.
@@ -147,6 +149,11 @@ func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
 			flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible or control characters"})
 		}
 	}
+	for _, f := range s.others {
+		if strings.IndexByte(m.Get(f).String(), 0) >= 0 {
+			flaws = append(flaws, flaw{f.JSONName(), unstorable})
+		}
+	}
 	for _, f := range s.inner {
 		if m.Has(f) {
 			found, many := trim(m.Get(f).Message())
@@ -160,12 +167,15 @@ func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
 	if s.filter && empty(m) {
 		flaws = append(flaws, flaw{"", "names no filter"})
 	}
-	return flaws, enough || len(flaws) > maxFlaws
+	return flaws, enough || len(flaws) > fault.MaxFields
 }
 
 func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
 	if elements.Len() > l.most {
 		return []flaw{l.flaw}, true
+	}
+	if l.Kind() == protoreflect.StringKind {
+		return l.texts(elements), false
 	}
 	if l.Kind() != protoreflect.MessageKind {
 		return nil, false
@@ -175,11 +185,20 @@ func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
 		if found != nil {
 			flaws = append(flaws, under(fmt.Sprintf("%s[%d]", l.JSONName(), i), found)...)
 		}
-		if many || len(flaws) > maxFlaws {
+		if many || len(flaws) > fault.MaxFields {
 			return flaws, true
 		}
 	}
 	return flaws, false
+}
+
+func (l list) texts(elements protoreflect.List) (flaws []flaw) {
+	for i := range elements.Len() {
+		if strings.IndexByte(elements.Get(i).String(), 0) >= 0 {
+			flaws = append(flaws, flaw{fmt.Sprintf("%s[%d]", l.JSONName(), i), unstorable})
+		}
+	}
+	return flaws
 }
 
 // empty reports whether no field of a message is set.

@@ -13,6 +13,7 @@ import (
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestValidatePaths(t *testing.T) {
@@ -61,6 +62,24 @@ func TestValidateInvisible(t *testing.T) {
 	for _, name := range []string{"Mini", "Müller", "日本", "🙂", "a b", "é", "e\u0301", "李"} {
 		if err := contract.Validate(&usersv1.CreateOrgRequest{Name: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A text that cannot be stored is refused with its field, in fields without the option trim too.
+func TestValidateUnstorable(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]proto.Message{
+		"userId":   &usersv1.AddMemberRequest{UserId: "a\x00", Roles: []string{"ORG_OWNER"}},
+		"roles[1]": &usersv1.AddMemberRequest{UserId: "a", Roles: []string{"ORG_OWNER", "\x00"}},
+		"queries[0].userNameQuery.userName": &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{
+			{UserNameQuery: &usersv1.UserNameQuery{UserName: "\x00", Method: heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS}},
+		}},
+	} {
+		f := fault.From(contract.Validate(m))
+		if f.ID != "INVALID_ARGUMENT" || len(f.Fields) == 0 || f.Fields[0].Path != want ||
+			!strings.Contains(f.Fields[0].Reason, "NUL") {
+			t.Errorf("%s: %v", want, f)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule stri
 		said, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string)
 		return said
 	case kind == "enum" && (name == "defined_only" || name == "not_in"):
-		return "must be one of " + strings.Join(allowed(f.Enum(), rules.GetEnum().GetNotIn()), ", ")
+		return OneOf(f)
 	case rule == "repeated.min_items" || rule == "repeated.max_items":
 		return between(rules.GetRepeated().GetMinItems(), rules.GetRepeated().GetMaxItems(), "elements")
 	case rule == "repeated.unique":
@@ -59,6 +59,15 @@ func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule stri
 		return fmt.Sprintf("must be %ds to %ds", d.GetGte().GetSeconds(), d.GetLte().GetSeconds())
 	}
 	return ""
+}
+
+// OneOf returns what an enum field, or a list of them, asks for.
+func OneOf(f protoreflect.FieldDescriptor) string {
+	rules := rulesOf(f)
+	if f.IsList() {
+		rules = rules.GetRepeated().GetItems()
+	}
+	return "must be one of " + strings.Join(allowed(f.Enum(), rules.GetEnum().GetNotIn()), ", ")
 }
 
 // between returns the words for a length from least to most; most is 0 where there is no bound.

@@ -72,12 +72,21 @@ type Fault struct {
 	cause  error
 }
 
+// MaxFields is how many faulty fields a fault names at most: enough for a form, and nobody can ask for a
+// large answer with many of them.
+const MaxFields = 20
+
 // Field is one faulty field of a request: its path in JSON names, and the reason.
 type Field struct{ Path, Reason string }
 
-// New declares a fault. IDs are unique in the whole system; a test holds this.
+// New declares a fault. IDs are unique in the whole system; a test holds this. One that asks for another
+// try says when, which is after a second unless After says otherwise.
 func New(code Code, id, message string) *Fault {
-	return &Fault{Code: code, ID: id, Message: message}
+	f := &Fault{Code: code, ID: id, Message: message}
+	if code == Exhausted || code == Unavailable {
+		f.RetryAfter = time.Second
+	}
+	return f
 }
 
 // WithStatus returns a copy with an HTTP status that is not its code's usual one.

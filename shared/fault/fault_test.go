@@ -38,6 +38,23 @@ func TestHTTPStatus(t *testing.T) {
 	}
 }
 
+// Every fault after which another try is of use says when, also one that was received without a time.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[fault.Code]time.Duration{
+		fault.Exhausted: time.Second, fault.Unavailable: time.Second, fault.Invalid: 0, fault.Internal: 0,
+	} {
+		for _, f := range []*fault.Fault{fault.New(code, "X", ""), fault.FromStatus(&status.Status{Code: int32(code)})} {
+			if f.RetryAfter != want {
+				t.Errorf("code %d: after %s", code, f.RetryAfter)
+			}
+		}
+	}
+	if f := fault.ErrOverloaded.After(time.Minute); f.RetryAfter != time.Minute {
+		t.Errorf("after %s", f.RetryAfter)
+	}
+}
+
 // A fault that is sent and received again is the same, without its cause and HTTP status.
 func TestStatusRoundTrip(t *testing.T) {
 	t.Parallel()

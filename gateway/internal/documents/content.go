@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"herald/docs"
 	"herald/shared/proto"
@@ -17,26 +19,52 @@ import (
 // small is the size below which a file is not compressed.
 const small = 1 << 10
 
-// content is a document's bytes: plain, compressed or both. The tag is weak, because it is the
-// same for both.
+// content is a document's bytes. Both forms are made once, when they are first asked for, and shared by
+// all answers. The tag is weak, because it is the same for both.
 type content struct {
-	plain, zipped []byte
-	tag           string
+	plain func() ([]byte, error)
+	// zipped is nil for a document that is never compressed.
+	zipped func() ([]byte, error)
+	size   int // of the plain bytes
+	tag    string
 }
 
-func newContent(data []byte) (content, error) {
-	c := content{plain: data, tag: tagOf(data)}
-	if len(data) < small {
-		return c, nil
+// newContent returns the content of a document that is compressed if that is of use.
+func newContent(data []byte) content {
+	c := content{plain: kept(data), size: len(data), tag: tagOf(data)}
+	if len(data) >= small {
+		c.zipped = sync.OnceValues(func() ([]byte, error) { return compress(data) })
 	}
+	return c
+}
+
+// unpacked returns the content of a document that is stored compressed.
+func unpacked(data []byte) content {
+	return content{
+		plain:  sync.OnceValues(func() ([]byte, error) { return decompress(data) }),
+		zipped: kept(data), tag: tagOf(data),
+		size: int(binary.LittleEndian.Uint32(data[len(data)-4:])), // RFC 1952, section 2.3.1
+	}
+}
+
+func kept(data []byte) func() ([]byte, error) { return func() ([]byte, error) { return data, nil } }
+
+func compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(data)
 	if err == nil {
 		err = w.Close()
 	}
-	c.zipped = b.Bytes()
-	return c, err
+	return b.Bytes(), err
+}
+
+func decompress(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 func tagOf(data []byte) string {
@@ -58,9 +86,9 @@ func file(name string, at []byte) func() (content, error) {
 			data = bytes.ReplaceAll(data, []byte(written), at)
 		}
 		if strings.HasSuffix(name, ".gz") {
-			return content{zipped: data, tag: tagOf(data)}, nil
+			return unpacked(data), nil
 		}
-		return newContent(data)
+		return newContent(data), nil
 	}
 }
 
@@ -71,7 +99,7 @@ func contract(name string) func() (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		return newContent(data)
+		return newContent(data), nil
 	}
 }
 
@@ -109,21 +137,5 @@ func archive() (content, error) {
 		}
 	}
 	err = z.Close()
-	return content{plain: b.Bytes(), tag: tagOf(b.Bytes())}, err
-}
-
-// body returns the bytes for a client that accepts gzip or not, and whether they are compressed.
-func (c content) body(gzipped bool) (data []byte, zipped bool, err error) {
-	switch {
-	case gzipped && c.zipped != nil:
-		return c.zipped, true, nil
-	case c.plain != nil:
-		return c.plain, false, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(c.zipped))
-	if err != nil {
-		return nil, false, err
-	}
-	data, err = io.ReadAll(r)
-	return data, false, err
+	return content{plain: kept(b.Bytes()), size: b.Len(), tag: tagOf(b.Bytes())}, err
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"herald/shared/unread"
 )
 
 // Document is one file at one path.
@@ -80,13 +82,10 @@ func Owns(path string) bool {
 	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// Serve answers a GET or HEAD with the document, or with 304 if the client has it already.
+// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. Only a GET
+// needs the bytes.
 func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	c, err := d.content()
-	if err != nil {
-		return err
-	}
-	body, zipped, err := c.body(takesGzip(r.Header.Values("Accept-Encoding")))
 	if err != nil {
 		return err
 	}
@@ -100,13 +99,26 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if zipped {
-		h.Set("Content-Encoding", "gzip")
-	}
 	h.Set("Content-Type", d.mediaType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	body, size := c.plain, c.size
+	if c.zipped != nil && takesGzip(r.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		data, err := c.zipped()
+		if err != nil {
+			return err
+		}
+		body, size = kept(data), len(data)
+	}
+	var data []byte
+	if r.Method != http.MethodHead {
+		if data, err = body(); err != nil {
+			return err
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(size))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // the sender has gone
+	unread.Share(w)
+	_, _ = w.Write(data) // the sender has gone
 	return nil
 }
 

@@ -239,7 +239,7 @@ var failureResponses = []struct{ status, name, text string }{
 		"names the permission and the organization."},
 	{"404", "NotFound", "There is no such object in the organization acted on."},
 	{"409", "Exists", "The id or the name is taken, or what is asked for exists already."},
-	{"429", "Exhausted", "Too many requests or tries; `Retry-After` says when to come back, where that is known."},
+	{"429", "Exhausted", "Too many requests or tries; `Retry-After` says when to come back."},
 	{"503", "Unavailable", "A part of the system is away and nothing was written; try again after `Retry-After`."},
 	{"default", "Failed", "Any other refusal: 413 and 415 for a body that is too large or of another media type, 431 " +
 		"for headers that are too large, 500 for a fault of ours, 504 for an answer that took too long, after which " +

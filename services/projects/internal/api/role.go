@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,17 +25,31 @@ func (a Projects) AddProjectRole(
 func (a Projects) AddProjectRoles(
 	ctx context.Context, r *projectsv1.AddProjectRolesRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
-	return a.addRoles(ctx, r.ProjectId, r.Roles)
+	added, err := a.addRoles(ctx, r.ProjectId, r.Roles)
+	if !errors.Is(err, domain.ErrRoleExists) {
+		return added, err
+	}
+	all := newRoles(r.Roles)
+	taken, missing := a.Store.RoleKeys(ctx, orgID(ctx), r.ProjectId,
+		search.Each(all, func(role domain.Role) string { return role.Key }))
+	if missing != nil || len(taken) == 0 { // removed meanwhile
+		return nil, err
+	}
+	return nil, domain.RolesExist(all, taken)
+}
+
+func newRoles(roles []*projectsv1.NewProjectRole) []domain.Role {
+	return search.Each(roles, func(n *projectsv1.NewProjectRole) domain.Role {
+		role := domain.Role{Key: n.Key}
+		role.Change(n.DisplayName, n.Group)
+		return role
+	})
 }
 
 func (a Projects) addRoles(
 	ctx context.Context, projectID string, roles []*projectsv1.NewProjectRole,
 ) (*projectsv1.ProjectRoleResponse, error) {
-	all := search.Each(roles, func(n *projectsv1.NewProjectRole) domain.Role {
-		role := domain.Role{Key: n.Key}
-		role.Change(n.DisplayName, n.Group)
-		return role
-	})
+	all := newRoles(roles)
 	if err := domain.CheckDistinct(all); err != nil {
 		return nil, err
 	}

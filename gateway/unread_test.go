@@ -1,0 +1,119 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// resident returns how many bytes of memory the process has.
+func resident(t *testing.T) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+// unread sends a request on so many connections and waits for the first byte of each answer, but reads
+// no more.
+func (w *world) unread(t *testing.T, n int, request string) []net.Conn {
+	t.Helper()
+	all := make([]net.Conn, n)
+	for i := range all {
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		if _, err := io.WriteString(c, request); err != nil {
+			t.Fatal(err)
+		}
+		all[i] = c
+	}
+	for _, c := range all {
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// 600 connections that ask for the largest answer and read nothing take little memory, and hold up nobody.
+func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other tests would take memory
+	w := start(t)
+	body := strings.Repeat("x", 800<<10)
+	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+		return &heraldv1.HttpResponse{Status: 200, Body: []byte(body)}, nil
+	}
+	for _, c := range []struct {
+		name, path, header string
+		connections, most  int // most in MiB
+	}{
+		{"the largest document", "/docs/viewer/redoc.js", "", 600, 60},
+		{"the largest document, compressed", "/docs/viewer/redoc.js", "Accept-Encoding: gzip\r\n", 600, 60},
+		{"the API's description", "/openapi.json", "", 600, 60},
+		{"a document that is not there", "/docs/nothing", "", 600, 60},
+		{"health", "/readyz", "", 600, 60},
+		// 200 MB of their own, of which at most 64 MiB are kept.
+		{"pages", "/ui/login", "", 250, 150},
+	} {
+		w.do(t, "GET", c.path, "", "Accept-Encoding", "identity")
+		before := resident(t)
+		all := w.unread(t, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
+		took := (resident(t) - before) >> 20
+		t.Logf("%s: %d MiB for %d connections", c.name, took, len(all))
+		if took > c.most {
+			t.Errorf("%s: %d MiB, more than %d", c.name, took, c.most)
+		}
+		w.do(t, "GET", c.path, "")
+		for _, c := range all {
+			c.Close()
+		}
+	}
+}
+
+// Who has a document, or wants only its head, is answered without its bytes.
+func TestHeadsOfDocumentsAreCheap(t *testing.T) { // not parallel: it measures time
+	w := start(t)
+	tag := w.do(t, "GET", "/docs/viewer/redoc.js", "").ok(t).Header.Get("Etag")
+	for _, c := range []struct {
+		method, encoding, tag string
+		status                int
+	}{
+		{"HEAD", "identity", "", 200}, {"HEAD", "gzip", "", 200},
+		{"GET", "identity", tag, 304}, {"GET", "gzip", tag, 304},
+	} {
+		took := make([]time.Duration, 200)
+		for i := range took {
+			began := time.Now()
+			got := w.do(t, c.method, "/docs/viewer/redoc.js", "", "Accept-Encoding", c.encoding, "If-None-Match", c.tag)
+			if got.StatusCode != c.status || len(got.body) > 0 || c.status == 200 && got.ContentLength < 100_000 {
+				t.Fatalf("%s: %d %v", c.method, got.StatusCode, got.Header)
+			}
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		median := took[len(took)/2]
+		t.Logf("%s with %s: %v", c.method, c.encoding, median)
+		if median > time.Millisecond {
+			t.Errorf("%s with %s takes %v", c.method, c.encoding, median)
+		}
+	}
+}

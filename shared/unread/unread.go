@@ -1,0 +1,126 @@
+// Package unread bounds the memory of answers that clients ask for and do not read. Answers together hold as much
+// as a Bound allows. When one more does not fit, those are broken off whose clients have read nothing for the
+// longest time.
+package unread
+
+import (
+	"container/list"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Most is how many bytes the answers of one port may hold.
+const Most = 64 << 20
+
+const (
+	// each is what an answer holds besides its own bytes: its request, buffers and stack.
+	each = 32 << 10
+	// piece is how much is written at a time. A client that has read a piece counts as one that reads.
+	piece = 64 << 10
+)
+
+// Bound bounds the memory of the answers of one port. It is safe for concurrent use.
+type Bound struct {
+	most  int
+	mu    sync.Mutex
+	waits list.List // of *writer, first the one whose client has read nothing for the longest time
+	held  int
+}
+
+// New returns a Bound of so many bytes.
+func New(most int) *Bound { return &Bound{most: most} }
+
+// Handler returns a handler whose answers count.
+func (b *Bound) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w := &writer{ResponseWriter: rw, bound: b}
+		next.ServeHTTP(w, r)
+		if r.ProtoMajor == 2 && w.wrote { // else small answers would wait after the handler, and not count
+			w.Flush()
+		}
+	})
+}
+
+// Share says that all answers with this content share its bytes, which then do not count for each of them.
+func Share(rw http.ResponseWriter) {
+	for {
+		if w, ok := rw.(*writer); ok {
+			w.shared = true
+			return
+		}
+		wrapper, ok := rw.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return
+		}
+		rw = wrapper.Unwrap()
+	}
+}
+
+// begin counts an answer that is going to be written, and makes room for it.
+func (b *Bound) begin(w *writer, bytes int) *list.Element {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w.held = bytes
+	b.held += bytes
+	for b.held > b.most && b.waits.Len() > 0 {
+		b.breakOff(b.waits.Remove(b.waits.Front()).(*writer))
+	}
+	return b.waits.PushBack(w)
+}
+
+// breakOff makes the write of an answer fail. Its handler cannot return before, because end waits for b.mu.
+func (b *Bound) breakOff(w *writer) {
+	b.held -= w.held
+	w.held = 0
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // fails for no server of net/http
+}
+
+// read notes that a client has read a piece of its answer.
+func (b *Bound) read(at *list.Element) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waits.MoveToBack(at)
+}
+
+func (b *Bound) end(at *list.Element) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= b.waits.Remove(at).(*writer).held
+}
+
+// writer writes one answer. held is what it holds at the moment.
+type writer struct {
+	http.ResponseWriter
+	bound         *Bound
+	held          int
+	shared, wrote bool
+}
+
+// Write implements http.ResponseWriter.
+func (w *writer) Write(b []byte) (n int, err error) {
+	w.wrote = true
+	bytes := each
+	if !w.shared {
+		bytes += len(b)
+	}
+	at := w.bound.begin(w, bytes)
+	defer w.bound.end(at)
+	for {
+		m, err := w.ResponseWriter.Write(b[n:min(len(b), n+piece)])
+		if n += m; err != nil || n == len(b) {
+			return n, err
+		}
+		w.bound.read(at)
+	}
+}
+
+// Flush implements http.Flusher.
+func (w *writer) Flush() {
+	at := w.bound.begin(w, each)
+	defer w.bound.end(at)
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // the sender has gone
+}
+
+// Unwrap is for http.ResponseController.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
