@@ -76,7 +76,8 @@ func TestEncodedSlashesAreNoSlashes(t *testing.T) {
 	if s := trailerStatus(t, web.Header); s.Code != 12 {
 		t.Errorf("gRPC-Web: %v", s)
 	}
-	w.do(t, "POST", path, `{}`, append(as(w.owner()), "Content-Type", "application/json")...).refused(t, 404, "NOT_FOUND")
+	w.do(t, "POST", path, `{}`, append(as(w.owner()), "Content-Type", "application/json")...).refused(t, 404,
+		"NOT_FOUND")
 	if w.called.Load()+w.resolved.Load() != 0 {
 		t.Error("let through")
 	}

@@ -1,7 +1,7 @@
 // Command subscriber prints a line for each event of a user, or of all users, that Herald publishes
 // on NATS.
 //
-//	go run ./examples/subscriber $(cat .data/subscriber.url) [user id]
+//	go run ./examples/subscriber .data/subscriber.url [user id]
 package main
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-const usage = "usage: subscriber nats://subscriber:password@host:port [user id]"
+const usage = "usage: subscriber FILE [user id]\n" +
+	"FILE has the address nats://subscriber:password@host:port, which others could see among the arguments"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,10 +39,14 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if len(args) < 1 || len(args) > 2 {
 		return errors.New(usage)
 	}
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, usage)
+	}
 	// The error of url.Parse would contain the password.
-	address, err := url.Parse(args[0])
+	address, err := url.Parse(strings.TrimSpace(string(text)))
 	if err != nil || address.Scheme != "nats" && address.Scheme != "tls" || address.Host == "" {
-		return errors.New("this is no address of a NATS server\n" + usage)
+		return errors.New("the file has no address of a NATS server\n" + usage)
 	}
 	user := ""
 	if len(args) == 2 {

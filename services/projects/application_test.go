@@ -499,7 +499,10 @@ func TestSearchAppsRefuses(t *testing.T) {
 		_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Queries: []*projectsv1.AppFilter{f}})
 		refused(t, err, "INVALID_ARGUMENT", "queries[0]")
 	}
-	_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Limit: 1001}})
+	_, err := w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p,
+		Queries: []*projectsv1.AppFilter{appIn(1), appNamed("a\x00b", 0)}})
+	refused(t, err, "INVALID_ARGUMENT", "queries[1].nameQuery.name", "NUL")
+	_, err = w.SearchApps(w.inA, &projectsv1.SearchAppsRequest{ProjectId: p, Query: &heraldv1.ListQuery{Limit: 1001}})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 }
 

@@ -70,9 +70,6 @@ func (m Method) Check(request proto.Message) error {
 // flaw is what is wrong at a path of JSON names.
 type flaw struct{ path, reason string }
 
-// unstorable is the reason of a text that Postgres does not store.
-const unstorable = "must not hold the character NUL, which cannot be stored"
-
 // under returns flaws of a message as those of the message whose field it is.
 func under(field string, flaws []flaw) []flaw {
 	for i, w := range flaws {
@@ -85,7 +82,6 @@ func under(field string, flaws []flaw) []flaw {
 type shape struct {
 	filter bool
 	texts  []protoreflect.FieldDescriptor // with the option trim
-	others []protoreflect.FieldDescriptor // texts without it
 	lists  []list
 	inner  []protoreflect.FieldDescriptor // messages
 }
@@ -125,15 +121,13 @@ func shapeOf(m protoreflect.MessageDescriptor) *shape {
 			s.inner = append(s.inner, f)
 		case f.Kind() == protoreflect.StringKind && trimmed(f):
 			s.texts = append(s.texts, f)
-		case f.Kind() == protoreflect.StringKind:
-			s.others = append(s.others, f)
 		}
 	}
 	return s
 }
 
 // trim removes the white space around every field that has the option, at any depth. It returns the
-// fields with characters that nobody sees or that cannot be stored, the lists that are too long and the filters in which
+// fields with characters that nobody sees, the lists that are too long and the filters in which
 // nothing is set. It reports that this is enough, and nobody need look for further flaws, where a list
 // is too long or the flaws are many. Paths are put together on the way back, because most messages
 // have no flaw.
@@ -147,11 +141,6 @@ func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
 		m.Set(f, protoreflect.ValueOfString(text))
 		if strings.ContainsFunc(text, unseen) {
 			flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible or control characters"})
-		}
-	}
-	for _, f := range s.others {
-		if strings.IndexByte(m.Get(f).String(), 0) >= 0 {
-			flaws = append(flaws, flaw{f.JSONName(), unstorable})
 		}
 	}
 	for _, f := range s.inner {
@@ -174,9 +163,6 @@ func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
 	if elements.Len() > l.most {
 		return []flaw{l.flaw}, true
 	}
-	if l.Kind() == protoreflect.StringKind {
-		return l.texts(elements), false
-	}
 	if l.Kind() != protoreflect.MessageKind {
 		return nil, false
 	}
@@ -190,15 +176,6 @@ func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
 		}
 	}
 	return flaws, false
-}
-
-func (l list) texts(elements protoreflect.List) (flaws []flaw) {
-	for i := range elements.Len() {
-		if strings.IndexByte(elements.Get(i).String(), 0) >= 0 {
-			flaws = append(flaws, flaw{fmt.Sprintf("%s[%d]", l.JSONName(), i), unstorable})
-		}
-	}
-	return flaws
 }
 
 // empty reports whether no field of a message is set.

@@ -13,7 +13,6 @@ import (
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestValidatePaths(t *testing.T) {
@@ -66,18 +65,18 @@ func TestValidateInvisible(t *testing.T) {
 	}
 }
 
-// A text that cannot be stored is refused with its field, in fields without the option trim too.
-func TestValidateUnstorable(t *testing.T) {
+// The refusal of a text that cannot be stored names its field.
+func TestNameUnstorable(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]proto.Message{
 		"userId":   &usersv1.AddMemberRequest{UserId: "a\x00", Roles: []string{"ORG_OWNER"}},
 		"roles[1]": &usersv1.AddMemberRequest{UserId: "a", Roles: []string{"ORG_OWNER", "\x00"}},
 		"queries[0].userNameQuery.userName": &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{
-			{UserNameQuery: &usersv1.UserNameQuery{UserName: "\x00", Method: heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS}},
+			{UserNameQuery: &usersv1.UserNameQuery{UserName: "\x00"}},
 		}},
 	} {
-		f := fault.From(contract.Validate(m))
-		if f.ID != "INVALID_ARGUMENT" || len(f.Fields) == 0 || f.Fields[0].Path != want ||
+		f := contract.NameUnstorable(fault.ErrInvalid, m)
+		if f.ID != "INVALID_ARGUMENT" || len(f.Fields) != 1 || f.Fields[0].Path != want ||
 			!strings.Contains(f.Fields[0].Reason, "NUL") {
 			t.Errorf("%s: %v", want, f)
 		}

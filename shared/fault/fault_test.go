@@ -44,7 +44,8 @@ func TestRetryAfter(t *testing.T) {
 	for code, want := range map[fault.Code]time.Duration{
 		fault.Exhausted: time.Second, fault.Unavailable: time.Second, fault.Invalid: 0, fault.Internal: 0,
 	} {
-		for _, f := range []*fault.Fault{fault.New(code, "X", ""), fault.FromStatus(&status.Status{Code: int32(code)})} {
+		received := fault.FromStatus(&status.Status{Code: int32(code)})
+		for _, f := range []*fault.Fault{fault.New(code, "X", ""), received} {
 			if f.RetryAfter != want {
 				t.Errorf("code %d: after %s", code, f.RetryAfter)
 			}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -53,9 +54,15 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 // serve answers a request whose caller is in ctx. The generated handler makes an empty
 // request, has it read, and calls the method only if reading succeeds.
 func (m *method) serve(ctx context.Context, msg any) (any, error) {
-	return m.handle(m.implementation, ctx, func(request any) error {
-		return m.read(ctx, msg.(*nats.Msg).Data, request.(proto.Message))
+	var in proto.Message
+	response, err := m.handle(m.implementation, ctx, func(request any) error {
+		in = request.(proto.Message)
+		return m.read(ctx, msg.(*nats.Msg).Data, in)
 	}, nil)
+	if f, ok := errors.AsType[*fault.Fault](err); ok && f.ID == fault.ErrInvalid.ID && len(f.Fields) == 0 {
+		err = contract.NameUnstorable(f, in)
+	}
+	return response, err
 }
 
 // read decodes and checks a request in the order permission, encoding, field rules,
@@ -70,7 +77,7 @@ func (m *method) read(ctx context.Context, data []byte, request proto.Message) e
 		return err
 	}
 	if unreadable != nil {
-		return fault.ErrInvalid.Because(unreadable)
+		return fault.ErrInvalid.Say("The message is not an encoded %s", m.Input().Name()).Because(unreadable)
 	}
 	if err := m.Check(request); err != nil {
 		return err

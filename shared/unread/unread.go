@@ -73,7 +73,8 @@ func (b *Bound) begin(w *writer, bytes int) *list.Element {
 func (b *Bound) breakOff(w *writer) {
 	b.held -= w.held
 	w.held = 0
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // fails for no server of net/http
+	// It fails for no server of net/http.
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 }
 
 // read notes that a client has read a piece of its answer.

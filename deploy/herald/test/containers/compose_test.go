@@ -109,7 +109,7 @@ func (p *project) coldStart() {
 	begin := time.Now()
 	p.up()
 	up := time.Since(begin)
-	p.Token = p.compose("exec", "gateway", "herald", "admin-pat")
+	p.Token = p.compose("exec", "users", "herald", "admin-pat")
 	p.Import("first")
 	took := time.Since(begin)
 	p.T.Logf("the first import after %s, of which up %s", took.Round(time.Second/10), up.Round(time.Second/10))
@@ -246,7 +246,7 @@ func (p *project) subscriber() {
 		p.T.Error("any password will do")
 	}
 	refused := make(chan error, 10)
-	nc, err := nats.Connect("nats://subscriber:"+p.compose("exec", "gateway", "herald", "subscriber-password")+"@"+
+	nc, err := nats.Connect("nats://subscriber:"+p.compose("exec", "users", "herald", "subscriber-password")+"@"+
 		p.nats,
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	if err != nil {
@@ -529,7 +529,7 @@ func (p *project) downAndUp() {
 	p.up()
 	p.run("docker", "compose", "-f", "docker-compose.yml", "-f", "deploy/compose/mails.yml", "up",
 		"--detach", "--wait", "mailpit")
-	if token := p.compose("exec", "gateway", "herald", "admin-pat"); token != p.Token {
+	if token := p.compose("exec", "users", "herald", "admin-pat"); token != p.Token {
 		p.T.Error("the token is another")
 	}
 	if state := p.State("mini-mouse"); state != "USER_STATE_ACTIVE" {

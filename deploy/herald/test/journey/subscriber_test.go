@@ -96,12 +96,13 @@ func TestSubscriberExample(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	i := whole.Start(t)
-	text, err := os.ReadFile(i.Dir + "/data/subscriber.url")
+	const addressFile = "/data/subscriber.url"
+	text, err := os.ReadFile(i.Dir + addressFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := strings.TrimSpace(string(text))
-	one, all := watch(t, file, url, "mini-mouse"), watch(t, file, url)
+	one, all := watch(t, file, i.Dir+addressFile, "mini-mouse"), watch(t, file, i.Dir+addressFile)
 	body := whole.File(t, "examples/user.json")
 	i.Import("somebody-else")
 	i.Call("POST", "/management/v1/users/human/_import", body)
@@ -134,8 +135,12 @@ func TestSubscriberExample(t *testing.T) {
 		"http://127.0.0.1:1/%zz":                               "usage:",
 		"":                                                     "usage:",
 	} {
+		held := filepath.Join(t.TempDir(), "address")
+		if err := os.WriteFile(held, []byte(address), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		out, err := exec.CommandContext(ctx, file, address).CombinedOutput()
+		out, err := exec.CommandContext(ctx, file, held).CombinedOutput()
 		cancel()
 		if err == nil || !strings.Contains(string(out), says) || strings.Contains(string(out), "goroutine") {
 			t.Errorf("%q: %v %s", address, err, out)

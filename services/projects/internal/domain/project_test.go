@@ -3,6 +3,7 @@ package domain
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"herald/shared/fault"
@@ -65,6 +66,20 @@ func TestRoleChange(t *testing.T) {
 			r.Group != c.group {
 			t.Errorf("%q, %q: changed %v to %+v", c.displayName, c.group, got, r)
 		}
+	}
+}
+
+// The fault names those of the new roles that are there.
+func TestRolesExist(t *testing.T) {
+	t.Parallel()
+	f := RolesExist([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
+	if !errors.Is(f, ErrRoleExists) || len(f.Fields) != 2 || f.Fields[0].Path != "roles[0].key" ||
+		f.Fields[1].Path != "roles[2].key" || !strings.Contains(f.Message, `roles[2].key: the project has a role "c"`) {
+		t.Errorf("%v %v", f, f.Fields)
+	}
+	many := make([]Role, 200)
+	if f := RolesExist(many, []string{""}); len(f.Fields) != 20 || len(ErrRoleExists.Fields) != 1 {
+		t.Errorf("%d fields", len(f.Fields))
 	}
 }
 

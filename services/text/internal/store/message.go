@@ -45,7 +45,7 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 }
 
 // SetCustom locks an organization's own texts, which may not exist yet, calls change and saves the
-// result.
+// result. Texts of which nothing is left are removed.
 func (s Store) SetCustom(
 	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
 ) (domain.Custom, error) {
@@ -57,6 +57,9 @@ func (s Store) SetCustom(
 			on conflict (org_id, kind, language) do update set org_id = c.org_id returning ` + customColumns,
 		Args: k.args(),
 		Write: func(c domain.Custom) event.Statement {
+			if c.IsDefault() {
+				return k.removal()
+			}
 			args := k.args()
 			args["title"], args["pre_header"], args["subject"], args["greeting"] = c.Title, c.PreHeader, c.Subject,
 				c.Greeting
@@ -85,15 +88,17 @@ func (s Store) ResetCustom(
 		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind
 			and language = @language for update`,
 		Args: k.args(), NotFound: domain.ErrCustomNotFound,
-		Write: func(domain.Custom) event.Statement {
-			return event.Statement{
-				AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
-				SQL: `removed as (delete from custom_texts using event where org_id = @org_id and kind = @kind
-					and language = @language)`,
-				Args: k.args(),
-			}
-		},
+		Write: func(domain.Custom) event.Statement { return k.removal() },
 	}, change)
+}
+
+func (k Key) removal() event.Statement {
+	return event.Statement{
+		AggregateID: k.aggregate(), OrganizationID: k.OrganizationID,
+		SQL: `removed as (delete from custom_texts using event where org_id = @org_id and kind = @kind
+			and language = @language)`,
+		Args: k.args(),
+	}
 }
 
 // SomeCustom reads which texts an organization wrote, most of them at most.

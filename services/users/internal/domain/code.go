@@ -87,9 +87,9 @@ const (
 
 // Faults of mailed codes. A used, replaced, foreign or invented code is a wrong one.
 var (
-	ErrCodeWrong    = fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong").On("code", "is wrong")
-	ErrCodeExpired  = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
-	ErrCodeLocked   = fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes; ask for a new mail").
+	ErrCodeWrong   = fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong").On("code", "is wrong")
+	ErrCodeExpired = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
+	ErrCodeLocked  = fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes; ask for a new mail").
 			After(time.Minute)
 	ErrMailObsolete = fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE",
 		"The mail is no longer wanted: its code was used or replaced")
