@@ -20,15 +20,23 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"headers": headers,
 }).ParseFS(files, "page/*.html"))
 
-// framePolicy gives the HTML of a mail an origin of its own, without scripts and forms, also when it
-// is opened outside of the page. Links open new tabs.
-const framePolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; " +
-	"default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; font-src http: https: data:; " +
-	"form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+const (
+	// sandbox is what the HTML of a mail may do: nothing but open links, in new tabs.
+	sandbox = "allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation"
+	// framed lets the page with the mail read how high the mail is. That is all that the origin is good for,
+	// because the mail itself runs no scripts. Outside of the page a mail has an origin of its own.
+	framed = " allow-same-origin"
+	// framePolicy follows the sandbox.
+	framePolicy = "; default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; " +
+		"font-src http: https: data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
 
 func (in *Inbox) mountPages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", in.listPage)
 	mux.HandleFunc("GET /mail/{id}", in.withMail(func(w http.ResponseWriter, _ *http.Request, m Mail) {
+		if m.HTML != "" { // the page has a frame to be made as high as the mail
+			w.Header().Set("Content-Security-Policy", w.Header().Get("Content-Security-Policy")+"; script-src 'self'")
+		}
 		render(w, "mail.html", m)
 	}))
 	mux.HandleFunc("GET /mail/{id}/html", in.withMail(frame))
@@ -36,9 +44,11 @@ func (in *Inbox) mountPages(mux *http.ServeMux) {
 		in.empty(nil)
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})
-	mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, files, "page/style.css")
-	})
+	for _, name := range []string{"style.css", "mail.js"} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, "page/"+name)
+		})
+	}
 }
 
 // listPage shows all mails and refreshes itself, or shows a search if the request has q.
@@ -69,9 +79,13 @@ func (in *Inbox) listPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // frame writes the HTML of a mail as a document of its own. Its links open new tabs.
-func frame(w http.ResponseWriter, _ *http.Request, m Mail) {
+func frame(w http.ResponseWriter, r *http.Request, m Mail) {
+	policy := "sandbox " + sandbox
+	if r.Header.Get("Sec-Fetch-Dest") == "iframe" {
+		policy += framed
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", framePolicy)
+	w.Header().Set("Content-Security-Policy", policy+framePolicy)
 	// It comes before a base element of the mail, which HTML parsers then ignore.
 	w.Write([]byte(`<!doctype html><base target="_blank">` + m.HTML))
 }
