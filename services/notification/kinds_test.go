@@ -6,7 +6,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailevent"
 )
 
 // Each kind of mail has its own texts and a link to its own page.
@@ -37,6 +39,43 @@ func TestKindsHaveTheirTextsAndLinks(t *testing.T) {
 			t.Errorf("%v: the text part\n%s\nlacks\n%s", test.event, m.Text, link)
 		}
 	}
+}
+
+// A change of the address asks for two mails: a code to the new address, and a notice to the one that was. A
+// notice is sent once, also if its event comes again, and has no link.
+func TestNoticesAreSent(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, setup{})
+	for i, test := range []struct {
+		event proto.Message
+		kind  string
+		mails int
+	}{
+		{&usersv1.HumanEmailChanged{Mail: "verifyemail", Notice: "emailchanged"}, "emailchanged", 2},
+		{&usersv1.HumanPasswordChanged{Notice: "passwordchanged"}, "passwordchanged", 3},
+	} {
+		id := w.people.happen("ada", test.event)
+		n := w.settled(mailevent.NoticeID(id))
+		if i == 0 {
+			w.settled(id)
+		}
+		w.accepted(test.mails)
+		if n.Kind != test.kind || story(n) != "SENT: SENT" {
+			t.Errorf("%v", n)
+		}
+		w.people.happenAs(id, "ada", test.event)
+	}
+	w.settled(w.people.ask("ada"))
+	for _, mail := range w.accepted(4) {
+		m := w.parse(mail)
+		if notice := strings.HasPrefix(m.Subject, "Geändert:"); notice == strings.Contains(m.Text+m.HTML, "http") {
+			t.Errorf("%s: a notice %t with\n%s", m.Subject, notice, m.Text)
+		}
+	}
+	id := mailevent.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
+	w.settled(id)
+	_, err := w.resend("o1", "ORG_OWNER", "ada", id)
+	w.refused(err, "NOTICE_SENT_ONCE", fault.Precondition)
 }
 
 // Events without a mail or with an unknown kind of mail queue nothing; no event queues a test mail.

@@ -41,7 +41,8 @@ func TestMail(t *testing.T) {
 	for _, want := range []string{
 		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + code(id) + "\n\nIhr Analytical & Co\n",
 		"Lovelace|Countess|ada.l|ada.l|ada.l|ada.l|ada@example.com||+41791234567||ada|o1|" +
-			"2026-11-21 08:00 UTC|2026-11-21 08:01 UTC|2026-11-24 08:00 UTC|" + code(id) + "\n",
+			"21. November 2026, 08:00 Uhr (UTC)|21. November 2026, 08:01 Uhr (UTC)|" +
+			"24. November 2026, 08:00 Uhr (UTC)|" + code(id) + "\n",
 	} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("the text part\n%s\nlacks\n%s", m.Text, want)

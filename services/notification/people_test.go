@@ -172,7 +172,8 @@ func (*people) ResolveMessageText(
 	_ context.Context, r *textv1.ResolveMessageTextRequest,
 ) (*textv1.ResolveMessageTextResponse, error) {
 	subject := map[string]string{"init": "Konto für {{.DisplayName}}", "verifyemail": "Adresse {{.LastEmail}}",
-		"passwordreset": "Passwort von {{.UserName}}"}[r.Kind]
+		"passwordreset": "Passwort von {{.UserName}}", "emailchanged": "Geändert: {{.LastEmail}}",
+		"passwordchanged": "Geändert: Passwort von {{.ChangedBy}}"}[r.Kind]
 	if subject == "" || r.OrgId == "" {
 		return &textv1.ResolveMessageTextResponse{}, nil
 	}

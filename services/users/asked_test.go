@@ -3,6 +3,7 @@ package users_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,6 +52,11 @@ func TestAskedMails(t *testing.T) {
 			want = append([]string{notification}, want...)
 		}
 		kinds, ids := w.asked(w.orgID, id)
+		for i, of := range slices.Backward(ids) { // TestNotices is about these
+			if strings.HasSuffix(of, "-notice") {
+				kinds, ids = slices.Delete(kinds, i, i+1), slices.Delete(ids, i, i+1)
+			}
+		}
 		if !slices.Equal(ids, want) || notification != "" && kinds[0] != kind {
 			t.Errorf("after %s: %v %v, want %v", what, kinds, ids, want)
 		}

@@ -4,6 +4,7 @@ package users
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"herald/services/users/internal/api"
@@ -65,7 +66,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err != nil {
 		return Administrator{}, err
 	}
-	s.Background(func(ctx context.Context) { forgetTries(ctx, s, db) })
+	s.Background(func(ctx context.Context) { forget(ctx, s, db) })
 	methods := api.Users{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Now: s.Now, PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
@@ -76,15 +77,16 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
-// forgetTries removes every hour the guesses at passwords that count no more.
-func forgetTries(ctx context.Context, s *boot.Service, db store.Store) {
+// forget removes every hour the guesses at passwords that count no more, and what old notices told.
+func forget(ctx context.Context, s *boot.Service, db store.Store) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if err := db.ForgetTries(ctx, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses at passwords stay", "err", err)
+			err := errors.Join(db.ForgetTries(ctx, s.Now()), db.ForgetNotices(ctx, s.Now()))
+			if err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old guesses at passwords and old notices stay", "err", err)
 			}
 		case <-ctx.Done():
 			return

@@ -5,6 +5,7 @@ package mailevent
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,8 +14,8 @@ import (
 	"herald/shared/mailkind"
 )
 
-// Asked is called for an event that asks for a mail. The mail gets the event's id; its user
-// is the event's aggregate.
+// Asked is called for an event that asks for a mail. The mail gets the delivery's id, which is the event's
+// or, for a notice, its NoticeID; its user is the event's aggregate.
 type Asked func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error
 
 // Handlers call asked for the events that ask for a mail, and for no others.
@@ -23,27 +24,53 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, func(e *usersv1.HumanCreated) string { return first(e.InitMail) }),
 		on(asked, func(e *usersv1.HumanImported) string { return cmp.Or(first(e.InitMail), e.Mail) }),
 		on(asked, func(e *usersv1.HumanInitializationRequested) string { return first(e.InitMail) }),
-		on(asked, (*usersv1.HumanEmailChanged).GetMail),
+		on(asked, (*usersv1.HumanEmailChanged).GetMail, (*usersv1.HumanEmailChanged).GetNotice),
 		on(asked, (*usersv1.HumanEmailVerificationRequested).GetMail),
 		on(asked, (*usersv1.HumanPasswordResetRequested).GetMail),
+		on(asked, nil, (*usersv1.HumanPasswordChanged).GetNotice),
 	}
 }
 
+// ofNotice ends the ids of notices. An event may ask for a notice beside another mail.
+const ofNotice = "-notice"
+
+// NoticeID returns the id of the notice that an event asks for.
+func NoticeID(eventID string) string { return eventID + ofNotice }
+
+// IsNotice reports whether an id is one of NoticeID.
+func IsNotice(id string) bool { return strings.HasSuffix(id, ofNotice) }
+
+// on handles an event whose fields name the kinds of the mails that it asks for: mail with the event's id,
+// notices with its NoticeID.
 func on[E any, P interface {
 	*E
 	proto.Message
-}](asked Asked, kind func(P) string) event.Handler {
+}](asked Asked, mail func(P) string, notices ...func(P) string) event.Handler {
 	return event.On(func(ctx context.Context, d event.Delivery, e P) error {
-		name := kind(e)
-		if name == "" {
-			return nil
+		if mail != nil {
+			if err := ask(ctx, asked, d, mail(e)); err != nil {
+				return err
+			}
 		}
-		known, err := mailkind.Parse(name)
-		if err != nil {
-			return err
+		d.ID = NoticeID(d.ID)
+		for _, notice := range notices {
+			if err := ask(ctx, asked, d, notice(e)); err != nil {
+				return err
+			}
 		}
-		return asked(ctx, d, known)
+		return nil
 	})
+}
+
+func ask(ctx context.Context, asked Asked, d event.Delivery, name string) error {
+	if name == "" {
+		return nil
+	}
+	kind, err := mailkind.Parse(name)
+	if err != nil {
+		return err
+	}
+	return asked(ctx, d, kind)
 }
 
 // first returns the kind of the mail to a new user; empty if none is needed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -54,6 +55,11 @@ func with(t protoreflect.MessageType) map[string][]proto.Message {
 			set(string(kind), f, protoreflect.ValueOfString(string(kind)))
 		}
 	}
+	if f := fields.ByName("notice"); f != nil {
+		for _, kind := range mailkind.All() {
+			set("notice "+string(kind), f, protoreflect.ValueOfString(string(kind)))
+		}
+	}
 	if f := fields.ByName("init_mail"); f != nil {
 		set("init", f, protoreflect.ValueOfEnum(usersv1.InitMail_INIT_MAIL_QUEUED.Number()))
 		set("", f, protoreflect.ValueOfEnum(usersv1.InitMail_INIT_MAIL_NOT_NEEDED.Number()))
@@ -87,13 +93,17 @@ func TestHandlers(t *testing.T) {
 					t.Fatal(err)
 				}
 				var want, got []string
+				id := "e1"
+				if notice, ok := strings.CutPrefix(kind, "notice "); ok {
+					id, kind = mailevent.NoticeID(id), notice
+				}
 				if kind != "" {
 					want, asking = []string{kind}, asking+1
 				}
 				past := event.Past{OrganizationID: "o1", HistoryID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
 					mailevent.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
-						if d.ID != "e1" || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
+						if d.ID != id || mailevent.IsNotice(id) != (id != "e1") || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
 							!d.Time.Equal(now) {
 							t.Errorf("%s: %+v", aggregate, d)
 						}

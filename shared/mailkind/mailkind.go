@@ -1,5 +1,6 @@
 // Package mailkind lists the mails that Herald sends to people. By this list users makes their codes,
-// text holds their texts, the notifier sends them and auth shows the pages behind their links.
+// text holds their texts, the notifier sends them and auth shows the pages behind their links. A notice
+// has neither a code nor a link: it tells of a change.
 //
 // mailevent knows which events ask for a mail, mailrender makes one.
 package mailkind
@@ -9,7 +10,8 @@ import (
 	"slices"
 )
 
-// Kind is the name of a mail. Its code, texts, notification and pages have the same name.
+// Kind is the name of a mail. Its code, texts, notification and pages, as far as it has them, have the same
+// name.
 type Kind string
 
 // The kinds of mails.
@@ -20,6 +22,10 @@ const (
 	VerifyEmail Kind = "verifyemail"
 	// PasswordReset lets a user who forgot the password set a new one.
 	PasswordReset Kind = "passwordreset"
+	// EmailChanged is the notice to an address that it is no longer the user's.
+	EmailChanged Kind = "emailchanged"
+	// PasswordChanged is the notice to a user that the password was changed.
+	PasswordChanged Kind = "passwordchanged"
 )
 
 // Password says whether the page of a mail asks for a new password.
@@ -48,6 +54,8 @@ var kinds = []struct {
 	{Init, Page{"/ui/login/user/init", AskedIfMissing}},
 	{VerifyEmail, Page{"/ui/login/mail/verification", NeverAsked}},
 	{PasswordReset, Page{"/ui/login/password/reset", AlwaysAsked}},
+	{EmailChanged, Page{}},
+	{PasswordChanged, Page{}},
 }
 
 // All returns every kind.
@@ -67,7 +75,13 @@ func Parse(name string) (Kind, error) {
 	return Kind(name), nil
 }
 
-// Page returns where the link of such a mail leads; the zero Page if k is unknown.
+// Coded returns the kinds whose mails have a code and a link to a page.
+func Coded() []Kind { return slices.DeleteFunc(All(), Kind.Notice) }
+
+// Notice reports whether such a mail has neither a code nor a link.
+func (k Kind) Notice() bool { return k.Page() == Page{} }
+
+// Page returns where the link of such a mail leads; the zero Page for a notice or if k is unknown.
 func (k Kind) Page() Page {
 	for _, known := range kinds {
 		if known.kind == k {

@@ -2,6 +2,7 @@ package mailkind_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +16,14 @@ func TestParse(t *testing.T) {
 		if got, err := mailkind.Parse(string(kind)); got != kind || err != nil {
 			t.Errorf("%s is read as %q, %v", kind, got, err)
 		}
-		if path := kind.Page().Path; !strings.HasPrefix(path, "/ui/login/") || paths[path] {
+		path := kind.Page().Path
+		if kind.Notice() != (path == "") || kind.Notice() == slices.Contains(mailkind.Coded(), kind) {
+			t.Errorf("%s has the page %q: a notice %t, coded %v", kind, path, kind.Notice(), mailkind.Coded())
+		}
+		if path != "" && (!strings.HasPrefix(path, "/ui/login/") || paths[path]) {
 			t.Errorf("%s has the page %q", kind, path)
 		}
-		paths[kind.Page().Path] = true
+		paths[path] = true
 	}
 	for _, name := range []string{"", "Init", "init ", "test", "phone"} {
 		if got, err := mailkind.Parse(name); got != "" || err == nil {

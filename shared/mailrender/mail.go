@@ -1,18 +1,17 @@
 package mailrender
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailkind"
 )
 
-// Mail is a mail with a code, made of the texts of the text service and the reader's data of the
+// Mail is a mail to a user, made of the texts of the text service and the reader's data of the
 // users service. The notifier sends it and the text service previews it: both render it here.
 type Mail struct {
 	// PublicURL begins the link, without a slash at its end.
@@ -25,12 +24,15 @@ type Mail struct {
 	Language string
 }
 
-// Render makes the mail without its code, which Fill adds. It fails for an unknown kind, and as
-// Message.Render does.
+// Render makes the mail without its code, which Fill adds. A notice has no code and is ready. Render fails
+// for an unknown kind, and as Message.Render does.
 func (m Mail) Render() (Rendered, error) {
-	page := m.Kind.Page()
-	if page.Path == "" {
-		return Rendered{}, fmt.Errorf("there is no mail of the kind %q", m.Kind)
+	if _, err := mailkind.Parse(string(m.Kind)); err != nil {
+		return Rendered{}, err
+	}
+	link := ""
+	if !m.Kind.Notice() {
+		link = m.PublicURL + m.Kind.Page().Path + "?" + m.query()
 	}
 	values := m.values()
 	return Message{
@@ -40,7 +42,7 @@ func (m Mail) Render() (Rendered, error) {
 			FooterText: m.Text.GetFooterText(),
 		},
 		Language: m.Language,
-		Link:     m.PublicURL + page.Path + "?" + m.query(),
+		Link:     link,
 		Value:    func(name string) string { return values[name] },
 	}.Render()
 }
@@ -58,7 +60,14 @@ func (m Mail) query() string {
 // values returns the values of the placeholders (see herald/shared/placeholder). A user has one
 // login name.
 func (m Mail) values() map[string]string {
-	r := m.Reader
+	r, w := m.Reader, wordsIn(language.Make(m.Language))
+	changedBy := ""
+	if m.Kind.Notice() {
+		changedBy = w.Administrator
+		if r.GetChangedByReader() {
+			changedBy = w.Self
+		}
+	}
 	return map[string]string{
 		"FirstName": r.GetFirstName(), "LastName": r.GetLastName(),
 		"NickName": r.GetNickName(), "DisplayName": r.GetDisplayName(),
@@ -67,9 +76,7 @@ func (m Mail) values() map[string]string {
 		"LastEmail": r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(),
 		"LastPhone": r.GetLastPhone(), "VerifiedPhone": r.GetVerifiedPhone(),
 		"UserID": m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
-		"CreationDate": readable(r.GetCreationDate()), "ChangeDate": readable(r.GetChangeDate()),
-		"Expiry": readable(r.GetExpiry()),
+		"CreationDate": w.date(r.GetCreationDate().AsTime()), "ChangeDate": w.date(r.GetChangeDate().AsTime()),
+		"Expiry": w.date(r.GetExpiry().AsTime()), "ChangedBy": changedBy,
 	}
 }
-
-func readable(at *timestamppb.Timestamp) string { return at.AsTime().Format("2006-01-02 15:04 UTC") }

@@ -46,13 +46,42 @@ func TestMail(t *testing.T) {
 		if r, err = r.Fill("K7MPX4RD"); err != nil {
 			t.Fatal(err)
 		}
-		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 2026-11-24 09:00 UTC K7MPX4RD\n\nb\n" +
+		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 24. November 2026, 09:00 Uhr (UTC) K7MPX4RD\n\nb\n" +
 			link + "\n\nK7MPX4RD\n\nf\n"
 		if r.Subject != "s Ada & Co" || r.Text != want || !strings.Contains(r.HTML, `<html lang="de"`) {
 			t.Errorf("%s: subject %q, text\n%s\nwant\n%s", kind, r.Subject, r.Text, want)
 		}
 	}
 	if _, err := mail("test").Render(); err == nil {
-		t.Error("a mail that has no page is rendered")
+		t.Error("a mail that is no kind is rendered")
+	}
+}
+
+// A notice has no link, no code and no button, and says who made the change.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	for _, kind := range mailkind.All() {
+		if !kind.Notice() {
+			continue
+		}
+		for own, by := range map[bool]string{true: "von Ihnen selbst", false: "von der Administration"} {
+			m := mail(kind)
+			m.Text.Text, m.Reader.ChangedByReader = "{{.ChangedBy}} {{.LastEmail}} {{.Code}}.", own
+			r, err := m.Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := "t\n\n{{.Code}}\n\n" + by + " ada@example.com .\n\nf\n"; r.Text != want {
+				t.Errorf("%s: text\n%s\nwant\n%s", kind, r.Text, want)
+			}
+			for n := range parse(t, r.HTML).Descendants() {
+				if n.Data == "a" {
+					t.Errorf("%s has a link: %v", kind, n.Attr)
+				}
+			}
+			if strings.Contains(r.Text+r.HTML+r.Subject, mark) {
+				t.Errorf("%s has the mark of a code", kind)
+			}
+		}
 	}
 }

@@ -40,7 +40,7 @@ type Message struct {
 	// Link is where the button leads, an absolute http or https URL; empty for a mail without a
 	// button. If it contains {{.Code}}, the code is put there and also shown below the button.
 	Link string
-	// Value returns the value of a placeholder, such as FirstName. It is never called for Code.
+	// Value returns the value of a placeholder, such as FirstName. It is not called for Code if there is a link.
 	Value func(name string) string
 }
 
@@ -74,6 +74,9 @@ func (m Message) Render() (Rendered, error) {
 	}
 	if strings.Contains(link, mark) {
 		p.Code = mark
+	}
+	if p.ButtonText != "" {
+		p.Address = wordsIn(tag).Address
 	}
 	if size := p.size(); size > maxText {
 		return Rendered{}, fmt.Errorf("the texts have %d bytes with their values filled in, more than %d",
@@ -117,7 +120,7 @@ func (m Message) link() (string, error) {
 
 func (m Message) expand(text string) string {
 	return placeholder.Expand(strings.TrimSpace(clean(text)), func(name string) string {
-		if name == "Code" {
+		if name == "Code" && m.Link != "" {
 			return mark
 		}
 		return oneLine(clean(m.Value(name)))
@@ -141,8 +144,11 @@ func clean(text string) string {
 	}, text)
 }
 
+// oneLine makes white space single and keeps spaces at which no line may break.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f'
+	}), " ")
 }
 
 func direction(tag language.Tag) string {

@@ -85,6 +85,10 @@ func TestRender(t *testing.T) {
 	if r.Text != want {
 		t.Errorf("text part\n%s\nwant\n%s", r.Text, want)
 	}
+	if hint := "If the button does not work, open this address in your browser:"; !strings.Contains(r.HTML, hint) ||
+		strings.Contains(r.Text, hint) {
+		t.Error("the bare link is not explained, or in the text part")
+	}
 	if !strings.Contains(r.HTML, "first line<br>second line") {
 		t.Error("the line break is lost")
 	}

@@ -20,6 +20,8 @@ type page struct {
 	Title, PreHeader, Subject, Greeting, Text string
 	ButtonText, FooterText                    string
 	Link, Code                                string
+	// Address says what the link below the button is for; empty without a button.
+	Address string
 	// Href is Link as an attribute. The template's own URL escaper would percent-encode the mark.
 	Href template.HTMLAttr
 }

@@ -93,7 +93,7 @@ func known(name string) bool {
 	case "FirstName", "LastName", "NickName", "DisplayName",
 		"UserName", "LoginName", "LoginNames", "PreferredLoginName",
 		"LastEmail", "VerifiedEmail", "LastPhone", "VerifiedPhone",
-		"UserID", "OrgID", "OrgName", "CreationDate", "ChangeDate", "Code", "Expiry":
+		"UserID", "OrgID", "OrgName", "CreationDate", "ChangeDate", "Code", "Expiry", "ChangedBy":
 		return true
 	}
 	return false

@@ -83,7 +83,7 @@ var ofUsers = []string{
 
 // pagesOfMails returns the names of the pages to which the kinds of mails lead.
 func pagesOfMails() (names []string) {
-	for _, kind := range mailkind.All() {
+	for _, kind := range mailkind.Coded() {
 		pages := []string{"resent", "done"}
 		if kind.Page().Password != mailkind.NeverAsked {
 			pages = append(pages, "form")

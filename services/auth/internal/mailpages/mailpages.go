@@ -46,7 +46,7 @@ type Pages struct {
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
-	for _, known := range mailkind.All() {
+	for _, known := range mailkind.Coded() {
 		k := kind(known)
 		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
 		mux.HandleFunc("POST "+k.path(), p.limited(p.withLink(k, p.complete)))

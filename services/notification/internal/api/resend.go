@@ -28,6 +28,8 @@ func (n Notifications) ResendNotification(
 		return nil, domain.ErrTest
 	case found.State == domain.Sending:
 		return &notificationv1.ResendNotificationResponse{NotificationId: found.ID}, nil
+	case !found.State.Waits() && found.Kind.Notice():
+		return nil, domain.ErrNotice
 	case !found.State.Waits():
 		id, err := n.renew(ctx, r.UserId, found.Kind)
 		if err != nil {

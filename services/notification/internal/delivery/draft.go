@@ -37,9 +37,12 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 	if c.Kind == domain.Test {
 		return s.prepareTest(c)
 	}
-	d, code, err := s.prepareCoded(ctx, c)
+	d, code, err := s.prepareKind(ctx, c)
 	if err != nil {
 		return smtp.Mail{}, err
+	}
+	if c.Kind.Notice() {
+		return d.mail(c), nil
 	}
 	if d.Rendered, err = d.Fill(code); err != nil {
 		return smtp.Mail{}, err
@@ -47,9 +50,9 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 	return d.mail(c), nil
 }
 
-// prepareCoded asks users for the code, which is the same each time. It makes a new draft or
-// reads the stored one.
-func (s *Sender) prepareCoded(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
+// prepareKind asks users what the mail says, and for its code, which is the same each time; a notice has
+// none. It makes a new draft or reads the stored one.
+func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
 	m, err := s.Users.PrepareMail(ctx, &usersv1.PrepareMailRequest{NotificationId: c.ID, UserId: c.UserID})
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask users: %w", err)

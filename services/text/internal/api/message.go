@@ -11,6 +11,7 @@ import (
 	"herald/services/text/internal/store"
 	"herald/shared/caller"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/mailkind"
 	"herald/shared/resource"
 )
 
@@ -60,7 +61,7 @@ func (t Text) SetMessageText(
 	if err != nil {
 		return nil, err
 	}
-	texts, err := texts(r).Accept()
+	texts, err := texts(r).Accept(mailkind.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (t Text) PreviewMessageText(
 	if err != nil {
 		return nil, err
 	}
-	own, err := texts(r).Accept()
+	own, err := texts(r).Accept(mailkind.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,10 @@ func (t Text) PreviewMessageText(
 	if err != nil {
 		return nil, err
 	}
-	if rendered, err = rendered.Fill(reader.Code); err != nil {
-		return nil, err
+	if !mailkind.Kind(k.Kind).Notice() {
+		if rendered, err = rendered.Fill(reader.Code); err != nil {
+			return nil, err
+		}
 	}
 	return &textv1.PreviewMessageTextResponse{Subject: rendered.Subject, Text: rendered.Text, Html: rendered.HTML}, nil
 }

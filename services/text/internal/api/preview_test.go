@@ -27,13 +27,13 @@ func TestAcceptedCanBeSent(t *testing.T) {
 		Title: fill("", 2000), PreHeader: fill("", 2000), Subject: fill("", 2000), Greeting: fill("", 4000),
 		Text: fill("", 40000), ButtonText: fill("", 4000), FooterText: fill("", 8000),
 	}
-	if _, err := own.Accept(); err != nil {
+	if _, err := own.Accept(mailkind.Init); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ { // as many placeholders as are accepted
 		more := own
 		more.Text = fill(strings.Repeat("{{.DisplayName}}", n), 40000)
-		if _, err := more.Accept(); err != nil {
+		if _, err := more.Accept(mailkind.Init); err != nil {
 			break
 		}
 		own = more

@@ -110,7 +110,7 @@ func TestKinds(t *testing.T) {
 	c := catalog(t)
 	for _, known := range mailkind.All() {
 		kind := string(known)
-		if needed[kind] == nil {
+		if needed[known] == nil {
 			t.Errorf("needed says nothing of what the texts of %s must tell", kind)
 		}
 		if _, err := c.Default(kind, "en"); err != nil || CheckKind(kind) != nil {

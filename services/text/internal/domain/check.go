@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 	"herald/shared/placeholder"
 )
 
@@ -42,10 +44,10 @@ func (t *Texts) parts() []part {
 	}
 }
 
-// Accept returns the texts as they are stored, with all line breaks as "\n". If they cannot be
-// sent it returns ErrText, which names every wrong part. An empty part stands for the default
+// Accept returns the texts of a kind of message as they are stored, with all line breaks as "\n". If they
+// cannot be sent it returns ErrText, which names every wrong part. An empty part stands for the default
 // text and is always accepted.
-func (t Texts) Accept() (Texts, error) {
+func (t Texts) Accept(kind mailkind.Kind) (Texts, error) {
 	f, total := ErrText, 0
 	var said []string
 	for _, p := range t.parts() {
@@ -55,7 +57,7 @@ func (t Texts) Accept() (Texts, error) {
 		used := placeholders(*p.text)
 		before := total
 		total += len(used)
-		reason := p.fault(used)
+		reason := cmp.Or(p.fault(used), unfilled(kind, used))
 		if reason == "" && before <= maxPlaceholders && total > maxPlaceholders {
 			reason = fmt.Sprintf("is one placeholder too many: a message may have %d", maxPlaceholders)
 		}
@@ -68,6 +70,20 @@ func (t Texts) Accept() (Texts, error) {
 		return Texts{}, f.Say("%s", strings.Join(said, "; "))
 	}
 	return t, nil
+}
+
+// unfilled returns what is wrong with placeholders that have no value in a kind of message, or "".
+func unfilled(kind mailkind.Kind, used []string) string {
+	absent, why := []string{"ChangedBy"}, "it is for notices of a change"
+	if kind.Notice() {
+		absent, why = []string{"Code", "Expiry"}, "a notice has no code"
+	}
+	for _, name := range absent {
+		if slices.Contains(used, name) {
+			return "must not hold {{." + name + "}}: " + why
+		}
+	}
+	return ""
 }
 
 // placeholders returns the names of the placeholders in a text.

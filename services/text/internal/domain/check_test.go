@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
+	"herald/shared/mailkind"
 	"herald/shared/placeholder"
 )
 
@@ -81,7 +82,7 @@ func TestAccept(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for _, name := range all {
-				got, err := put(name, test.text).Accept()
+				got, err := put(name, test.text).Accept(mailkind.Init)
 				f, refused := errors.AsType[*fault.Fault](err)
 				if slices.Contains(test.good, name) {
 					if kept := strings.ReplaceAll(test.text, "\r\n", "\n"); refused || got != put(name, kept) {
@@ -98,9 +99,24 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// Placeholders that have no value in a kind of message are refused in it.
+func TestAcceptByKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range mailkind.All() {
+		for name, ofNotice := range map[string]bool{"Code": false, "Expiry": false, "ChangedBy": true, "ChangeDate": true} {
+			_, err := Texts{Text: "a {{ ." + name + " }}"}.Accept(kind)
+			want := name == "ChangeDate" || kind.Notice() == ofNotice
+			if f, refused := errors.AsType[*fault.Fault](err); refused == want ||
+				refused && (f.ID != ErrText.ID || !strings.Contains(f.Message, "must not hold {{."+name+"}}")) {
+				t.Errorf("%s in %s: %v", name, kind, err)
+			}
+		}
+	}
+}
+
 func TestAcceptNamesAllFaults(t *testing.T) {
 	t.Parallel()
-	_, err := Texts{"{{.A}}", "a\nb", "{{.Code}}", "fine", "\x00", " ", "{{.B}}"}.Accept()
+	_, err := Texts{"{{.A}}", "a\nb", "{{.Code}}", "fine", "\x00", " ", "{{.B}}"}.Accept(mailkind.Init)
 	f, ok := errors.AsType[*fault.Fault](err)
 	if !ok {
 		t.Fatal(err)
@@ -117,7 +133,7 @@ func TestAcceptNamesAllFaults(t *testing.T) {
 		t.Errorf("named %v, want %v", paths, want)
 	}
 	half := strings.Repeat("{{.OrgID}}", maxPlaceholders/2+1)
-	if _, err = (Texts{Title: half, Greeting: half, Text: half}).Accept(); err == nil {
+	if _, err = (Texts{Title: half, Greeting: half, Text: half}).Accept(mailkind.Init); err == nil {
 		t.Fatal("placeholders are counted part by part")
 	} else if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "greeting" {
 		t.Errorf("%+v", f)
@@ -132,7 +148,7 @@ func TestAcceptMillionBraces(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"{", "{{", "}}", "{{.", "{{.Code}}", "{{ ", "a\r\n", "\u200b"} {
 		began := time.Now()
-		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(); err == nil && unit != "{" &&
+		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(mailkind.Init); err == nil && unit != "{" &&
 			unit != "a\r\n" {
 			t.Errorf("a million of %q are accepted", unit)
 		}
@@ -149,14 +165,14 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		in := Texts{one, other, one, other, one, other, other}
-		got, err := in.Accept()
+		got, err := in.Accept(mailkind.Init)
 		if err != nil {
 			if f := fault.From(err); f.ID != ErrText.ID || len(f.Fields) == 0 || !utf8.ValidString(f.Message) {
 				t.Fatalf("%+v", f)
 			}
 			return
 		}
-		if again, err := got.Accept(); err != nil || again != got {
+		if again, err := got.Accept(mailkind.Init); err != nil || again != got {
 			t.Fatalf("%+v accepted became %+v, %v", got, again, err)
 		}
 		for _, p := range got.parts() {

@@ -7,20 +7,54 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/language"
+
+	"herald/shared/mailkind"
+	"herald/shared/placeholder"
 )
 
 // `make check` runs the tests whose names begin with TestTexts. They check the default texts only.
 
-// needed lists the placeholders that the texts of a kind must have: one of each list.
-var needed = map[string][][]string{
-	"init":          always,
-	"verifyemail":   append([][]string{{"{{.LastEmail}}"}}, always...),
-	"passwordreset": always,
+// needed lists the placeholders that the texts of a kind must have. Mails that may reach somebody who mistyped
+// an address, or who has it no more, name neither the user nor the login name.
+var needed = map[mailkind.Kind][]string{
+	mailkind.Init:            {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mailkind.VerifyEmail:     {"Code", "Expiry", "OrgName", "LastEmail"},
+	mailkind.PasswordReset:   {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mailkind.EmailChanged:    {"OrgName", "LastEmail", "ChangeDate", "ChangedBy"},
+	mailkind.PasswordChanged: {"OrgName", "LastEmail", "ChangeDate", "ChangedBy"},
 }
 
-var always = [][]string{
-	{"{{.Code}}"}, {"{{.Expiry}}"}, {"{{.OrgName}}"}, {"{{.LoginNames}}", "{{.PreferredLoginName}}"},
-	{"{{.DisplayName}}"},
+// says is what the texts of a language must say, by its tag.
+var says = map[string]struct {
+	// never is in each mail with a code: it must not be shared.
+	never string
+	// orders are words of a sentence that orders something. A subject has none, because a mail that nobody asked
+	// for and that orders something looks like fraud.
+	orders []string
+	// button is the word for a button, which a mail in plain text does not have.
+	button string
+}{
+	"bg": {"Никога не давайте", []string{"Активирайте", "Потвърдете", "Задайте", "Изберете"}, "бутон"},
+	"cs": {"nikdy nikomu nesdělujte", []string{"Aktivujte", "Potvrďte", "Nastavte", "Zvolte"}, "lačítk"},
+	"de": {"niemals weiter", []string{"Aktivieren Sie", "Bestätigen Sie", "Setzen Sie", "Wählen Sie"}, "chaltfläche"},
+	"en": {"Never share this code", []string{"Activate", "Confirm your", "Reset your", "Choose", "Set "}, "button"},
+	"es": {"No comparta nunca", []string{"Active", "Confirme", "Restablezca", "Elija"}, "botón"},
+	"fr": {"Ne communiquez jamais", []string{"Activez", "Confirmez", "Réinitialisez", "Choisissez"}, "bouton"},
+	"hu": {"soha ne adja meg", []string{"aktiválja", "erősítse meg", "adjon meg"}, "gomb"},
+	"id": {"Jangan pernah memberikan kode", []string{"Aktifkan", "Atur", "Buat"}, "tombol"},
+	"it": {"Non comunichi mai", []string{"Attivi", "Confermi", "Reimposti", "Scelga"}, "pulsante"},
+	"ja": {"絶対に他の人に教えないで", []string{"ください"}, "ボタン"},
+	"ko": {"절대 다른 사람에게 알려 주지", []string{"주십시오"}, "버튼"},
+	"mk": {"не го давајте", []string{"Активирајте", "Потврдете", "Поставете", "Изберете"}, "копче"},
+	"nl": {"nooit", []string{"Activeer", "Bevestig ", "Stel ", "Kies"}, "knop"},
+	"pl": {"Nigdy nikomu nie podawaj", []string{"Aktywuj", "Potwierdź", "Ustaw"}, "przycisk"},
+	"pt": {"Nunca informe", []string{"Ative", "Confirme", "Redefina", "Crie"}, "botão"},
+	"ro": {"niciodată nimănui", []string{"Activați", "Confirmați", "Resetați", "Alegeți"}, "buton"},
+	"ru": {"никому не сообщайте", []string{"ктивируйте", "одтвердите", "адайте", "ридумайте"}, "кнопк"},
+	"sv": {"aldrig", []string{"Aktivera", "Bekräfta ", "Återställ", "Välj"}, "knapp"},
+	"tr": {"kimseyle paylaşmayın", []string{"etkinleştirin", "doğrulayın", "sıfırlayın", "belirleyin"}, "düğme"},
+	"uk": {"нікому не повідомляйте", []string{"ктивуйте", "ідтвердьте", "творіть"}, "кнопк"},
+	"zh": {"告诉任何人", []string{"请"}, "按钮"},
 }
 
 func catalog(t testing.TB) Catalog {
@@ -45,9 +79,12 @@ func TestTextsAreThere(t *testing.T) {
 		}
 		for kind, text := range texts {
 			for _, p := range text.parts() {
+				if *p.text == "" && p.name == "buttonText" && mailkind.Kind(kind).Notice() {
+					continue // it has no link
+				}
 				lint(t, tag+" "+kind+" "+p.name, *p.text)
 			}
-			if _, err := text.Accept(); err != nil {
+			if _, err := text.Accept(mailkind.Kind(kind)); err != nil {
 				t.Errorf("%s %s: %v", tag, kind, err)
 			}
 			if n := utf8.RuneCountInString(text.Subject); n >= 60 {
@@ -68,18 +105,60 @@ func TestTextsTellWhatTheirReaderNeeds(t *testing.T) {
 	t.Parallel()
 	for tag, texts := range catalog(t).texts {
 		for kind, text := range texts {
-			for _, names := range needed[kind] {
-				if !slices.ContainsFunc(names, func(name string) bool {
-					return strings.Contains(text.Greeting+text.Text, name)
-				}) {
-					t.Errorf("%s %s names none of %v", tag, kind, names)
+			for _, name := range []string{"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName", "LastEmail",
+				"ChangeDate", "ChangedBy"} {
+				told := slices.Contains(placeholders(text.Greeting+text.Text), name)
+				if told != slices.Contains(needed[mailkind.Kind(kind)], name) {
+					t.Errorf("%s %s names {{.%s}}: %t", tag, kind, name, told)
 				}
 			}
-			if !strings.Contains(text.Greeting, "{{.DisplayName}}") {
-				t.Errorf("%s %s greets nobody: %q", tag, kind, text.Greeting)
+			if n := strings.Count(text.Greeting, "{{.DisplayName}}"); slices.Contains(needed[mailkind.Kind(kind)],
+				"DisplayName") != (n == 1) {
+				t.Errorf("%s %s greets with %q", tag, kind, text.Greeting)
+			}
+			if named := slices.Contains(placeholders(text.FooterText+text.Title+text.PreHeader), "DisplayName"); named {
+				t.Errorf("%s %s names its reader outside of the greeting", tag, kind)
 			}
 		}
 	}
+}
+
+func TestTextsAreOfTheirLanguage(t *testing.T) {
+	t.Parallel()
+	for tag, texts := range catalog(t).texts {
+		rules, ok := says[tag]
+		if !ok {
+			t.Errorf("nothing says what the texts in %s must say", tag)
+		}
+		for name, text := range texts {
+			kind := mailkind.Kind(name)
+			if never := strings.Contains(text.FooterText, rules.never); never == kind.Notice() {
+				t.Errorf("%s %s says that its code must not be shared: %t", tag, kind, never)
+			}
+			for _, order := range rules.orders {
+				if strings.Contains(text.Subject, order) {
+					t.Errorf("%s %s: the subject %q orders something", tag, kind, text.Subject)
+				}
+			}
+			if whole := text.Text + text.FooterText + text.PreHeader; strings.Contains(whole, rules.button) {
+				t.Errorf("%s %s speaks of a button, which plain text lacks: %q", tag, kind, whole)
+			}
+			if strings.Contains(text.Text, "UTC") {
+				t.Errorf("%s %s names a time zone, which its date says", tag, kind)
+			}
+			hours := map[mailkind.Kind]string{mailkind.Init: "72", mailkind.VerifyEmail: "72", mailkind.PasswordReset: "1"}[kind]
+			if !strings.Contains(placeholderless(text.Text), hours) {
+				t.Errorf("%s %s does not say that its code is valid for %s hours", tag, kind, hours)
+			}
+			if tag == "bg" && strings.Contains(text.Subject+text.Text, "в {{.OrgName}}") {
+				t.Errorf("%s %s: в becomes във before some names", tag, kind)
+			}
+		}
+	}
+}
+
+func placeholderless(text string) string {
+	return placeholder.Expand(text, func(string) string { return "" })
 }
 
 // Two languages have no part in common: such a part was not translated.
@@ -89,6 +168,9 @@ func TestTextsOfNoTwoLanguagesAreAlike(t *testing.T) {
 	for tag, texts := range catalog(t).texts {
 		for kind, text := range texts {
 			for _, p := range text.parts() {
+				if *p.text == "" {
+					continue
+				}
 				if other := seen[kind+p.name+*p.text]; other != "" {
 					t.Errorf("%s and %s: %s %s are both %q", tag, other, kind, p.name, *p.text)
 				}

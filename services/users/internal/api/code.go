@@ -89,27 +89,38 @@ func (u Users) ResendInitialization(
 	return &usersv1.ResendInitializationResponse{Details: details, NotificationId: notification}, err
 }
 
-// PrepareMail returns the contents of a mail, with its code, when the mail is to be sent.
+// PrepareMail returns the contents of a mail, with its code, when the mail is to be sent. A notice has no code
+// and names no address but the recipient's, which may belong to somebody else now.
 func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	m, err := u.Store.PrepareMail(ctx, r.NotificationId, r.UserId, u.Now())
 	if err != nil {
 		return nil, err
 	}
-	out := &usersv1.PrepareMailResponse{
-		Code: u.Codes.Code(m.Purpose, m.ID, m.Nonce), Expiry: timestamppb.New(m.ExpiresAt), Recipient: m.Email,
-		FirstName: m.FirstName, LastName: m.LastName, NickName: m.NickName, DisplayName: m.DisplayName,
-		UserName:          m.UserName,
-		PreferredLanguage: m.PreferredLanguage, LastPhone: m.Phone, OrgId: m.OrgID, OrgName: m.OrgName,
-		CreationDate: timestamppb.New(m.CreatedAt), ChangeDate: timestamppb.New(m.ChangedAt),
-		PasswordSet: m.PasswordHash != "",
+	out := reader(m.User, m.OrgName)
+	if m.Notice != nil {
+		out.Recipient, out.ChangedByReader = m.Notice.Recipient, m.Notice.Own
+		out.ChangeDate = timestamppb.New(m.NoticedAt)
+		return out, nil
 	}
+	out.Code, out.Expiry, out.Recipient = u.Codes.Code(m.Purpose, m.ID, m.Nonce), timestamppb.New(m.ExpiresAt), m.Email
 	if m.EmailVerified {
 		out.VerifiedEmail = m.Email
 	}
-	if m.PhoneVerified {
-		out.VerifiedPhone = m.Phone
-	}
 	return out, nil
+}
+
+// reader returns what every mail to a user can say.
+func reader(u domain.User, orgName string) *usersv1.PrepareMailResponse {
+	r := &usersv1.PrepareMailResponse{
+		FirstName: u.FirstName, LastName: u.LastName, NickName: u.NickName, DisplayName: u.DisplayName,
+		UserName: u.UserName, PreferredLanguage: u.PreferredLanguage, LastPhone: u.Phone, OrgId: u.OrgID,
+		OrgName: orgName, CreationDate: timestamppb.New(u.CreatedAt), ChangeDate: timestamppb.New(u.ChangedAt),
+		PasswordSet: u.PasswordHash != "",
+	}
+	if u.PhoneVerified {
+		r.VerifiedPhone = u.Phone
+	}
+	return r
 }
 
 // CheckCode reports whether the code is right and has expired. A right code that has not
@@ -199,25 +210,26 @@ func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
 
 // use uses the code with that MAC, which works once. hash is the new password's, or empty.
 func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domain.User, error) {
-	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (proto.Message, error) {
+	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (store.UserChange, error) {
 		if found.Awaits(t.kind) != nil {
-			return nil, domain.ErrCodeWrong
+			return store.UserChange{}, domain.ErrCodeWrong
 		}
 		switch t.kind {
 		case domain.KindInit:
 			if hash == "" && found.PasswordHash == "" {
-				return nil, domain.ErrPasswordRequired
+				return store.UserChange{}, domain.ErrPasswordRequired
 			}
 			changed, err := found.Initialize(hash)
-			return &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}, err
+			initialized := &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}
+			return store.UserChange{Event: initialized}, err
 		case domain.KindVerifyEmail:
 			changed, err := found.VerifyEmail()
-			return &usersv1.HumanEmailVerified{Changed: changed}, err
+			return store.UserChange{Event: &usersv1.HumanEmailVerified{Changed: changed}}, err
 		case domain.KindPasswordReset:
-			changed, err := found.ResetPassword(domain.Hidden(hash))
-			return &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: changed}, err
+			c, err := found.ResetPassword(domain.Hidden(hash))
+			return passwordChanged(found, c, true), err
 		}
-		return nil, fmt.Errorf("nothing is done with a code of kind %q", t.kind)
+		return store.UserChange{}, fmt.Errorf("nothing is done with a code of kind %q", t.kind)
 	})
 }
 

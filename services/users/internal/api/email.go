@@ -22,7 +22,7 @@ func (u Users) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) (
 			if err := mayChangeEmail(ctx, found, to); err != nil {
 				return store.UserChange{}, err
 			}
-			return u.changeEmail(found, to)
+			return u.changeEmail(ctx, found, to)
 		})
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
 }
@@ -47,26 +47,28 @@ func (u Users) UpdateMyEmail(
 	c := caller.From(ctx)
 	details, notification, err := u.changeUser(ctx, c.HomeOrganizationID, c.UserID,
 		func(found *domain.User) (store.UserChange, error) {
-			return u.changeEmail(found, domain.Email{
+			return u.changeEmail(ctx, found, domain.Email{
 				Address: r.Email, Verified: found.EmailVerified && r.Email == found.Email,
 			})
 		})
 	return &usersv1.UpdateMyEmailResponse{Details: details, NotificationId: notification}, err
 }
 
-func (u Users) changeEmail(found *domain.User, to domain.Email) (store.UserChange, error) {
+func (u Users) changeEmail(ctx context.Context, found *domain.User, to domain.Email) (store.UserChange, error) {
 	c, err := found.ChangeEmail(to)
 	if err != nil || len(c.Changed) == 0 {
 		return store.UserChange{}, err
 	}
-	change := store.UserChange{
-		Event: &usersv1.HumanEmailChanged{
-			State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
-		},
-		Ended: c.Ended,
+	changed := &usersv1.HumanEmailChanged{
+		State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
 	}
+	change := store.UserChange{Event: changed, Ended: c.Ended}
 	if c.Mail != "" {
 		change.Code = u.newCode(c.Mail, found.ID)
+	}
+	if c.Noticed != "" {
+		changed.Notice = string(domain.KindEmailChanged)
+		change.Notice = &store.Notice{Recipient: c.Noticed, Own: isOwn(ctx, found)}
 	}
 	return change, nil
 }

@@ -32,8 +32,7 @@ func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (
 	set := domain.Password{Hash: domain.Hidden(hash), ChangeRequired: r.PasswordChangeRequired}
 	details, _, err := u.changeUser(ctx, orgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
 		c, err := found.SetPassword(set)
-		changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
-		return store.UserChange{Event: changed, Ended: c.Ended}, err
+		return passwordChanged(found, c, isOwn(ctx, found)), err
 	})
 	return &usersv1.SetPasswordResponse{Details: details}, err
 }
@@ -71,8 +70,7 @@ func (u Users) UpdateMyPassword(
 	}
 	details, _, err := u.changeUser(ctx, found.OrgID, found.ID, func(now *domain.User) (store.UserChange, error) {
 		c, err := now.ReplacePassword(found.PasswordHash, domain.Hidden(hash))
-		changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(now.State), Changed: c.Changed}
-		return store.UserChange{Event: changed, Ended: c.Ended}, err
+		return passwordChanged(now, c, true), err
 	})
 	return &usersv1.UpdateMyPasswordResponse{Details: details}, err
 }

@@ -21,6 +21,7 @@ type EmailChange struct {
 	Changed []string // names of changed fields; if empty, nothing changes
 	Mail    Kind     // is sent to the address with a new code; empty for none
 	Ended   []Kind   // kinds whose codes are not valid any more
+	Noticed string   // the address that was, which gets a notice; empty for none
 }
 
 // EmailIsCredential reports whether a change of the e-mail takes the permission to change credentials.
@@ -41,6 +42,7 @@ func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	var c EmailChange
 	moved := to.Address != u.Email
 	if moved {
+		c.Noticed = u.noticed()
 		c.Changed = append(c.Changed, "email.email")
 	}
 	if to.Verified != u.EmailVerified {

@@ -121,6 +121,10 @@ func TestChangeEmail(t *testing.T) {
 			!slices.Equal(got.Ended, c.ended) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+		if noticed := got.Noticed != ""; noticed != (c.state != 4 && slices.Contains(c.changed, address)) ||
+			noticed && got.Noticed != same {
+			t.Errorf("%s: a notice to %q", name, got.Noticed)
+		}
 		if u.State != c.then || u.Email != c.to.Address || u.EmailVerified != c.to.Verified {
 			t.Errorf("%s: became %+v", name, u)
 		}
@@ -209,9 +213,12 @@ func TestCodesOfOthers(t *testing.T) {
 	} {
 		for _, verified := range []bool{false, true} {
 			for kind, use := range map[domain.Kind]func(*domain.User) ([]string, error){
-				domain.KindInit:          func(u *domain.User) ([]string, error) { return u.Initialize("new") },
-				domain.KindVerifyEmail:   (*domain.User).VerifyEmail,
-				domain.KindPasswordReset: func(u *domain.User) ([]string, error) { return u.ResetPassword("new") },
+				domain.KindInit:        func(u *domain.User) ([]string, error) { return u.Initialize("new") },
+				domain.KindVerifyEmail: (*domain.User).VerifyEmail,
+				domain.KindPasswordReset: func(u *domain.User) ([]string, error) {
+					c, err := u.ResetPassword("new")
+					return c.Changed, err
+				},
 			} {
 				u := domain.User{Type: domain.Human, State: state, EmailVerified: verified, PasswordHash: "old",
 					PasswordChangeRequired: true}

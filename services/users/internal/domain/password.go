@@ -35,6 +35,7 @@ type Password struct {
 type PasswordChange struct {
 	Changed []string
 	Ended   []Kind // whose codes are no longer valid
+	Noticed string // the address that gets a notice; empty for none
 }
 
 // SetPassword sets the user's password and ends codes for choosing one. A user who was never active
@@ -46,7 +47,7 @@ func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	case u.State == UserInitial || u.Uninitialized:
 		return PasswordChange{}, ErrUserNotInitialized
 	}
-	c := PasswordChange{Changed: []string{"password"}, Ended: []Kind{KindPasswordReset}}
+	c := PasswordChange{Changed: []string{"password"}, Ended: []Kind{KindPasswordReset}, Noticed: u.noticed()}
 	if u.PasswordChangeRequired != p.ChangeRequired {
 		c.Changed = append(c.Changed, "passwordChangeRequired")
 	}
@@ -56,12 +57,11 @@ func (u *User) SetPassword(p Password) (PasswordChange, error) {
 
 // ResetPassword sets the password that a user has chosen with a mailed code. The user need not change
 // it at the next login.
-func (u *User) ResetPassword(hash Hidden) (changed []string, err error) {
+func (u *User) ResetPassword(hash Hidden) (PasswordChange, error) {
 	if err := u.Awaits(KindPasswordReset); err != nil {
-		return nil, err
+		return PasswordChange{}, err
 	}
-	c, err := u.SetPassword(Password{Hash: hash})
-	return c.Changed, err
+	return u.SetPassword(Password{Hash: hash})
 }
 
 // ReplacePassword replaces a password that was just verified, and removes the counted guesses. It fails

@@ -97,7 +97,7 @@ func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // of the mail that the user needs, or "". A linked user may verify the e-mail later.
 func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
-		u.DisplayName = DisplayName(u.FirstName, u.LastName)
+		u.DisplayName = DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)
 	}
 	u.State = UserActive
 	switch {

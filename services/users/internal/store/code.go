@@ -10,6 +10,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/mailevent"
 	"herald/shared/postgres"
 )
 
@@ -125,8 +126,9 @@ func (s Store) UntryCode(ctx context.Context, userID string, kind domain.Kind, m
 // UseCode locks a user with the typed code, calls change, saves the result and removes the code. It
 // returns ErrCodeWrong if the code was used or ended meanwhile.
 func (s Store) UseCode(
-	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (proto.Message, error),
+	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (UserChange, error),
 ) (domain.User, error) {
+	made := UserChange{}
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		// Postgres locks the rows in the order of the tables: the user first, as in every other
 		// change.
@@ -136,30 +138,47 @@ func (s Store) UseCode(
 		NotFound: domain.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(ctx, u)
-			endCodes(&save, []domain.Kind{kind})
+			made.Ended = []domain.Kind{kind}
+			made.save(&save)
 			return save
 		},
-	}, change)
+	}, func(u *domain.User) (proto.Message, error) {
+		var err error
+		made, err = change(u)
+		return made.Event, err
+	})
 }
 
-// Mail is the contents and the recipient of a notification.
+// Mail is the contents of a notification: a code or a notice.
 type Mail struct {
 	domain.User
+	OrgName   string
 	Purpose   domain.Kind
 	Nonce     []byte
 	ExpiresAt time.Time
-	OrgName   string
+	// Notice is nil for a code.
+	Notice    *Notice
+	NoticedAt time.Time
 }
 
 // PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.
 // It returns ErrMailObsolete if the code was used or replaced.
 func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, now time.Time) (Mail, error) {
+	if mailevent.IsNotice(notificationID) {
+		return s.notice(ctx, notificationID, userID)
+	}
 	kinds := domain.Kinds()
 	expiries := make([]time.Time, len(kinds))
 	for i, k := range kinds {
 		expiries[i] = now.Add(k.Lifetime())
 	}
-	m, err := postgres.One[Mail](ctx, s.journal.DB, `
+	m, err := postgres.One[struct {
+		domain.User
+		OrgName   string
+		Purpose   domain.Kind
+		Nonce     []byte
+		ExpiresAt time.Time
+	}](ctx, s.journal.DB, `
 		update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
 		from users u join organizations o on o.id = u.org_id,
 			unnest(@kinds::text[], @expiries::timestamptz[]) k (purpose, expires_at)
@@ -167,5 +186,6 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 			and k.purpose = c.purpose
 		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID, "kinds": kinds, "expiries": expiries})
-	return m, postgres.Missing(err, domain.ErrMailObsolete)
+	return Mail{User: m.User, OrgName: m.OrgName, Purpose: m.Purpose, Nonce: m.Nonce, ExpiresAt: m.ExpiresAt},
+		postgres.Missing(err, domain.ErrMailObsolete)
 }

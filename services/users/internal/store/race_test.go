@@ -95,9 +95,9 @@ func TestCodeUsedOnce(t *testing.T) {
 	w.waiting("u1", []byte("mac"))
 	n := testkit.Race(t, 20, func(int) error {
 		_, err := w.UseCode(t.Context(), "u1", domain.KindInit, []byte("mac"),
-			func(u *domain.User) (proto.Message, error) {
+			func(u *domain.User) (store.UserChange, error) {
 				_, err := u.Initialize("hash")
-				return happened, err
+				return store.UserChange{Event: happened}, err
 			})
 		return err
 	}, domain.ErrCodeWrong.ID)

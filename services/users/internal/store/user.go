@@ -143,6 +143,8 @@ type UserChange struct {
 	Event proto.Message // nil if nothing changes
 	Code  *NewCode      // to be mailed; nil for none
 	Ended []domain.Kind // kinds whose codes are removed; not that of Code
+	// Notice is mailed beside Code; nil for none. The event names its kind.
+	Notice *Notice
 }
 
 // ChangeUser locks a user of an organization, calls change, and saves the user and the codes.
@@ -155,12 +157,7 @@ func (s Store) ChangeUser(
 		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(ctx, u)
-			if len(made.Ended) > 0 {
-				endCodes(&save, made.Ended)
-			}
-			if made.Code != nil {
-				made.Code.save(&save)
-			}
+			made.save(&save)
 			return save
 		},
 	}, func(u *domain.User) (proto.Message, error) {
@@ -169,6 +166,19 @@ func (s Store) ChangeUser(
 		return made.Event, err
 	})
 	return u, made, err
+}
+
+// save adds what a change does to the codes and the notices of the user @id.
+func (c UserChange) save(s *event.Statement) {
+	if len(c.Ended) > 0 {
+		endCodes(s, c.Ended)
+	}
+	if c.Code != nil {
+		c.Code.save(s)
+	}
+	if c.Notice != nil {
+		c.Notice.save(s)
+	}
 }
 
 // saveUser writes the columns of a user that can change.

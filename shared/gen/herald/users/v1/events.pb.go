@@ -460,7 +460,10 @@ type HumanEmailChanged struct {
 	State   UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	Changed []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
 	// The kind of the mail that is sent. Empty if none is sent.
-	Mail          string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
+	Mail string `protobuf:"bytes,3,opt,name=mail,proto3" json:"mail,omitempty"`
+	// The kind of the notice that is sent to the address that was. Empty if none is sent. The notification's
+	// id is the event's with -notice at its end.
+	Notice        string `protobuf:"bytes,4,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -512,6 +515,13 @@ func (x *HumanEmailChanged) GetChanged() []string {
 func (x *HumanEmailChanged) GetMail() string {
 	if x != nil {
 		return x.Mail
+	}
+	return ""
+}
+
+func (x *HumanEmailChanged) GetNotice() string {
+	if x != nil {
+		return x.Notice
 	}
 	return ""
 }
@@ -655,9 +665,12 @@ func (x *HumanPasswordResetRequested) GetMail() string {
 
 // Changed by an administrator, or by the user, with the old password or a mailed code.
 type HumanPasswordChanged struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
-	Changed       []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	State   UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	Changed []string               `protobuf:"bytes,2,rep,name=changed,proto3" json:"changed,omitempty"`
+	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
+	// event's with -notice at its end.
+	Notice        string `protobuf:"bytes,3,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -704,6 +717,13 @@ func (x *HumanPasswordChanged) GetChanged() []string {
 		return x.Changed
 	}
 	return nil
+}
+
+func (x *HumanPasswordChanged) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
 }
 
 type MachineCreated struct {
@@ -1569,11 +1589,12 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x10HumanInitialized\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
-	"\x05human\x12\vinitialized:\x04user \x01\"\xa7\x01\n" +
+	"\x05human\x12\vinitialized:\x04user \x01\"\xbf\x01\n" +
 	"\x11HumanEmailChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x12\n" +
-	"\x04mail\x18\x03 \x01(\tR\x04mail:\"\x8a\x82)\x1e\n" +
+	"\x04mail\x18\x03 \x01(\tR\x04mail\x12\x16\n" +
+	"\x06notice\x18\x04 \x01(\tR\x06notice:\"\x8a\x82)\x1e\n" +
 	"\x05human\x12\remail_changed:\x04user \x01\"\x8f\x01\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:X\x8a\x82)T\n" +
@@ -1583,10 +1604,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x87\x01\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:T\x8a\x82)P\n" +
-	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state stays0\x01\"\x99\x01\n" +
+	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state stays0\x01\"\xb1\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:%\x8a\x82)!\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x16\n" +
+	"\x06notice\x18\x03 \x01(\tR\x06notice:%\x8a\x82)!\n" +
 	"\x05human\x12\x10password_changed:\x04user \x01\"s\n" +
 	"\x0eMachineCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:/\x8a\x82)+\n" +

@@ -1127,7 +1127,8 @@ func (x *PrepareMailRequest) GetUserId() string {
 	return ""
 }
 
-// What a mail says about its reader. The code is the same in every answer for one notification.
+// What a mail says about its reader. The code is the same in every answer for one notification. A notice
+// has no code, no expiry and no verified address; its change date is that of the change it tells of.
 type PrepareMailResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Code   string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -1148,8 +1149,10 @@ type PrepareMailResponse struct {
 	CreationDate      *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=creation_date,json=creationDate,proto3" json:"creation_date,omitempty"`
 	ChangeDate        *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=change_date,json=changeDate,proto3" json:"change_date,omitempty"`
 	PasswordSet       bool                   `protobuf:"varint,17,opt,name=password_set,json=passwordSet,proto3" json:"password_set,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Of a notice: whether the reader made the change, rather than an administrator.
+	ChangedByReader bool `protobuf:"varint,18,opt,name=changed_by_reader,json=changedByReader,proto3" json:"changed_by_reader,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PrepareMailResponse) Reset() {
@@ -1297,6 +1300,13 @@ func (x *PrepareMailResponse) GetChangeDate() *timestamppb.Timestamp {
 func (x *PrepareMailResponse) GetPasswordSet() bool {
 	if x != nil {
 		return x.PasswordSet
+	}
+	return false
+}
+
+func (x *PrepareMailResponse) GetChangedByReader() bool {
+	if x != nil {
+		return x.ChangedByReader
 	}
 	return false
 }
@@ -1526,7 +1536,7 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\x13RequestCodeResponse\"V\n" +
 	"\x12PrepareMailRequest\x12'\n" +
 	"\x0fnotification_id\x18\x01 \x01(\tR\x0enotificationId\x12\x17\n" +
-	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x88\x05\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"\xb4\x05\n" +
 	"\x13PrepareMailResponse\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04code\x122\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06expiry\x12\x1c\n" +
@@ -1548,7 +1558,8 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\rcreation_date\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\fcreationDate\x12;\n" +
 	"\vchange_date\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"changeDate\x12!\n" +
-	"\fpassword_set\x18\x11 \x01(\bR\vpasswordSet\"G\n" +
+	"\fpassword_set\x18\x11 \x01(\bR\vpasswordSet\x12*\n" +
+	"\x11changed_by_reader\x18\x12 \x01(\bR\x0fchangedByReader\"G\n" +
 	"\x15ListAskedMailsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\"L\n" +

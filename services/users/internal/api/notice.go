@@ -1,0 +1,24 @@
+package api
+
+import (
+	"context"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// passwordChanged returns the change of a password with its notice. own says that the user made it.
+func passwordChanged(found *domain.User, c domain.PasswordChange, own bool) store.UserChange {
+	changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
+	change := store.UserChange{Event: changed, Ended: c.Ended}
+	if c.Noticed != "" {
+		changed.Notice = string(domain.KindPasswordChanged)
+		change.Notice = &store.Notice{Recipient: c.Noticed, Own: own}
+	}
+	return change
+}
+
+// isOwn reports whether the caller is the user who is changed.
+func isOwn(ctx context.Context, found *domain.User) bool { return caller.From(ctx).UserID == found.ID }

@@ -1,0 +1,25 @@
+package domain
+
+import (
+	"time"
+
+	"herald/shared/mailkind"
+)
+
+// The kinds of notices, which have no codes.
+const (
+	KindEmailChanged    = Kind(mailkind.EmailChanged)
+	KindPasswordChanged = Kind(mailkind.PasswordChanged)
+)
+
+// NoticeKept is how long what a notice tells is kept. Mails are tried for 72 hours.
+const NoticeKept = 7 * 24 * time.Hour
+
+// noticed returns the address that gets a notice of a change; empty for none. Somebody who never used the
+// account, and whose address may be mistyped, gets none.
+func (u *User) noticed() string {
+	if u.Type != Human || u.State == UserInitial || u.Uninitialized {
+		return ""
+	}
+	return u.Email
+}

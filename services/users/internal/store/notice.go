@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/event"
+	"herald/shared/id"
+	"herald/shared/mailevent"
+	"herald/shared/postgres"
+)
+
+// Notice is a mail that tells an address of a change of the user. Its id is made of the event's.
+type Notice struct {
+	Recipient string
+	// Own reports whether the user made the change.
+	Own bool
+}
+
+// save adds SQL that stores what the notice tells. The statement must have the user's id as @id.
+func (n Notice) save(s *event.Statement) {
+	if s.EventID == "" {
+		s.EventID = id.New()
+	}
+	s.Also(`noticed as (
+		insert into notices (id, user_id, recipient, own, time) select @notice_id, @id, @recipient, @own, time from event
+	)`, postgres.Args{"notice_id": mailevent.NoticeID(s.EventID), "recipient": n.Recipient, "own": n.Own})
+}
+
+// notice returns the contents of a notice. It returns ErrMailObsolete if its user was removed.
+func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail, error) {
+	n, err := postgres.One[struct {
+		domain.User
+		Notice
+		NoticedAt time.Time
+		OrgName   string
+	}](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+`, n.recipient, n.own, n.time as noticed_at,
+			o.name as org_name
+		from notices n join users u on u.id = n.user_id join organizations o on o.id = u.org_id
+		where n.id = @notification_id and n.user_id = @user_id`,
+		postgres.Args{"notification_id": notificationID, "user_id": userID})
+	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt},
+		postgres.Missing(err, domain.ErrMailObsolete)
+}
+
+// ForgetNotices removes what notices told that are older than any mail.
+func (s Store) ForgetNotices(ctx context.Context, now time.Time) error {
+	_, err := s.journal.DB.Exec(ctx, `delete from notices where time < @old`,
+		postgres.Args{"old": now.Add(-domain.NoticeKept)})
+	return postgres.Fault(err)
+}
