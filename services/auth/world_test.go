@@ -136,7 +136,16 @@ func (u *users) CheckCode(_ context.Context, r *usersv1.CheckCodeRequest) (*user
 	if r.Code == "AWAY2222" {
 		return nil, faults[r.Code]
 	}
-	return &usersv1.CheckCodeResponse{Expired: r.Code == "EXPIRED2"}, nil
+	checked := &usersv1.CheckCodeResponse{Expired: r.Code == "EXPIRED2"}
+	if r.Code == "NAMED222" || r.Code == "NAMELESS" {
+		checked.Holder = &usersv1.CodeHolder{
+			LoginName: "ada <b>", OrgName: "Analytical & Co", PreferredLanguage: "ja-JP",
+		}
+	}
+	if r.Code == "NAMELESS" {
+		checked.Holder.PreferredLanguage = ""
+	}
+	return checked, nil
 }
 
 func (u *users) CompleteCode(_ context.Context, r *usersv1.CompleteCodeRequest) (*usersv1.CompleteCodeResponse, error) {

@@ -165,7 +165,7 @@ func TestDefaultText(t *testing.T) {
 		!d.ChangeDate.AsTime().Equal(began) {
 		t.Errorf("details %v, first start %v", d, began)
 	}
-	if !got.IsDefault || got.Subject != "Aktivieren Sie Ihr Konto bei {{.OrgName}}" || got.FooterText == "" {
+	if !got.IsDefault || got.Subject != "Ihr neues Konto bei {{.OrgName}}" || got.FooterText == "" {
 		t.Errorf("text %v", got)
 	}
 }

@@ -22,7 +22,8 @@ func (w *world) asked(orgID, userID string) (kinds, ids []string) {
 	}
 	for _, m := range r.Result {
 		kinds, ids = append(kinds, m.Kind), append(ids, m.NotificationId)
-		if n := w.rows("events where id = $1 and aggregate_id = $2 and time = $3", m.NotificationId, userID,
+		event := strings.TrimSuffix(m.NotificationId, "-notice")
+		if n := w.rows("events where id = $1 and aggregate_id = $2 and time = $3", event, userID,
 			m.Time.AsTime()); n != 1 {
 			w.Errorf("%d events %v", n, m)
 		}

@@ -42,7 +42,8 @@ func TestNotices(t *testing.T) {
 			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil {
 			t.Errorf("%s: a notice %s: %v", what, got, m)
 		}
-		if event, _, data := w.last(id); !strings.Contains(data, `"notice": "`+kind+`"`) || strings.Contains(data, "@") {
+		event, _, data := w.last(id)
+		if !strings.Contains(data, `"notice": "`+kind+`"`) || strings.Contains(data, "@") {
 			t.Errorf("%s: event %s %s", what, event, data)
 		}
 	}

@@ -103,7 +103,8 @@ func TestHandlers(t *testing.T) {
 				past := event.Past{OrganizationID: "o1", HistoryID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
 					mailevent.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
-						if d.ID != id || mailevent.IsNotice(id) != (id != "e1") || d.AggregateID != aggregate || d.OrganizationID != "o1" ||
+						if d.ID != id || mailevent.IsNotice(id) != (id != "e1") ||
+							d.AggregateID != aggregate || d.OrganizationID != "o1" ||
 							!d.Time.Equal(now) {
 							t.Errorf("%s: %+v", aggregate, d)
 						}

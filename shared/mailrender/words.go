@@ -56,7 +56,8 @@ func (w words) date(at time.Time) string {
 	}
 	fill := func(pattern string) string {
 		return strings.NewReplacer(" ", "\u00a0", "{d}", strconv.Itoa(at.Day()), "{m}", month,
-			"{n}", strconv.Itoa(int(at.Month())), "{y}", strconv.Itoa(at.Year()), "{t}", at.Format("15:04")).Replace(pattern)
+			"{n}", strconv.Itoa(int(at.Month())), "{y}", strconv.Itoa(at.Year()),
+			"{t}", at.Format("15:04")).Replace(pattern)
 	}
 	return fill(w.Day) + " " + fill(w.Time)
 }

@@ -17,8 +17,10 @@ func TestDates(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.July, 5, 16, 30, 59, 0, time.FixedZone("", 2*60*60))
 	for tag, want := range map[string]string{
-		"en": "5 July 2026, 14:30 (UTC)", "de": "5. Juli 2026, 14:30 Uhr (UTC)", "de-CH": "5. Juli 2026, 14:30 Uhr (UTC)",
-		"fr": "5 juillet 2026, 14:30 (UTC)", "es": "5 de julio de 2026, 14:30 (UTC)", "hu": "2026. július 5., 14:30 (UTC)",
+		"en": "5 July 2026, 14:30 (UTC)", "de": "5. Juli 2026, 14:30 Uhr (UTC)",
+		"de-CH": "5. Juli 2026, 14:30 Uhr (UTC)",
+		"fr":    "5 juillet 2026, 14:30 (UTC)", "es": "5 de julio de 2026, 14:30 (UTC)",
+		"hu": "2026. július 5., 14:30 (UTC)",
 		"ja": "2026年7月5日 14:30（UTC）", "ko": "2026년 7월 5일 14:30(UTC)", "ru": "5 июля 2026 г., 14:30 (UTC)",
 		"bg": "5 юли 2026 г., 14:30 ч. (UTC)", "tlh": "5 July 2026, 14:30 (UTC)",
 	} {
@@ -34,16 +36,17 @@ func TestDates(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	if got := strings.Join(slices.Sorted(maps.Keys(wordsOf)), " "); got != "bg cs de en es fr hu id it ja ko mk nl pl pt "+
-		"ro ru sv tr uk zh" {
+	all := "bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh"
+	if got := strings.Join(slices.Sorted(maps.Keys(wordsOf)), " "); got != all {
 		t.Errorf("there are words in %s", got)
 	}
 	seen, left := map[string]string{}, regexp.MustCompile(`[{}]|%!`)
 	for tag, w := range wordsOf {
 		for month := time.January; month <= time.December; month++ {
 			written := w.date(time.Date(2026, month, 25, 14, 30, 0, 0, time.UTC))
-			named := strings.ContainsFunc(written, func(r rune) bool { return unicode.IsLetter(r) && !strings.ContainsRune("UTC", r) })
-			if left.MatchString(written) || !named || !strings.Contains(written, "25") || strings.Contains(written, "00:") {
+			named := strings.ContainsFunc(strings.ReplaceAll(written, "UTC", ""), unicode.IsLetter)
+			if left.MatchString(written) || !named || !strings.Contains(written, "25") ||
+				!strings.Contains(written, "14:30") {
 				t.Errorf("%s: %q", tag, written)
 			}
 		}

@@ -30,7 +30,7 @@ func TestMailIsShownAtItsFullHeight(t *testing.T) {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(size[0], size[1])); err != nil {
 			t.Fatal(err)
 		}
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[[]int64](measures))
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[[]int64](measures, chromedp.EvalAwaitPromise))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,8 @@ func TestMailIsShownAtItsFullHeight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprint(size[0], ".png")), picture, 0o644); err != nil {
+		file := filepath.Join(t.ArtifactDir(), fmt.Sprint(size[0], ".png"))
+		if err := os.WriteFile(file, picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

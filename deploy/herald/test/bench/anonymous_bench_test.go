@@ -24,13 +24,15 @@ func BenchmarkAnonymousResend(b *testing.B) {
 	i := whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
 	ids := [2][]string{}
 	for n := range samples {
-		ids[0] = append(ids[0], made(i, "/management/v1/users/human/_import", whole.Active(fmt.Sprint("known-", n)), "userId"))
+		known := whole.Active(fmt.Sprint("known-", n))
+		ids[0] = append(ids[0], made(i, "/management/v1/users/human/_import", known, "userId"))
 		ids[1] = append(ids[1], fmt.Sprint("nobody-", n))
 	}
 	client := &http.Client{}
 	ask := func(user string, n int) time.Duration {
 		form := url.Values{"userID": {user}, "orgID": {"o"}}
-		r, err := http.NewRequest(http.MethodPost, i.URL+"/ui/login/password/reset/resend", strings.NewReader(form.Encode()))
+		r, err := http.NewRequest(http.MethodPost, i.URL+"/ui/login/password/reset/resend",
+			strings.NewReader(form.Encode()))
 		check(b, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", i.URL)
@@ -56,8 +58,8 @@ func BenchmarkAnonymousResend(b *testing.B) {
 	known, unknown := median(times[0]), median(times[1])
 	apart, t := 100*math.Abs(known-unknown)/unknown, welch(times[0], times[1])
 	b.ReportMetric(0, "ns/op")
-	b.Logf("answers for known users: median %.3f ms, for unknown ones: %.3f ms, %.1f %% apart, t = %.2f", known, unknown,
-		apart, t)
+	b.Logf("answers for known users: median %.3f ms, for unknown ones: %.3f ms, %.1f %% apart, t = %.2f",
+		known, unknown, apart, t)
 	if apart > 3 || math.Abs(t) >= 4 {
 		b.Error("the times tell known users from unknown ones")
 	}

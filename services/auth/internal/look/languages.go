@@ -66,6 +66,14 @@ func (l *languages) reader(r *http.Request) string {
 	return c.lookup(wanted)
 }
 
+// exact returns a tag if it is that of an allowed language, else "".
+func (c choice) exact(tag string) string {
+	if c.allowed[tag] {
+		return tag
+	}
+	return ""
+}
+
 // lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops
 // subtag after subtag. The mail is written in the language found in the same way. The matcher of
 // x/text would offer related languages, which a reader may not want.

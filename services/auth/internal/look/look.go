@@ -5,6 +5,7 @@ package look
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -13,8 +14,12 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
+
+	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
 )
@@ -26,8 +31,10 @@ var (
 	//go:embed style.css
 	style string
 
-	frame  = template.Must(template.ParseFS(files, "frame.html"))
-	notice = Body(files, "notice.html")
+	frame = template.Must(template.ParseFS(files, "frame.html"))
+
+	// NoticeBody shows a link to try again to the address in Data, if that is not empty.
+	NoticeBody = Body(files, "notice.html")
 )
 
 // Body returns the frame with the template "body" of some files in it. It panics if they are
@@ -68,14 +75,26 @@ type Page struct {
 	// as {{.Text "key"}}.
 	Body *template.Template
 	Data any
+	// Language is the language of the page if it is allowed, else the browser's is.
+	Language string
+	// InLanguage, if not nil, returns the address of the same page in another language.
+	InLanguage func(tag string) string
 	// Faulty marks an error in the page's title, which screen readers read first.
 	Faulty bool
 }
 
-// Write writes a page in the language that the browser asks for.
+// Write writes a page in its language or in the one that the browser asks for.
 func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
-	tag := l.languages.reader(r)
-	v := view{Page: p, texts: l.catalogs[tag], Language: tag, Style: template.CSS(style)}
+	c := l.languages.current(r.Context())
+	if p.Language = c.exact(p.Language); p.Language == "" {
+		p.Language = l.languages.reader(r)
+	}
+	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style)}
+	if p.InLanguage != nil {
+		for _, tag := range slices.Sorted(maps.Keys(c.allowed)) {
+			v.Languages = append(v.Languages, another{tag, l.catalogs[tag]["name"], p.InLanguage(tag)})
+		}
+	}
 	var out bytes.Buffer
 	if err := p.Body.Execute(&out, v); err != nil {
 		panic(err) // a template uses a text that does not exist; becomes an internal fault
@@ -86,19 +105,33 @@ func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	_, _ = w.Write(out.Bytes())
 }
 
+// Mailed returns the language of mails to a reader with that preferred language, a BCP 47 tag or empty.
+func (l *Look) Mailed(ctx context.Context, preferred string) string {
+	c := l.languages.current(ctx)
+	tag, err := language.Parse(preferred)
+	if err != nil {
+		return c.standard
+	}
+	return c.lookup([]language.Tag{tag})
+}
+
 // Notice writes a page that has only the texts name.title and name.text and, if retry is not
 // empty, a link to try again.
 func (l *Look) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {
-	l.Write(w, r, Page{Status: status, Name: name, Body: notice, Data: retry})
+	l.Write(w, r, Page{Status: status, Name: name, Body: NoticeBody, Data: retry})
 }
 
 // view is what templates read.
 type view struct {
 	Page
-	texts    texts
-	Language string
-	Style    template.CSS
+	texts texts
+	Style template.CSS
+	// Languages are those that the reader can pick.
+	Languages []another
 }
+
+// another is the page in a language: its tag, its name for itself, and the page's address.
+type another struct{ Tag, Name, Address string }
 
 // Text returns a text in the reader's language.
 func (v view) Text(key string) (string, error) {

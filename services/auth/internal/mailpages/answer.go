@@ -9,6 +9,7 @@ import (
 
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailkind"
 )
 
@@ -34,6 +35,8 @@ type form struct {
 	// Password reports that the form asks for a password.
 	Password bool
 	Wrong    wrong
+	// Holder is whose code it is, if the code is known to be right.
+	Holder *usersv1.CodeHolder
 	// Focus is the field that has the focus.
 	Focus string
 	// Stale adds an offer to send a new mail.
@@ -47,7 +50,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
-		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid,
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid, Holder: r.holder,
 	}
 	name := r.text("confirm")
 	if f.Password {
@@ -62,6 +65,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	}
 	p.Look.Write(w, r.Request, look.Page{
 		Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != "",
+		Language: r.Language, InLanguage: r.in,
 	})
 }
 
@@ -69,6 +73,14 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
 	p.Look.Write(w, r.Request, look.Page{
 		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},
+		Language: r.Language,
+	})
+}
+
+// notice writes a page that has only its texts, in the language of the form.
+func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry string) {
+	p.Look.Write(w, r.Request, look.Page{
+		Status: status, Name: name, Body: look.NoticeBody, Data: retry, Language: r.Language,
 	})
 }
 
@@ -93,9 +105,9 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
 		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
-		p.Look.Notice(w, r.Request, f.HTTPStatus(), "away", r.address(r.path()))
+		p.notice(w, r, f.HTTPStatus(), "away", r.address(r.path()))
 	default:
 		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.kind, "err", err)
-		p.Look.Notice(w, r.Request, http.StatusInternalServerError, "failed", r.address(r.path()))
+		p.notice(w, r, http.StatusInternalServerError, "failed", r.address(r.path()))
 	}
 }

@@ -1,7 +1,7 @@
 // Package mailpages serves the pages to which links with a code in mails lead: to activate an
 // account, to confirm an e-mail address, to set a new password. Opening a link changes nothing,
 // because mail scanners open it too; only posting the form does. The pages do not tell whether a
-// user exists: without a right code they show nothing but the form.
+// user exists: only with a right code they name the organization and the login name.
 package mailpages
 
 import (
@@ -60,6 +60,15 @@ type request struct {
 	kind
 	link
 	password, confirmation string
+	// holder is whose code it is; nil while the code is not known to be right.
+	holder *usersv1.CodeHolder
+}
+
+// in returns the address of the form in another language.
+func (r request) in(tag string) string {
+	l := r.link
+	l.Language = tag
+	return l.address(r.path())
 }
 
 func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.HandlerFunc {
@@ -76,7 +85,10 @@ func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.Ha
 			p.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
 			return
 		}
-		next(w, request{r.WithContext(ctx), k, l, values.Get("password"), values.Get("confirmation")})
+		next(w, request{
+			Request: r.WithContext(ctx), kind: k, link: l,
+			password: values.Get("password"), confirmation: values.Get("confirmation"),
+		})
 	}
 }
 
@@ -92,12 +104,15 @@ func parse(r *http.Request) (url.Values, error) {
 	return r.Form, nil
 }
 
-// open writes the form. It checks the code first, so that a person learns that it has expired
-// before choosing a password.
+// open writes the form, in the mail's language until the reader picks another. It checks the code first, so
+// that a person learns whose it is, or that it has expired, before choosing a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
 		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
 	})
+	if r.holder = checked.GetHolder(); r.holder != nil && r.Language == "" {
+		r.Language = p.Look.Mailed(r.Context(), r.holder.PreferredLanguage)
+	}
 	switch {
 	case err != nil:
 		p.refused(w, r, err)
@@ -124,7 +139,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	}
 	p.Posts.Return(r.RemoteAddr)
 	p.Look.Write(w, r.Request, look.Page{
-		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName,
+		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName, Language: r.Language,
 	})
 }
 
@@ -152,5 +167,5 @@ func (p Pages) resend(w http.ResponseWriter, r request) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}
-	p.Look.Notice(w, r.Request, http.StatusOK, r.text("resent"), "")
+	p.notice(w, r, http.StatusOK, r.text("resent"), "")
 }

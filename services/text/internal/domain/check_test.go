@@ -103,7 +103,9 @@ func TestAccept(t *testing.T) {
 func TestAcceptByKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range mailkind.All() {
-		for name, ofNotice := range map[string]bool{"Code": false, "Expiry": false, "ChangedBy": true, "ChangeDate": true} {
+		for name, ofNotice := range map[string]bool{
+			"Code": false, "Expiry": false, "ChangedBy": true, "ChangeDate": true,
+		} {
 			_, err := Texts{Text: "a {{ ." + name + " }}"}.Accept(kind)
 			want := name == "ChangeDate" || kind.Notice() == ofNotice
 			if f, refused := errors.AsType[*fault.Fault](err); refused == want ||

@@ -146,7 +146,9 @@ func TestTextsAreOfTheirLanguage(t *testing.T) {
 			if strings.Contains(text.Text, "UTC") {
 				t.Errorf("%s %s names a time zone, which its date says", tag, kind)
 			}
-			hours := map[mailkind.Kind]string{mailkind.Init: "72", mailkind.VerifyEmail: "72", mailkind.PasswordReset: "1"}[kind]
+			hours := map[mailkind.Kind]string{
+				mailkind.Init: "72", mailkind.VerifyEmail: "72", mailkind.PasswordReset: "1",
+			}[kind]
 			if !strings.Contains(placeholderless(text.Text), hours) {
 				t.Errorf("%s %s does not say that its code is valid for %s hours", tag, kind, hours)
 			}

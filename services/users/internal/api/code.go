@@ -123,19 +123,32 @@ func reader(u domain.User, orgName string) *usersv1.PrepareMailResponse {
 	return r
 }
 
-// CheckCode reports whether the code is right and has expired. A right code that has not
-// expired and a wrong code have the same response, so that nobody can guess codes by it.
+// CheckCode says whose code it is, if it is right, and whether it has expired. A wrong code counts as a
+// guess, because the response shows that it is wrong. It has no other effect.
 func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
 	kind, known := domain.ParseKind(r.Kind)
 	if !known {
 		return &usersv1.CheckCodeResponse{}, nil
 	}
-	code, err := u.Store.Code(ctx, r.UserId, kind)
+	code, err := u.Store.TryCode(ctx, r.UserId, kind)
+	switch {
+	case errors.Is(err, domain.ErrCodeLocked):
+		return &usersv1.CheckCodeResponse{}, nil
+	case err != nil:
+		return nil, err
+	case !u.Codes.Right(kind, r.UserId, r.Code, code.MAC):
+		return &usersv1.CheckCodeResponse{}, nil
+	}
+	if err := u.Store.UntryCode(ctx, r.UserId, kind, code.MAC); err != nil {
+		return nil, err
+	}
+	h, err := u.Store.CodeHolder(ctx, r.UserId)
 	if err != nil {
 		return nil, err
 	}
-	right := u.Codes.Right(kind, r.UserId, r.Code, code.MAC)
-	return &usersv1.CheckCodeResponse{Expired: right && u.expired(code)}, nil
+	return &usersv1.CheckCodeResponse{Expired: u.expired(code), Holder: &usersv1.CodeHolder{
+		LoginName: h.UserName, OrgName: h.OrgName, PreferredLanguage: h.PreferredLanguage,
+	}}, nil
 }
 
 func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now().Before(*c.ExpiresAt) }

@@ -233,8 +233,9 @@ func digestFields(u domain.User, d *usersv1.HumanUserData) map[string]string {
 	fields := map[string]string{
 		"userName":          d.UserName,
 		"profile.firstName": d.Profile.FirstName, "profile.lastName": d.Profile.LastName,
-		"profile.nickName":          d.Profile.NickName,
-		"profile.displayName":       cmp.Or(u.DisplayName, domain.DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)),
+		"profile.nickName": d.Profile.NickName,
+		"profile.displayName": cmp.Or(u.DisplayName,
+			domain.DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)),
 		"profile.preferredLanguage": u.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
 		"email.email": d.Email.Email, "email.isEmailVerified": truth(d.Email.IsEmailVerified),
 		"phone.phone": d.Phone.GetPhone(), "phone.isPhoneVerified": truth(d.Phone.GetIsPhoneVerified()),

@@ -84,16 +84,14 @@ type Code struct {
 	ExpiresAt *time.Time // nil before the first sending
 }
 
-// Code returns a user's code. If there is none it returns the zero Code, with which every comparison
-// fails.
-func (s Store) Code(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
-	c, err := postgres.One[Code](ctx, s.journal.DB, `select mac, expires_at from codes where user_id = @user_id
-		and purpose = @purpose`,
-		postgres.Args{"user_id": userID, "purpose": kind})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Code{}, nil
-	}
-	return c, postgres.Fault(err)
+// CodeHolder is what a page says about the holder of a code.
+type CodeHolder struct{ UserName, PreferredLanguage, OrgName string }
+
+// CodeHolder returns the holder of a code, or ErrUserNotFound.
+func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error) {
+	h, err := postgres.One[CodeHolder](ctx, s.journal.DB, `select u.user_name, u.preferred_language, o.name as org_name
+		from users u join organizations o on o.id = u.org_id where u.id = @id`, postgres.Args{"id": userID})
+	return h, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
 // TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous

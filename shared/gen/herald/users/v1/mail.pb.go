@@ -763,7 +763,7 @@ func (x *RequestPasswordResetResponse) GetNotificationId() string {
 	return ""
 }
 
-// Sent when somebody opens the link in a mail. It changes nothing.
+// Sent when somebody opens the link in a mail. It changes nothing, but a wrong code counts as a guess.
 type CheckCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of mail, such as init, as in a notification.
@@ -827,9 +827,10 @@ func (x *CheckCodeRequest) GetCode() string {
 
 type CheckCodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the code is right and has expired. A wrong code and a right one that has not expired
-	// have the same answer.
-	Expired       bool `protobuf:"varint,1,opt,name=expired,proto3" json:"expired,omitempty"`
+	// Whether the code is right and has expired.
+	Expired bool `protobuf:"varint,1,opt,name=expired,proto3" json:"expired,omitempty"`
+	// Whose code it is. Unset if the code is wrong, or after too many wrong ones.
+	Holder        *CodeHolder `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -871,6 +872,74 @@ func (x *CheckCodeResponse) GetExpired() bool {
 	return false
 }
 
+func (x *CheckCodeResponse) GetHolder() *CodeHolder {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+type CodeHolder struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	LoginName string                 `protobuf:"bytes,1,opt,name=login_name,json=loginName,proto3" json:"login_name,omitempty"`
+	OrgName   string                 `protobuf:"bytes,2,opt,name=org_name,json=orgName,proto3" json:"org_name,omitempty"`
+	// As in the user's profile, possibly empty.
+	PreferredLanguage string `protobuf:"bytes,3,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *CodeHolder) Reset() {
+	*x = CodeHolder{}
+	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeHolder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeHolder) ProtoMessage() {}
+
+func (x *CodeHolder) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeHolder.ProtoReflect.Descriptor instead.
+func (*CodeHolder) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CodeHolder) GetLoginName() string {
+	if x != nil {
+		return x.LoginName
+	}
+	return ""
+}
+
+func (x *CodeHolder) GetOrgName() string {
+	if x != nil {
+		return x.OrgName
+	}
+	return ""
+}
+
+func (x *CodeHolder) GetPreferredLanguage() string {
+	if x != nil {
+		return x.PreferredLanguage
+	}
+	return ""
+}
+
 type CompleteCodeRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Kind   string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -884,7 +953,7 @@ type CompleteCodeRequest struct {
 
 func (x *CompleteCodeRequest) Reset() {
 	*x = CompleteCodeRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +965,7 @@ func (x *CompleteCodeRequest) String() string {
 func (*CompleteCodeRequest) ProtoMessage() {}
 
 func (x *CompleteCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +978,7 @@ func (x *CompleteCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteCodeRequest.ProtoReflect.Descriptor instead.
 func (*CompleteCodeRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CompleteCodeRequest) GetKind() string {
@@ -949,7 +1018,7 @@ type CompleteCodeResponse struct {
 
 func (x *CompleteCodeResponse) Reset() {
 	*x = CompleteCodeResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1030,7 @@ func (x *CompleteCodeResponse) String() string {
 func (*CompleteCodeResponse) ProtoMessage() {}
 
 func (x *CompleteCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1043,7 @@ func (x *CompleteCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteCodeResponse.ProtoReflect.Descriptor instead.
 func (*CompleteCodeResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CompleteCodeResponse) GetLoginName() string {
@@ -995,7 +1064,7 @@ type RequestCodeRequest struct {
 
 func (x *RequestCodeRequest) Reset() {
 	*x = RequestCodeRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1076,7 @@ func (x *RequestCodeRequest) String() string {
 func (*RequestCodeRequest) ProtoMessage() {}
 
 func (x *RequestCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1089,7 @@ func (x *RequestCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestCodeRequest.ProtoReflect.Descriptor instead.
 func (*RequestCodeRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RequestCodeRequest) GetKind() string {
@@ -1045,7 +1114,7 @@ type RequestCodeResponse struct {
 
 func (x *RequestCodeResponse) Reset() {
 	*x = RequestCodeResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1126,7 @@ func (x *RequestCodeResponse) String() string {
 func (*RequestCodeResponse) ProtoMessage() {}
 
 func (x *RequestCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1139,7 @@ func (x *RequestCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestCodeResponse.ProtoReflect.Descriptor instead.
 func (*RequestCodeResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{21}
 }
 
 // Sent by the service notification when it sends the mail.
@@ -1085,7 +1154,7 @@ type PrepareMailRequest struct {
 
 func (x *PrepareMailRequest) Reset() {
 	*x = PrepareMailRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1166,7 @@ func (x *PrepareMailRequest) String() string {
 func (*PrepareMailRequest) ProtoMessage() {}
 
 func (x *PrepareMailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1179,7 @@ func (x *PrepareMailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareMailRequest.ProtoReflect.Descriptor instead.
 func (*PrepareMailRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PrepareMailRequest) GetNotificationId() string {
@@ -1157,7 +1226,7 @@ type PrepareMailResponse struct {
 
 func (x *PrepareMailResponse) Reset() {
 	*x = PrepareMailResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1238,7 @@ func (x *PrepareMailResponse) String() string {
 func (*PrepareMailResponse) ProtoMessage() {}
 
 func (x *PrepareMailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1251,7 @@ func (x *PrepareMailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareMailResponse.ProtoReflect.Descriptor instead.
 func (*PrepareMailResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{22}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PrepareMailResponse) GetCode() string {
@@ -1322,7 +1391,7 @@ type ListAskedMailsRequest struct {
 
 func (x *ListAskedMailsRequest) Reset() {
 	*x = ListAskedMailsRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1403,7 @@ func (x *ListAskedMailsRequest) String() string {
 func (*ListAskedMailsRequest) ProtoMessage() {}
 
 func (x *ListAskedMailsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1416,7 @@ func (x *ListAskedMailsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAskedMailsRequest.ProtoReflect.Descriptor instead.
 func (*ListAskedMailsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{23}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListAskedMailsRequest) GetOrgId() string {
@@ -1374,7 +1443,7 @@ type ListAskedMailsResponse struct {
 
 func (x *ListAskedMailsResponse) Reset() {
 	*x = ListAskedMailsResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1455,7 @@ func (x *ListAskedMailsResponse) String() string {
 func (*ListAskedMailsResponse) ProtoMessage() {}
 
 func (x *ListAskedMailsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1468,7 @@ func (x *ListAskedMailsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAskedMailsResponse.ProtoReflect.Descriptor instead.
 func (*ListAskedMailsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{24}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListAskedMailsResponse) GetResult() []*AskedMail {
@@ -1423,7 +1492,7 @@ type AskedMail struct {
 
 func (x *AskedMail) Reset() {
 	*x = AskedMail{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1504,7 @@ func (x *AskedMail) String() string {
 func (*AskedMail) ProtoMessage() {}
 
 func (x *AskedMail) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1517,7 @@ func (x *AskedMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskedMail.ProtoReflect.Descriptor instead.
 func (*AskedMail) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{25}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AskedMail) GetNotificationId() string {
@@ -1519,9 +1588,16 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\x10CheckCodeRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x17\n" +
-	"\x04code\x18\x03 \x01(\tB\x03\x80\x01\x01R\x04code\"-\n" +
+	"\x04code\x18\x03 \x01(\tB\x03\x80\x01\x01R\x04code\"b\n" +
 	"\x11CheckCodeResponse\x12\x18\n" +
-	"\aexpired\x18\x01 \x01(\bR\aexpired\"|\n" +
+	"\aexpired\x18\x01 \x01(\bR\aexpired\x123\n" +
+	"\x06holder\x18\x02 \x01(\v2\x1b.herald.users.v1.CodeHolderR\x06holder\"u\n" +
+	"\n" +
+	"CodeHolder\x12\x1d\n" +
+	"\n" +
+	"login_name\x18\x01 \x01(\tR\tloginName\x12\x19\n" +
+	"\borg_name\x18\x02 \x01(\tR\aorgName\x12-\n" +
+	"\x12preferred_language\x18\x03 \x01(\tR\x11preferredLanguage\"|\n" +
 	"\x13CompleteCodeRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x17\n" +
@@ -1582,7 +1658,7 @@ func file_herald_users_v1_mail_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_mail_proto_rawDescData
 }
 
-var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_herald_users_v1_mail_proto_goTypes = []any{
 	(*ResendInitializationRequest)(nil),      // 0: herald.users.v1.ResendInitializationRequest
 	(*ResendInitializationResponse)(nil),     // 1: herald.users.v1.ResendInitializationResponse
@@ -1601,36 +1677,38 @@ var file_herald_users_v1_mail_proto_goTypes = []any{
 	(*RequestPasswordResetResponse)(nil),     // 14: herald.users.v1.RequestPasswordResetResponse
 	(*CheckCodeRequest)(nil),                 // 15: herald.users.v1.CheckCodeRequest
 	(*CheckCodeResponse)(nil),                // 16: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeRequest)(nil),              // 17: herald.users.v1.CompleteCodeRequest
-	(*CompleteCodeResponse)(nil),             // 18: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeRequest)(nil),               // 19: herald.users.v1.RequestCodeRequest
-	(*RequestCodeResponse)(nil),              // 20: herald.users.v1.RequestCodeResponse
-	(*PrepareMailRequest)(nil),               // 21: herald.users.v1.PrepareMailRequest
-	(*PrepareMailResponse)(nil),              // 22: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsRequest)(nil),            // 23: herald.users.v1.ListAskedMailsRequest
-	(*ListAskedMailsResponse)(nil),           // 24: herald.users.v1.ListAskedMailsResponse
-	(*AskedMail)(nil),                        // 25: herald.users.v1.AskedMail
-	(*v1.ObjectDetails)(nil),                 // 26: herald.v1.ObjectDetails
-	(*timestamppb.Timestamp)(nil),            // 27: google.protobuf.Timestamp
+	(*CodeHolder)(nil),                       // 17: herald.users.v1.CodeHolder
+	(*CompleteCodeRequest)(nil),              // 18: herald.users.v1.CompleteCodeRequest
+	(*CompleteCodeResponse)(nil),             // 19: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeRequest)(nil),               // 20: herald.users.v1.RequestCodeRequest
+	(*RequestCodeResponse)(nil),              // 21: herald.users.v1.RequestCodeResponse
+	(*PrepareMailRequest)(nil),               // 22: herald.users.v1.PrepareMailRequest
+	(*PrepareMailResponse)(nil),              // 23: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsRequest)(nil),            // 24: herald.users.v1.ListAskedMailsRequest
+	(*ListAskedMailsResponse)(nil),           // 25: herald.users.v1.ListAskedMailsResponse
+	(*AskedMail)(nil),                        // 26: herald.users.v1.AskedMail
+	(*v1.ObjectDetails)(nil),                 // 27: herald.v1.ObjectDetails
+	(*timestamppb.Timestamp)(nil),            // 28: google.protobuf.Timestamp
 }
 var file_herald_users_v1_mail_proto_depIdxs = []int32{
-	26, // 0: herald.users.v1.ResendInitializationResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 1: herald.users.v1.UpdateEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 2: herald.users.v1.ResendEmailVerificationResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 3: herald.users.v1.UpdateMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 4: herald.users.v1.VerifyMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 5: herald.users.v1.SetPasswordResponse.details:type_name -> herald.v1.ObjectDetails
-	26, // 6: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 7: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
-	27, // 8: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
-	27, // 9: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
-	25, // 10: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
-	27, // 11: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	27, // 0: herald.users.v1.ResendInitializationResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 1: herald.users.v1.UpdateEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 2: herald.users.v1.ResendEmailVerificationResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 3: herald.users.v1.UpdateMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 4: herald.users.v1.VerifyMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 5: herald.users.v1.SetPasswordResponse.details:type_name -> herald.v1.ObjectDetails
+	27, // 6: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
+	17, // 7: herald.users.v1.CheckCodeResponse.holder:type_name -> herald.users.v1.CodeHolder
+	28, // 8: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
+	28, // 9: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
+	28, // 10: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
+	26, // 11: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
+	28, // 12: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_mail_proto_init() }
@@ -1644,7 +1722,7 @@ func file_herald_users_v1_mail_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_mail_proto_rawDesc), len(file_herald_users_v1_mail_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
