@@ -54,7 +54,9 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 		if strings.Contains(verbAndPath(m), " /admin/") || name == "CreateOrg" {
 			token = w.Token
 		}
-		ids := w.fresh(w.own, m)
+		mine := w.own
+		mine.caller = owner.id
+		ids := w.fresh(mine, m)
 		ids["language"] = "de"
 		w.prepare(w.own, m, ids)
 		ids["granted_org_id"] = w.own.partner
