@@ -21,7 +21,7 @@ const (
 	// long.
 	plainRow = 20
 
-	inFlight = 2
+	maxSent = 2
 	// maxOrgs is how many organizations can have rows that wait for a full request.
 	maxOrgs = 16
 	tries   = 8
@@ -42,7 +42,7 @@ type Import struct {
 
 	answer  *Answer
 	batches []*batch
-	flights []flight
+	sent    []sentBatch
 	// proven reports whether a request succeeded. Before that, a fault refuses the whole import.
 	proven bool
 	rows   uint64
@@ -62,7 +62,7 @@ func (b *batch) numbers() []uint64 {
 	return append(b.humans[:len(b.humans):len(b.humans)], b.machines...)
 }
 
-type flight struct {
+type sentBatch struct {
 	*batch
 	done chan outcome
 }
@@ -86,7 +86,7 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 	if err == nil {
 		return i.answer, nil
 	}
-	i.drop()
+	i.receiveRest()
 	if !i.proven || errors.Is(err, ErrSpool) { // the answer needs the disk too
 		i.answer.Close()
 		return nil, err
@@ -178,8 +178,8 @@ func (i *Import) rest(ctx context.Context) error {
 			return err
 		}
 	}
-	for len(i.flights) > 0 {
-		if err := i.land(ctx); err != nil {
+	for len(i.sent) > 0 {
+		if err := i.receive(ctx); err != nil {
 			return err
 		}
 	}
@@ -189,19 +189,19 @@ func (i *Import) rest(ctx context.Context) error {
 // send sends a request. It waits for the response to the first one, so that a fault of it refuses
 // the import before anything is written.
 func (i *Import) send(ctx context.Context, b *batch) error {
-	if len(i.flights) == inFlight {
-		if err := i.land(ctx); err != nil {
+	if len(i.sent) == maxSent {
+		if err := i.receive(ctx); err != nil {
 			return err
 		}
 	}
-	f := flight{b, make(chan outcome, 1)}
-	i.flights = append(i.flights, f)
+	f := sentBatch{b, make(chan outcome, 1)}
+	i.sent = append(i.sent, f)
 	go func() {
 		response, err := i.call(ctx, b)
 		f.done <- outcome{response, err}
 	}()
 	if !i.proven {
-		return i.land(ctx)
+		return i.receive(ctx)
 	}
 	return nil
 }
@@ -236,10 +236,10 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	}
 }
 
-// land waits for the oldest response and adds it to the answer.
-func (i *Import) land(ctx context.Context) error {
-	f := i.flights[0]
-	i.flights = i.flights[1:]
+// receive waits for the oldest response and adds it to the answer.
+func (i *Import) receive(ctx context.Context) error {
+	f := i.sent[0]
+	i.sent = i.sent[1:]
 	o := <-f.done
 	if o.err == nil {
 		i.proven = true
@@ -264,12 +264,12 @@ func (i *Import) land(ctx context.Context) error {
 	return nil
 }
 
-// drop waits for the sent requests and adds their responses to the answer.
-func (i *Import) drop() {
-	for _, f := range i.flights {
+// receiveRest waits for the sent requests and adds their responses to the answer.
+func (i *Import) receiveRest() {
+	for _, f := range i.sent {
 		if o := <-f.done; o.err == nil {
 			_ = i.answer.add(o.response, f.numbers())
 		}
 	}
-	i.flights = nil
+	i.sent = nil
 }

@@ -21,9 +21,9 @@ const mostTwice = 100_000
 
 // The kinds of values that only one user can have, as the ids of the faults for a second one.
 const (
-	anID       = "IMPORT_DIFFERS"
-	aLoginName = "USER_NAME_TAKEN"
-	anAccount  = "IDP_LINK_TAKEN"
+	differentUser = "IMPORT_DIFFERS"
+	takenName     = "USER_NAME_TAKEN"
+	takenAccount  = "IDP_LINK_TAKEN"
 )
 
 // unique is a value that only one user can have.
@@ -60,9 +60,9 @@ func personOf(r imports.Row) (p person, ok bool) {
 		return p, false
 	}
 	p.content = sha256.Sum256(fmt.Appendf(text, "\x00%t\x00%s", r.Machine, r.OrgID))
-	p.uniques = []unique{{anID, p.id}, {aLoginName, search.Fold(strings.TrimSpace(name))}}
+	p.uniques = []unique{{differentUser, p.id}, {takenName, search.Fold(strings.TrimSpace(name))}}
 	for _, l := range links {
-		p.uniques = append(p.uniques, unique{anAccount, l.ConfigId + "\x00" + strings.TrimSpace(l.ExternalUserId)})
+		p.uniques = append(p.uniques, unique{takenAccount, l.ConfigId + "\x00" + strings.TrimSpace(l.ExternalUserId)})
 	}
 	return p, true
 }
@@ -128,9 +128,9 @@ type seen struct {
 
 func (s seen) message(kind string) string {
 	switch kind {
-	case anID:
+	case differentUser:
 		return fmt.Sprintf("user %d of the file has the same id and other content", s.row)
-	case aLoginName:
+	case takenName:
 		return fmt.Sprintf("user %d of the file has the same user name", s.row)
 	default:
 		return fmt.Sprintf("user %d of the file is linked to the same account", s.row)

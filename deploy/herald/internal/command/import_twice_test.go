@@ -63,7 +63,7 @@ func TestRefuseTwice(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("it says\n%s, want\n%s", strings.Join(got, ""), strings.Join(want, ""))
 	}
-	if a.reasons[anID] != 2 || a.reasons[aLoginName] != 4 || a.reasons[anAccount] != 1 ||
+	if a.reasons[differentUser] != 2 || a.reasons[takenName] != 4 || a.reasons[takenAccount] != 1 ||
 		a.check.NewUsers != uint64(len(people)+len(machines)-7) {
 		t.Errorf("%v, %d new", a.reasons, a.check.NewUsers)
 	}

@@ -14,9 +14,9 @@ var asyncAPIText string
 // AsyncAPI returns the description of the events.
 func (c *Contract) AsyncAPI() ([]byte, error) {
 	s := &schemas{
-		made:     map[string]object{},
-		required: func(protoreflect.FieldDescriptor) bool { return false }, // default values are left out
-		asked:    func(protoreflect.MessageDescriptor) bool { return false },
+		made:      map[string]object{},
+		required:  func(protoreflect.FieldDescriptor) bool { return false }, // default values are left out
+		inRequest: func(protoreflect.MessageDescriptor) bool { return false },
 	}
 	var channels, operations, messages object
 	for _, e := range c.Events {

@@ -20,13 +20,13 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 	for _, o := range c.Operations {
 		in = append(in, o.Input())
 	}
-	asked := reachable(in)
+	requested := reachable(in)
 	s := &schemas{
-		made:  map[string]object{},
-		asked: func(m protoreflect.MessageDescriptor) bool { return asked[m.FullName()] },
+		made:      map[string]object{},
+		inRequest: func(m protoreflect.MessageDescriptor) bool { return requested[m.FullName()] },
 	}
 	s.required = func(f protoreflect.FieldDescriptor) bool {
-		if s.asked(f.ContainingMessage()) {
+		if s.inRequest(f.ContainingMessage()) {
 			return demanded(f)
 		}
 		return !f.HasPresence() // answers have fields with default values too
@@ -286,7 +286,8 @@ var failureDetails = []protoreflect.FullName{"herald.v1.ErrorDetail", "google.rp
 // failure returns the schema of the error body, which has no fields with default values.
 func (s *schemas) failure(files *protoregistry.Files) (object, error) {
 	loose := &schemas{
-		made: s.made, asked: s.asked, required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" },
+		made: s.made, inRequest: s.inRequest,
+		required: func(f protoreflect.FieldDescriptor) bool { return f.Name() == "id" },
 	}
 	var details []object
 	var mapping object

@@ -21,8 +21,8 @@ type schemas struct {
 	made map[string]object
 	// required reports whether a field is always there.
 	required func(protoreflect.FieldDescriptor) bool
-	// asked reports whether a message is part of a request.
-	asked func(protoreflect.MessageDescriptor) bool
+	// inRequest reports whether a message is part of a request.
+	inRequest func(protoreflect.MessageDescriptor) bool
 }
 
 // components returns the schemas to which others refer, by name.
@@ -111,7 +111,7 @@ func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	}
 	schema, said := limit(schema, f, rules)
 	options, _ := f.Options().(*descriptorpb.FieldOptions)
-	if options.GetDebugRedact() && s.asked(f.ContainingMessage()) {
+	if options.GetDebugRedact() && s.inRequest(f.ContainingMessage()) {
 		schema = append(schema, member{"format", "password"}, member{"writeOnly", true})
 	}
 	if says, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string); says != "" {
@@ -139,7 +139,7 @@ func (s *schemas) value(f protoreflect.FieldDescriptor) object {
 		return s.ref(f.Enum())
 	}
 	schema := slices.Clone(scalars[f.Kind()])
-	if strings.HasSuffix(fmt.Sprint(f.Kind()), "64") && s.asked(f.ContainingMessage()) {
+	if strings.HasSuffix(fmt.Sprint(f.Kind()), "64") && s.inRequest(f.ContainingMessage()) {
 		schema[0].value = []string{"string", "integer"} // both are accepted
 	}
 	return schema

@@ -19,12 +19,12 @@ const importRounds = 10
 
 // importAll writes the new users. Of rows with the same id or login name it writes the first one,
 // and then compares the others with it.
-func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) error {
+func (u Users) importAll(ctx context.Context, orgID string, all []*importedRow) error {
 	if err := u.hashPasswords(ctx, orgID, all); err != nil {
 		return err
 	}
 	for range importRounds {
-		all = slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+		all = slices.DeleteFunc(slices.Clone(all), func(a *importedRow) bool { return !a.pending() })
 		if len(all) == 0 {
 			return nil
 		}
@@ -53,7 +53,7 @@ func (u Users) importAll(ctx context.Context, orgID string, all []*arrival) erro
 }
 
 // distinct returns the rows whose id and login name no earlier row has, and the other rows.
-func distinct(all []*arrival) (first, later []*arrival) {
+func distinct(all []*importedRow) (first, later []*importedRow) {
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, a := range all {
 		if ids[a.id] || names[a.name] {
@@ -66,7 +66,7 @@ func distinct(all []*arrival) (first, later []*arrival) {
 	return first, later
 }
 
-func parted(all []*arrival) (humans, machines []*arrival) {
+func parted(all []*importedRow) (humans, machines []*importedRow) {
 	for _, a := range all {
 		if a.kind == humanRow {
 			humans = append(humans, a)
@@ -79,13 +79,13 @@ func parted(all []*arrival) (humans, machines []*arrival) {
 
 // write writes users of one kind and returns those whose id or login name is taken. If the
 // statement is refused because of a row, it tries again without that row.
-func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflicts []*arrival, err error) {
+func (u Users) write(ctx context.Context, orgID string, all []*importedRow) (conflicts []*importedRow, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	users := make([]store.Arrival, len(all))
+	users := make([]store.ImportRow, len(all))
 	for i, a := range all {
-		users[i] = store.Arrival{NewUser: a.user, Imported: a.event}
+		users[i] = store.ImportRow{NewUser: a.user, Imported: a.event}
 	}
 	written, err := u.Store.ImportUsers(ctx, orgID, users)
 	if _, own := domain.Refusal(err); err != nil && own {
@@ -106,8 +106,8 @@ func (u Users) write(ctx context.Context, orgID string, all []*arrival) (conflic
 // It leaves out those whose id, name or link is taken. If there are none, it writes each half by
 // itself.
 func (u Users) writeWithout(
-	ctx context.Context, orgID string, all []*arrival, refused error,
-) (conflicts []*arrival, err error) {
+	ctx context.Context, orgID string, all []*importedRow, refused error,
+) (conflicts []*importedRow, err error) {
 	if len(all) == 1 {
 		all[0].err = refused
 		return nil, nil
@@ -115,7 +115,7 @@ func (u Users) writeWithout(
 	if err := u.compare(ctx, orgID, all); err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(a *arrival) bool { return !a.pending() })
+	left := slices.DeleteFunc(slices.Clone(all), func(a *importedRow) bool { return !a.pending() })
 	if len(left) < len(all) {
 		return u.write(ctx, orgID, left)
 	}
@@ -129,8 +129,8 @@ func (u Users) writeWithout(
 
 // hashPasswords hashes the passwords of new users. It compares the rows before, because hashing
 // takes longer than everything else.
-func (u Users) hashPasswords(ctx context.Context, orgID string, all []*arrival) error {
-	var typed []*arrival
+func (u Users) hashPasswords(ctx context.Context, orgID string, all []*importedRow) error {
+	var typed []*importedRow
 	for _, a := range all {
 		if a.pending() && a.user.PasswordHash == unhashed {
 			typed = append(typed, a)
@@ -173,7 +173,7 @@ func (u Users) above(ctx context.Context, orgID string, ids []string) (map[strin
 
 // compare decides rows whose id, login name or linked account is taken by an existing user or an
 // earlier row.
-func (u Users) compare(ctx context.Context, orgID string, all []*arrival) error {
+func (u Users) compare(ctx context.Context, orgID string, all []*importedRow) error {
 	var ids, names []string
 	var links []domain.IdpLink
 	for _, a := range all {

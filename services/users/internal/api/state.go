@@ -16,7 +16,7 @@ import (
 func (u Users) DeactivateUser(
 	ctx context.Context, r *usersv1.DeactivateUserRequest,
 ) (*usersv1.DeactivateUserResponse, error) {
-	details, err := u.keepOut(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := u.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Deactivate()
 		return &usersv1.UserDeactivated{Generation: uint64(found.Generation)}, err
 	})
@@ -27,7 +27,7 @@ func (u Users) DeactivateUser(
 func (u Users) ReactivateUser(
 	ctx context.Context, r *usersv1.ReactivateUserRequest,
 ) (*usersv1.ReactivateUserResponse, error) {
-	details, err := u.letIn(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := u.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Reactivate()
 		return &usersv1.UserReactivated{State: usersv1.UserState(found.State)}, err
 	})
@@ -36,7 +36,7 @@ func (u Users) ReactivateUser(
 
 // LockUser makes a user locked.
 func (u Users) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
-	details, err := u.keepOut(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := u.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Lock()
 		return &usersv1.UserLocked{Generation: uint64(found.Generation)}, err
 	})
@@ -45,16 +45,16 @@ func (u Users) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*users
 
 // UnlockUser makes a locked user active or initial again.
 func (u Users) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
-	details, err := u.letIn(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := u.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Unlock()
 		return &usersv1.UserUnlocked{State: usersv1.UserState(found.State)}, err
 	})
 	return &usersv1.UnlockUserResponse{Details: details}, err
 }
 
-// keepOut deactivates or locks a user, and ends the code with which the user could choose another
+// endLogins deactivates or locks a user, and ends the code with which the user could choose another
 // password.
-func (u Users) keepOut(
+func (u Users) endLogins(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
 	details, _, err := u.changeUser(ctx, orgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
@@ -64,9 +64,9 @@ func (u Users) keepOut(
 	return details, err
 }
 
-// letIn reactivates or unlocks a user, and ends the code of the initialize-user mail if the user no
+// allowLogins reactivates or unlocks a user, and ends the code of the initialize-user mail if the user no
 // longer needs it.
-func (u Users) letIn(
+func (u Users) allowLogins(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
 	details, _, err := u.changeUser(ctx, orgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {

@@ -12,15 +12,15 @@ import (
 	"herald/shared/search"
 )
 
-// Arrival is a new user and its event.
-type Arrival struct {
+// ImportRow is a new user and its event.
+type ImportRow struct {
 	NewUser
 	Imported proto.Message
 }
 
 // ImportUsers writes new users of an organization in one statement, and reports which of them
 // were written: those whose id and login name were free.
-func (s Store) ImportUsers(ctx context.Context, orgID string, users []Arrival) ([]bool, error) {
+func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow) ([]bool, error) {
 	many := event.Many{OrganizationID: orgID, SQL: insertUsers, Args: userValues(users)}
 	for _, u := range users {
 		o := event.Object{ID: u.ID, Event: u.Imported}
@@ -75,35 +75,35 @@ const insertUsers = `created as (
 	returning id, sequence as position
 )`
 
-func userValues(users []Arrival) postgres.Args {
+func userValues(users []ImportRow) postgres.Args {
 	return postgres.Args{
-		"ids":                       search.Each(users, func(u Arrival) string { return u.ID }),
-		"types":                     search.Each(users, func(u Arrival) domain.UserType { return u.Type }),
-		"states":                    search.Each(users, func(u Arrival) domain.UserState { return u.State }),
-		"user_names":                search.Each(users, func(u Arrival) string { return u.UserName }),
-		"user_names_folded":         search.Each(users, func(u Arrival) string { return search.Fold(u.UserName) }),
-		"first_names":               search.Each(users, func(u Arrival) string { return u.FirstName }),
-		"first_names_folded":        search.Each(users, func(u Arrival) string { return search.Fold(u.FirstName) }),
-		"last_names":                search.Each(users, func(u Arrival) string { return u.LastName }),
-		"last_names_folded":         search.Each(users, func(u Arrival) string { return search.Fold(u.LastName) }),
-		"nick_names":                search.Each(users, func(u Arrival) string { return u.NickName }),
-		"display_names":             search.Each(users, func(u Arrival) string { return u.DisplayName }),
-		"display_names_folded":      search.Each(users, func(u Arrival) string { return search.Fold(u.DisplayName) }),
-		"languages":                 search.Each(users, func(u Arrival) string { return u.PreferredLanguage }),
-		"genders":                   search.Each(users, func(u Arrival) int16 { return u.Gender }),
-		"emails":                    search.Each(users, func(u Arrival) string { return u.Email }),
-		"emails_folded":             search.Each(users, func(u Arrival) string { return search.Fold(u.Email) }),
-		"emails_verified":           search.Each(users, func(u Arrival) bool { return u.EmailVerified }),
-		"phones":                    search.Each(users, func(u Arrival) string { return u.Phone }),
-		"phones_verified":           search.Each(users, func(u Arrival) bool { return u.PhoneVerified }),
-		"password_hashes":           search.Each(users, func(u Arrival) string { return string(u.PasswordHash) }),
-		"password_changes_required": search.Each(users, func(u Arrival) bool { return u.PasswordChangeRequired }),
-		"descriptions":              search.Each(users, func(u Arrival) string { return u.Description }),
-		"access_token_types": search.Each(users, func(u Arrival) domain.AccessTokenType {
+		"ids":                       search.Each(users, func(u ImportRow) string { return u.ID }),
+		"types":                     search.Each(users, func(u ImportRow) domain.UserType { return u.Type }),
+		"states":                    search.Each(users, func(u ImportRow) domain.UserState { return u.State }),
+		"user_names":                search.Each(users, func(u ImportRow) string { return u.UserName }),
+		"user_names_folded":         search.Each(users, func(u ImportRow) string { return search.Fold(u.UserName) }),
+		"first_names":               search.Each(users, func(u ImportRow) string { return u.FirstName }),
+		"first_names_folded":        search.Each(users, func(u ImportRow) string { return search.Fold(u.FirstName) }),
+		"last_names":                search.Each(users, func(u ImportRow) string { return u.LastName }),
+		"last_names_folded":         search.Each(users, func(u ImportRow) string { return search.Fold(u.LastName) }),
+		"nick_names":                search.Each(users, func(u ImportRow) string { return u.NickName }),
+		"display_names":             search.Each(users, func(u ImportRow) string { return u.DisplayName }),
+		"display_names_folded":      search.Each(users, func(u ImportRow) string { return search.Fold(u.DisplayName) }),
+		"languages":                 search.Each(users, func(u ImportRow) string { return u.PreferredLanguage }),
+		"genders":                   search.Each(users, func(u ImportRow) int16 { return u.Gender }),
+		"emails":                    search.Each(users, func(u ImportRow) string { return u.Email }),
+		"emails_folded":             search.Each(users, func(u ImportRow) string { return search.Fold(u.Email) }),
+		"emails_verified":           search.Each(users, func(u ImportRow) bool { return u.EmailVerified }),
+		"phones":                    search.Each(users, func(u ImportRow) string { return u.Phone }),
+		"phones_verified":           search.Each(users, func(u ImportRow) bool { return u.PhoneVerified }),
+		"password_hashes":           search.Each(users, func(u ImportRow) string { return string(u.PasswordHash) }),
+		"password_changes_required": search.Each(users, func(u ImportRow) bool { return u.PasswordChangeRequired }),
+		"descriptions":              search.Each(users, func(u ImportRow) string { return u.Description }),
+		"access_token_types": search.Each(users, func(u ImportRow) domain.AccessTokenType {
 			return u.AccessTokenType
 		}),
-		"uninitialized": search.Each(users, func(u Arrival) bool { return u.Uninitialized }),
-		"digests":       search.Each(users, func(u Arrival) domain.Digest { return u.Digest }),
+		"uninitialized": search.Each(users, func(u ImportRow) bool { return u.Uninitialized }),
+		"digests":       search.Each(users, func(u ImportRow) domain.Digest { return u.Digest }),
 	}
 }
 
@@ -116,7 +116,7 @@ const insertCodes = `, code as (
 )`
 
 // codeValues returns nil if no user is sent a mail.
-func codeValues(ctx context.Context, users []Arrival) postgres.Args {
+func codeValues(ctx context.Context, users []ImportRow) postgres.Args {
 	var rows []int
 	var purposes []domain.Kind
 	var nonces, macs [][]byte
@@ -141,7 +141,7 @@ const insertFactors = `, factor as (
 )`
 
 // factorValues returns nil if no user has a second factor.
-func factorValues(users []Arrival) postgres.Args {
+func factorValues(users []ImportRow) postgres.Args {
 	var rows []int
 	var secrets [][]byte
 	for i, u := range users {
@@ -163,7 +163,7 @@ const insertMetadata = `, metadata as (
 )`
 
 // metadataValues returns nil if no user has metadata.
-func metadataValues(users []Arrival) postgres.Args {
+func metadataValues(users []ImportRow) postgres.Args {
 	var rows []int
 	var keys []string
 	var values [][]byte
@@ -189,7 +189,7 @@ const insertManyIdpLinks = `, idp_links as (
 )`
 
 // linkValues returns nil if no user has a linked account.
-func linkValues(users []Arrival) postgres.Args {
+func linkValues(users []ImportRow) postgres.Args {
 	var rows []int
 	var links []domain.IdpLink
 	for i, u := range users {

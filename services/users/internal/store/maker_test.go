@@ -142,7 +142,7 @@ func TestMakersOfTokensAreMakers(t *testing.T) {
 	w.must(w.CreateUser(with, planned, happened))
 	planned = user("org-a", "x")
 	planned.Code = mailed(domain.KindInit)
-	w.must(w.ImportUsers(with, "org-a", []store.Arrival{{NewUser: planned, Imported: happened}}))
+	w.must(w.ImportUsers(with, "org-a", []store.ImportRow{{NewUser: planned, Imported: happened}}))
 	for row, want := range map[string]int{
 		"personal_access_tokens where id = 'of u' and makers @> '{a,m,n}' and cardinality(makers) = 3": 1,
 		"machine_keys where makers @> '{a,m,n}' and cardinality(makers) = 3":                           1,
