@@ -21,6 +21,7 @@ import (
 
 	"herald/gateway"
 	"herald/shared/boot"
+	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
@@ -63,7 +64,13 @@ func start(t testing.TB) *world {
 		testkit.Serve(t, w.Ground, "users", &usersv1.Users_ServiceDesc, w.users),
 		testkit.Serve(t, w.Ground, "auth", &authv1.Auth_ServiceDesc, w.auth),
 	}
-	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
+	ground := w.Ground
+	var err error
+	ground.Keys, err = secret.ParseKeys(w.Keys.For(caller.Purpose, bus.Purpose(bus.Gateway)).Reveal())
+	if err != nil { // what the gateway's container has
+		t.Fatal(err)
+	}
+	g, err := gateway.New(t.Context(), ground, gateway.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

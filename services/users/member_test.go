@@ -197,7 +197,8 @@ func TestMemberships(t *testing.T) {
 		},
 	} {
 		if r, err := search(w.admin, &usersv1.SearchRolesRequest{}); err != nil || len(r.Result) < 2 ||
-			len(r.Result[0].Permissions) == 0 {
+			len(r.Result[0].Permissions) == 0 || r.Details.GetTotalResult() != uint64(len(r.Result)) ||
+			r.Details.ViewTimestamp.AsTime().IsZero() {
 			t.Errorf("roles %v, %v", r, err)
 		}
 	}

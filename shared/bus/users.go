@@ -113,7 +113,10 @@ func serviceUser(s string, calls []string) User {
 
 func inbox(user string) string { return "_INBOX_" + user }
 
+// Purpose is for what the password of a user is derived.
+func Purpose(user string) string { return "nats/" + user }
+
 // Password returns a NATS user's password, which is derived from the master key.
 func Password(keys secret.Keys, user string) secret.Text {
-	return secret.NewText(hex.EncodeToString(keys.Derive("nats/" + user)[:16]))
+	return secret.NewText(hex.EncodeToString(keys.Derive(Purpose(user))[:16]))
 }

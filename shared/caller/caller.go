@@ -86,11 +86,14 @@ type Signer struct {
 	verified *verified
 }
 
+// Purpose is for what the signing keys are derived.
+const Purpose = "caller"
+
 // NewSigner derives the signing keys.
 func NewSigner(keys secret.Keys, now func() time.Time) Signer {
 	var signing [][]byte
 	for _, k := range keys.Each() {
-		signing = append(signing, k.Derive("caller"))
+		signing = append(signing, k.Derive(Purpose))
 	}
 	return Signer{signing, now, &verified{callers: map[string]signed{}}}
 }

@@ -19,26 +19,70 @@ var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
 // Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first.
 // Open takes the one that sealed: the others are those of before a rotation, or wait for theirs.
-type Keys struct{ masters []Text }
+type Keys struct{ masters []master }
 
-// ParseKeys parses master keys of 64 hexadecimal digits, one a line, the newest first.
+// master is a master key, or what was derived from one for a process that may have no more.
+type master struct {
+	key     Text
+	derived map[string]Text // by purpose; nil for a master key
+}
+
+// ParseKeys parses master keys of 64 hexadecimal digits, one a line, the newest first, or what For
+// returned.
 func ParseKeys(text string) (Keys, error) {
 	var k Keys
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		key, err := hex.DecodeString(line)
-		if err != nil || len(key) != sha256.Size {
-			return Keys{}, errors.New(
-				"a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one")
+		m, err := parseKey(line)
+		if err != nil {
+			return Keys{}, err
 		}
-		k.masters = append(k.masters, NewText(string(key)))
+		k.masters = append(k.masters, m)
 	}
 	if len(k.masters) == 0 {
 		return Keys{}, errors.New("there is no master key; `openssl rand -hex 32` makes one")
 	}
 	return k, nil
+}
+
+func parseKey(line string) (m master, err error) {
+	const rule = "a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one"
+	for part := range strings.FieldsSeq(line) {
+		purpose, digits, derived := strings.Cut(part, "=")
+		if !derived {
+			purpose, digits = "", part
+		}
+		key, err := hex.DecodeString(digits)
+		if err != nil || len(key) != sha256.Size || !derived && part != line {
+			return m, errors.New(rule)
+		}
+		if !derived {
+			return master{key: NewText(string(key))}, nil
+		}
+		if m.derived == nil {
+			m.derived = map[string]Text{}
+		}
+		m.derived[purpose] = NewText(string(key))
+	}
+	return m, nil
+}
+
+// For returns what is derived from each key for these purposes, in a form that ParseKeys reads. A
+// process that has no more can neither open nor derive anything else.
+func (k Keys) For(purposes ...string) Text {
+	var b strings.Builder
+	for _, m := range k.masters {
+		for i, purpose := range purposes {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(purpose + "=" + hex.EncodeToString(derive(m, purpose)))
+		}
+		b.WriteByte('\n')
+	}
+	return NewText(b.String())
 }
 
 // NewKeyText makes a master key in the form that ParseKeys reads.
@@ -67,8 +111,8 @@ func (k Keys) IDs() []KeyID {
 // Each returns every key as Keys of its own, in their order.
 func (k Keys) Each() []Keys {
 	each := make([]Keys, len(k.masters))
-	for i, master := range k.masters {
-		each[i] = Keys{[]Text{master}}
+	for i, m := range k.masters {
+		each[i] = Keys{[]master{m}}
 	}
 	return each
 }
@@ -86,8 +130,8 @@ func (k Keys) Front(id string) (Keys, bool) {
 // Text returns the keys in the form that ParseKeys reads.
 func (k Keys) Text() Text {
 	var b strings.Builder
-	for _, master := range k.masters {
-		b.WriteString(hex.EncodeToString([]byte(master.Reveal())) + "\n")
+	for _, m := range k.masters {
+		b.WriteString(hex.EncodeToString([]byte(m.key.Reveal())) + "\n")
 	}
 	return NewText(b.String())
 }
@@ -95,8 +139,15 @@ func (k Keys) Text() Text {
 // Derive returns the 32-byte key for a purpose (RFC 5869), from the first master key.
 func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
 
-func derive(master Text, purpose string) []byte {
-	key, err := hkdf.Key(sha256.New, []byte(master.Reveal()), nil, "herald/"+purpose, sha256.Size)
+func derive(m master, purpose string) []byte {
+	if m.derived != nil {
+		key, held := m.derived[purpose]
+		if !held {
+			panic("secret: this process has no key for " + purpose)
+		}
+		return []byte(key.Reveal())
+	}
+	key, err := hkdf.Key(sha256.New, []byte(m.key.Reveal()), nil, "herald/"+purpose, sha256.Size)
 	if err != nil {
 		panic(err) // the length is a constant that RFC 5869 allows
 	}
@@ -165,8 +216,8 @@ func (k Keys) Open(sealed []byte, c Column, row string) ([]byte, error) {
 	return nil, ErrSeal
 }
 
-func box(master Text) (id []byte, aead cipher.AEAD) {
-	key := derive(master, "seal")
+func box(m master) (id []byte, aead cipher.AEAD) {
+	key := derive(m, "seal")
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // the key has 32 bytes

@@ -153,6 +153,43 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
+// Keys for some purposes derive what the master keys do, and nothing else.
+func TestKeysForPurposes(t *testing.T) {
+	t.Parallel()
+	old, fresh := secret.NewKeyText(), secret.NewKeyText()
+	k := newKeys(t, fresh, old)
+	text := k.For("a", "b/c").Reveal()
+	if strings.Contains(text, strings.TrimSpace(old)) || strings.Contains(text, strings.TrimSpace(fresh)) {
+		t.Error("the master key is told")
+	}
+	few := newKeys(t, text)
+	for i, one := range few.Each() {
+		for _, purpose := range []string{"a", "b/c"} {
+			if !bytes.Equal(one.Derive(purpose), k.Each()[i].Derive(purpose)) {
+				t.Errorf("key %d derives another one for %s", i, purpose)
+			}
+		}
+	}
+	for name, use := range map[string]func(){
+		"another purpose": func() { few.Derive("b") },
+		"sealing":         func() { few.Seal([]byte("x"), secret.Column{}, "") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s works", name)
+				}
+			}()
+			use()
+		}()
+	}
+	for _, wrong := range []string{"a=", "a=00", text[:70] + " " + old, old[:64] + " " + text} {
+		if _, err := secret.ParseKeys(wrong); err == nil {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+}
+
 func TestDerive(t *testing.T) {
 	t.Parallel()
 	old, fresh := secret.NewKeyText(), secret.NewKeyText()

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"herald/shared/bus"
+	"herald/shared/caller"
 	"herald/shared/durable"
 	"herald/shared/postgres"
 	"herald/shared/secret"
@@ -26,9 +27,11 @@ import (
 // their own folder.
 const (
 	masterKey = "keys/master.key"
-	natsUsers = "nats/users.conf"
-	adminPass = "postgres/password"
-	adminURL  = "postgres/admin.url"
+	// gatewayKey has what the gateway needs, which strangers reach first, and no master key.
+	gatewayKey = "gateway/gateway.key"
+	natsUsers  = "nats/users.conf"
+	adminPass  = "postgres/password"
+	adminURL   = "postgres/admin.url"
 )
 
 // user is the user id of all containers but Postgres, as in Dockerfile and docker-compose.yml.
@@ -63,6 +66,7 @@ func Write(dir string) error {
 	return errors.Join(
 		refresh(filepath.Join(dir, adminURL), superuser(strings.TrimSpace(password))),
 		refresh(filepath.Join(dir, natsUsers), users),
+		refresh(filepath.Join(dir, gatewayKey), keys.For(caller.Purpose, bus.Purpose(bus.Gateway)).Reveal()),
 		giveFolders(dir),
 	)
 }

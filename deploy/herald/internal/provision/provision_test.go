@@ -57,7 +57,7 @@ func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "secrets")
 	first := written(t, dir)
-	if len(first) != 4 {
+	if len(first) != 5 {
 		t.Errorf("%d files", len(first))
 	}
 	if again := written(t, dir); !reflect.DeepEqual(again, first) {
@@ -65,6 +65,7 @@ func TestWriteAgain(t *testing.T) {
 	}
 	overwrite(t, dir+"/nats/users.conf", "users = []\n")
 	overwrite(t, dir+"/postgres/admin.url", "")
+	overwrite(t, dir+"/gateway/gateway.key", "")
 	if err := os.Remove(dir + "/mails"); err != nil {
 		t.Fatal(err)
 	}

@@ -200,24 +200,30 @@ func member(m store.NamedMember) *usersv1.Member {
 }
 
 // SearchOrgMemberRoles lists the roles of organizations.
-func (Users) SearchOrgMemberRoles(context.Context, *usersv1.SearchRolesRequest) (*usersv1.SearchRolesResponse, error) {
-	return roles(domain.OrgRoles()), nil
+func (u Users) SearchOrgMemberRoles(
+	context.Context, *usersv1.SearchRolesRequest,
+) (*usersv1.SearchRolesResponse, error) {
+	return u.roles(domain.OrgRoles()), nil
 }
 
 // SearchProjectMemberRoles lists the roles of projects.
-func (Users) SearchProjectMemberRoles(
+func (u Users) SearchProjectMemberRoles(
 	context.Context, *usersv1.SearchRolesRequest,
 ) (*usersv1.SearchRolesResponse, error) {
-	return roles(domain.ProjectRoles()), nil
+	return u.roles(domain.ProjectRoles()), nil
 }
 
 // SearchIamMemberRoles lists the roles of the instance.
-func (Users) SearchIamMemberRoles(context.Context, *usersv1.SearchRolesRequest) (*usersv1.SearchRolesResponse, error) {
-	return roles(domain.InstanceRoles()), nil
+func (u Users) SearchIamMemberRoles(
+	context.Context, *usersv1.SearchRolesRequest,
+) (*usersv1.SearchRolesResponse, error) {
+	return u.roles(domain.InstanceRoles()), nil
 }
 
-func roles(all []domain.Role) *usersv1.SearchRolesResponse {
-	return &usersv1.SearchRolesResponse{Result: search.Each(all, func(r domain.Role) *usersv1.Role {
-		return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
-	})}
+func (u Users) roles(all []domain.Role) *usersv1.SearchRolesResponse {
+	list := search.List[domain.Role]{Rows: all, Total: uint64(len(all)), At: u.Now()}
+	return &usersv1.SearchRolesResponse{Details: list.Details(),
+		Result: search.Each(all, func(r domain.Role) *usersv1.Role {
+			return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
+		})}
 }

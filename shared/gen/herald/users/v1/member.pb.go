@@ -767,6 +767,7 @@ func (*SearchRolesRequest) Descriptor() ([]byte, []int) {
 type SearchRolesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Result        []*Role                `protobuf:"bytes,1,rep,name=result,proto3" json:"result,omitempty"`
+	Details       *v1.ListDetails        `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -804,6 +805,13 @@ func (*SearchRolesResponse) Descriptor() ([]byte, []int) {
 func (x *SearchRolesResponse) GetResult() []*Role {
 	if x != nil {
 		return x.Result
+	}
+	return nil
+}
+
+func (x *SearchRolesResponse) GetDetails() *v1.ListDetails {
+	if x != nil {
+		return x.Details
 	}
 	return nil
 }
@@ -1292,9 +1300,10 @@ const file_herald_users_v1_member_proto_rawDesc = "" +
 	"\x15SearchMembersResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12/\n" +
 	"\x06result\x18\x02 \x03(\v2\x17.herald.users.v1.MemberR\x06result\"\x14\n" +
-	"\x12SearchRolesRequest\"D\n" +
+	"\x12SearchRolesRequest\"v\n" +
 	"\x13SearchRolesResponse\x12-\n" +
-	"\x06result\x18\x01 \x03(\v2\x15.herald.users.v1.RoleR\x06result\"<\n" +
+	"\x06result\x18\x01 \x03(\v2\x15.herald.users.v1.RoleR\x06result\x120\n" +
+	"\adetails\x18\x02 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\"<\n" +
 	"\x04Role\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12 \n" +
 	"\vpermissions\x18\x02 \x03(\tR\vpermissions\"_\n" +
@@ -1374,16 +1383,17 @@ var file_herald_users_v1_member_proto_depIdxs = []int32{
 	24, // 7: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 8: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
 	15, // 9: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
-	23, // 10: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	23, // 11: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	24, // 12: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
-	21, // 13: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
-	22, // 14: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	24, // 10: herald.users.v1.SearchRolesResponse.details:type_name -> herald.v1.ListDetails
+	23, // 11: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	23, // 12: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	24, // 13: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
+	21, // 14: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
+	22, // 15: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_member_proto_init() }
