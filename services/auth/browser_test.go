@@ -197,6 +197,7 @@ func states() (all []state) {
 			state{j.kind + "-done", j.link(), fill, j.kind + ".done"})
 	}
 	return append(all,
+		state{"form-named", initialize.link("code", "NAMED222"), nil, "init.form"},
 		state{"init-confirm", initialize.link("passwordset", "true"), nil, "init.confirm"},
 		state{"form-wrong-code", initialize.link(), append([]string{"code", "wrong222"}, password...), "init.form"},
 		state{"form-empty", initialize.link("code", ""), nil, "init.form"},
@@ -235,7 +236,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 			}
 			do(t, ctx, chromedp.EmulateViewport(view.width, view.height))
 			for _, state := range states() {
-				visit(t, ctx, origin+state.link)
+				visit(t, ctx, origin+state.link+"&lang="+view.language)
 				if state.fill != nil {
 					submit(t, ctx, state.fill...)
 				}
