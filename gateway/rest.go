@@ -139,11 +139,9 @@ func takesJSON(r *http.Request) error {
 		io.Reader
 		io.Closer
 	}{body, r.Body}
-	first, err := body.Peek(1)
-	if err != nil { // empty, or broken off, which readBody finds
-		return nil
-	}
-	if framed && (first[0] >= ' ' && first[0] < utf8.RuneSelf || strings.IndexByte("\t\r\n", first[0]) >= 0) {
+	first, _ := body.Peek(1) // none of an empty body, and of one that breaks off, which readBody finds
+	if len(first) == 0 ||
+		framed && (first[0] >= ' ' && first[0] < utf8.RuneSelf || strings.IndexByte("\t\r\n", first[0]) >= 0) {
 		return nil
 	}
 	return ErrMediaType
