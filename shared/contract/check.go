@@ -56,6 +56,8 @@ func (m Method) checkActsOn() error {
 		return fmt.Errorf("acts_on names a text field of the request, and %q is none", on)
 	case on != "" && a.GetPermission() == "":
 		return errors.New("acts_on goes with a permission: any other method acts on the caller")
+	case a.GetCostly() && on == "":
+		return errors.New("costly goes with acts_on: it says when what acts_on asks is asked")
 	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil &&
 		a.GetPermission() != "" && !permission.IsRead(a.GetPermission()):
 		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+

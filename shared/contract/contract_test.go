@@ -79,6 +79,10 @@ func TestContractFaults(t *testing.T) {
 		"no acts_on":         {access: writes("", ""), rule: get, want: `add acts_on: "user_id"`},
 		"acts_on twice":      {access: writes("user_id", "why"), rule: get, want: "has one"},
 		"unknown acts_on":    {access: writes("userId", ""), rule: get, want: `"userId" is none`},
+		"costly for nobody": {
+			access: &heraldv1.Access{Permission: "user.write", ActsOnNobody: "why", Costly: true}, rule: get,
+			want: "costly",
+		},
 		"acts_on oneself": {
 			access: &heraldv1.Access{Public: true, ActsOn: "user_id"}, rule: get, want: "acts on the caller",
 		},

@@ -28,6 +28,9 @@ type Journal struct {
 	Committed func(Event)
 	// Constraints are the faults for violated constraints, by the constraint's name.
 	Constraints map[string]*fault.Fault
+	// Guard adds the check of the user whom a request acts on to the batch that begins a transaction. Its
+	// failure ends the transaction. It is called only if the check was left to the change.
+	Guard func(ctx context.Context, target *caller.Target, b *pgx.Batch)
 }
 
 // Statement is the SQL that writes one change and, in the same statement, its event.
@@ -82,6 +85,9 @@ func (s *Statement) Also(sql string, args postgres.Args) {
 
 // Create runs a statement in one round trip and returns the new object's record.
 func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (resource.Record, error) {
+	if caller.TargetOf(ctx).LeftToChange() {
+		return j.CreateLocked(ctx, Lock{SQL: `select`}, m, s)
+	}
 	e, err := j.event(ctx, m, s)
 	if err != nil {
 		return resource.Record{}, err
@@ -92,6 +98,32 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 	}
 	j.Committed(e)
 	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
+}
+
+// Lock is a `select … for update` of one row, its arguments, and the fault if there is no such row.
+type Lock struct {
+	SQL      string
+	Args     postgres.Args
+	NotFound *fault.Fault
+}
+
+// CreateLocked is Create after a lock, in two round trips. The statement sees what was committed while the lock
+// was waited for.
+func (j Journal) CreateLocked(ctx context.Context, l Lock, m proto.Message, s Statement) (resource.Record, error) {
+	created, err := Change(ctx, j, Locked[creation]{
+		Lock: l.SQL, Args: l.Args, NotFound: l.NotFound, Write: func(creation) Statement { return s },
+	}, func(*creation) (proto.Message, error) { return m, nil })
+	return created.Record, err
+}
+
+// creation is the row that Change gets where the locked row is not the one that changes.
+type creation struct {
+	Record resource.Record `db:"-"`
+}
+
+// Moved implements what Change needs of a row.
+func (c *creation) Moved(sequence int64, at time.Time) {
+	c.Record = resource.Record{Sequence: sequence, CreatedAt: at, ChangedAt: at}
 }
 
 // Follow writes the changes that an event of another service causes here; their actor is that
@@ -143,6 +175,8 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 
 // Locked says how an object is locked and saved by Change.
 type Locked[T any] struct {
+	// LockFirst locks another row before, which may be missing. Empty for none.
+	LockFirst Lock
 	// Lock is a `select … for update` of exactly one row, Args are its arguments.
 	Lock     string
 	Args     postgres.Args
@@ -164,7 +198,7 @@ func Change[T any, P interface {
 	var row T
 	err := j.DB.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		var err error
-		if row, err = l.lock(ctx, c); err != nil {
+		if row, err = l.lock(ctx, j, c); err != nil {
 			return rollback(ctx, c, postgres.Missing(err, l.NotFound))
 		}
 		m, err := decide(&row)
@@ -252,10 +286,16 @@ func (s Statement) changes() string {
 	return sql
 }
 
-// lock begins a transaction and locks the object.
-func (l Locked[T]) lock(ctx context.Context, c *pgxpool.Conn) (row T, err error) {
+// lock begins a transaction, checks the user whom the request acts on, and locks the object.
+func (l Locked[T]) lock(ctx context.Context, j Journal, c *pgxpool.Conn) (row T, err error) {
 	var b pgx.Batch
 	b.Queue("begin")
+	if target := caller.TargetOf(ctx); target.LeftToChange() {
+		j.Guard(ctx, target, &b)
+	}
+	if l.LockFirst.SQL != "" {
+		b.Queue(l.LockFirst.SQL, l.LockFirst.Args)
+	}
 	b.Queue(l.Lock, l.Args).Query(func(rows pgx.Rows) error {
 		row, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 		return err

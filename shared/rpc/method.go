@@ -54,11 +54,19 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 // serve answers a request whose caller is in ctx. The generated handler makes an empty
 // request, has it read, and calls the method only if reading succeeds.
 func (m *method) serve(ctx context.Context, msg any) (any, error) {
+	var target *caller.Target
+	if m.actsOn != nil {
+		target = &caller.Target{Costly: m.Access.Costly}
+		ctx = caller.WithTarget(ctx, target)
+	}
 	var in proto.Message
 	response, err := m.handle(m.implementation, ctx, func(request any) error {
 		in = request.(proto.Message)
 		return m.read(ctx, msg.(*nats.Msg).Data, in)
 	}, nil)
+	if err == nil && target.Unchecked() {
+		return nil, fmt.Errorf("%s left the escalation rule to a change and made none in event.Journal", m.name)
+	}
 	if f, ok := errors.AsType[*fault.Fault](err); ok && f.ID == fault.ErrInvalid.ID && len(f.Fields) == 0 {
 		err = contract.NameUnstorable(f, in)
 	}
@@ -123,9 +131,10 @@ const freshFor = 10 * time.Minute
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
 	self := true
 	if m.actsOn != nil {
-		userID := request.ProtoReflect().Get(m.actsOn).String()
-		if self = userID == c.UserID; !self {
-			if err := m.guard.MayActOn(ctx, userID); err != nil {
+		target := caller.TargetOf(ctx)
+		target.UserID = request.ProtoReflect().Get(m.actsOn).String()
+		if self = target.UserID == c.UserID; !self {
+			if err := m.guard.MayActOn(ctx, target); err != nil {
 				return err
 			}
 		}

@@ -33,14 +33,14 @@ type users struct {
 	create  func(*usersv1.CreateHumanUserRequest)
 	reached func(method string)
 	// may is the escalation rule; without it every call is allowed.
-	may func(ctx context.Context, userID string) error
+	may func(ctx context.Context, target *caller.Target) error
 }
 
-func (u users) MayActOn(ctx context.Context, userID string) error {
+func (u users) MayActOn(ctx context.Context, target *caller.Target) error {
 	if u.may == nil {
 		return nil
 	}
-	return u.may(ctx, userID)
+	return u.may(ctx, target)
 }
 
 func (u users) SetPassword(context.Context, *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {

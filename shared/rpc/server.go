@@ -45,10 +45,11 @@ type Config struct {
 // Guard is the escalation rule. Services implement it whose methods act on users.
 type Guard interface {
 	// MayActOn refuses the context's caller if the user has a permission that the caller
-	// lacks. It is not called when callers act on themselves. For an id that is no user of
-	// the organization it returns nil: the method then answers "not found", so that a user
-	// of another organization looks like a missing one.
-	MayActOn(ctx context.Context, userID string) error
+	// lacks, or leaves that to the transaction of the change (target.LeaveToChange). A method
+	// that then changes nothing fails. MayActOn is not called when callers act on themselves.
+	// For an id that is no user of the organization it returns nil: the method then answers
+	// "not found", so that a user of another organization looks like a missing one.
+	MayActOn(ctx context.Context, target *caller.Target) error
 }
 
 // Server answers the methods of one or more services.

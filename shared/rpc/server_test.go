@@ -37,10 +37,19 @@ func TestActsOn(t *testing.T) {
 	var reached []string
 	w := newWorld(t, users{
 		reached: func(m string) { reached = append(reached, m) },
-		may: func(ctx context.Context, userID string) error {
+		may: func(ctx context.Context, target *caller.Target) error {
 			reached = append(reached, "asked as "+caller.From(ctx).UserID)
-			if userID == "above" {
+			switch target.UserID {
+			case "above":
 				return fault.ErrDenied.Say("no")
+			case "forgotten":
+				target.LeaveToChange()
+			case "checked":
+				target.LeaveToChange()
+				target.Checked()
+			}
+			if !target.Costly {
+				t.Error("setting a password is not known to be costly")
 			}
 			return nil
 		},
@@ -58,6 +67,8 @@ func TestActsOn(t *testing.T) {
 		reached string
 	}{
 		"another":                        {as(time.Time{}, "ORG_OWNER"), "below", "", "asked as u SetPassword"},
+		"left and checked":               {as(now, "ORG_OWNER"), "checked", "", "asked as u SetPassword"},
+		"left and forgotten":             {as(now, "ORG_OWNER"), "forgotten", "INTERNAL", "asked as u SetPassword"},
 		"one above":                      {as(now, "ORG_OWNER"), "above", "PERMISSION_DENIED", "asked as u"},
 		"one above, no permission":       {as(now), "above", "PERMISSION_DENIED", ""},
 		"one above, against the rules":   {as(now, "ORG_OWNER"), long, "NOT_FOUND", ""},

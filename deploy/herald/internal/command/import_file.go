@@ -53,7 +53,7 @@ func (f *importFile) inspect() error {
 	}
 	// Of a longer line, or of one that cannot be read, this is not valid JSON.
 	first, err := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
-	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return errDamaged(err)
 	}
 	if err := otherKind(first); err != nil {

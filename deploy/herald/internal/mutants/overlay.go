@@ -19,7 +19,7 @@ var anchors = []anchor{
 	{"shared/search/search.go", "for _, a := range args {\n\t\ts.args", "condition = mutant.SQL(condition); %s"},
 	{"shared/rpc/method.go", "c.Can(a.Permission, projectID)",
 		`mutant.Dropped("permission", string(m.FullName())) || %s`},
-	{"shared/rpc/method.go", "err := m.guard.MayActOn(ctx, userID); err != nil",
+	{"shared/rpc/method.go", "self = target.UserID == c.UserID; !self",
 		`%s && !mutant.Dropped("acts_on", string(m.FullName()))`},
 	{"shared/rpc/method.go", "!m.Access.FreshLogin || !self",
 		`mutant.Dropped("fresh_login", string(m.FullName())) || %s`},

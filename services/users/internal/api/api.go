@@ -59,14 +59,16 @@ func (u Users) pageOf(ctx context.Context, orgID, userID string, q *heraldv1.Lis
 	return p, err
 }
 
-// MayActOn implements rpc.Guard. It compares the caller's permissions with those of a user of the
-// organization acted on: by roles in it, on its projects and in the instance. Roles in other
-// organizations do not count, because the organization of a user can always remove the user's
-// credentials.
-func (u Users) MayActOn(ctx context.Context, userID string) error {
-	members, err := u.Store.MembershipsAt(ctx, orgID(ctx), userID)
+// MayActOn implements rpc.Guard: the store checks the escalation rule when it changes the user. Before
+// costly work it is checked here too.
+func (u Users) MayActOn(ctx context.Context, target *caller.Target) error {
+	target.LeaveToChange()
+	if !target.Costly {
+		return nil
+	}
+	theirs, err := u.Store.MembershipsOf(ctx, orgID(ctx), []string{target.UserID})
 	if err != nil {
 		return err
 	}
-	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), members...)
+	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), theirs...)
 }

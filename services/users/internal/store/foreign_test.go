@@ -92,10 +92,6 @@ var everything = []asked{
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.ChangeOTP(ctx, orgID, "u1", func(*domain.OTP) (proto.Message, error) { return happened, nil }))
 		}},
-	{[]string{"MembershipsAt"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		places, err := s.MembershipsAt(ctx, orgID, "u1")
-		return len(places), err
-	}},
 	{[]string{"Members", "SearchMembers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
 	}},

@@ -16,28 +16,11 @@ import (
 
 const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
 
-// MembershipsAt returns the memberships of a user of an organization: in the organization, its
-// projects and the instance. It returns none for a user of another organization.
-func (s Store) MembershipsAt(ctx context.Context, orgID, userID string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+memberColumns+` from members
-		where user_id = (select id from users where id = @user_id and org_id is not distinct from @org_id)
-			and org_id in ('', @org_id)
-		order by org_id, project_id`, postgres.Args{"org_id": orgID, "user_id": userID})
-}
-
-// MembershipsOf returns the memberships of some users of an organization as MembershipsAt does for one.
-func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+prefixed("m", memberColumns)+`
-		from members m join users u on u.id = m.user_id
-		where u.id = any (@user_ids) and u.org_id = @org_id and m.org_id in ('', @org_id)`,
-		postgres.Args{"org_id": orgID, "user_ids": userIDs})
-}
-
 // CreateMember adds a member. The user may belong to any organization.
 func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
 	save := newMember(m)
 	promote(&save, m)
-	return s.journal.Create(ctx, added, save)
+	return s.give(ctx, m.UserID, added, save)
 }
 
 func newMember(m domain.Member) event.Statement {
@@ -65,6 +48,7 @@ func (s Store) ChangeMember(
 	ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error),
 ) (domain.Member, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
+		LockFirst: lockUser(userID),
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},

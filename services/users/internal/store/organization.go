@@ -34,10 +34,11 @@ func (s Store) CreateOrg(
 	ctx context.Context, o domain.Org, ownerID string, created proto.Message,
 ) (resource.Record, error) {
 	save := newOrg(o, ownerID)
-	if ownerID != "" {
-		promote(&save, domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}})
+	if ownerID == "" {
+		return s.journal.Create(ctx, created, save)
 	}
-	return s.journal.Create(ctx, created, save)
+	promote(&save, domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}})
+	return s.give(ctx, ownerID, created, save)
 }
 
 func newOrg(o domain.Org, ownerID string) event.Statement {

@@ -127,26 +127,11 @@ func (w world) bothAtOnce(first, one, second, other string) {
 	if _, err := tx.Exec(ctx, one, "a"); err != nil {
 		w.Fatalf("%s: %v", first, err)
 	}
-	ended := make(chan error, 1)
-	go func() {
+	err = w.whileLocked(tx, func() error {
 		_, err := w.db.Exec(ctx, other, "b")
-		ended <- err
-	}()
-	for waits := false; !waits; {
-		select {
-		case err := <-ended:
-			w.Fatalf("%s did not wait for %s: %v", second, first, err)
-		default:
-			if err := w.db.QueryRow(ctx, `select exists (select from pg_stat_activity
-				where datname = current_database() and wait_event_type = 'Lock')`).Scan(&waits); err != nil {
-				w.Fatal(err)
-			}
-		}
-	}
-	if err := tx.Commit(ctx); err != nil {
-		w.Fatal(err)
-	}
-	if err := <-ended; !w.lastOwner(second, err) {
+		return err
+	})
+	if !w.lastOwner(second, err) {
 		w.Errorf("%s, and %s at once: nobody owns the instance", first, second)
 	}
 }

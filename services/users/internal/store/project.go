@@ -17,7 +17,7 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 	promote(&save, m)
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`, domain.ErrOwnerMade
 	save.Also(`once as (insert into project_owners (project_id) select @project_id from event)`, nil)
-	_, err := s.journal.Create(ctx, added, save)
+	_, err := s.give(ctx, m.UserID, added, save)
 	return err
 }
 

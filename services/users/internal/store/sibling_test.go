@@ -78,9 +78,6 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 		w.must(w.CreateMember(t.Context(), m, happened))
 	}
 	for org, want := range map[string]int{"org-a": 2, "org-b": 0} {
-		if at, err := w.MembershipsAt(t.Context(), org, "u1"); len(at) != want || err != nil {
-			t.Errorf("a user of org-a has in %s the memberships %v, %v", org, at, err)
-		}
 		if of, err := w.MembershipsOf(t.Context(), org, []string{"u1", "nobody"}); len(of) != want || err != nil {
 			t.Errorf("a user of org-a has, among others, in %s the memberships %v, %v", org, of, err)
 		}

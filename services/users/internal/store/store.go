@@ -28,7 +28,7 @@ type Store struct {
 
 // New returns a store that writes its changes with a journal.
 func New(j event.Journal) Store {
-	j.Constraints = constraints
+	j.Constraints, j.Guard = constraints, guard
 	return Store{j, domain.NewMisses(j.Now)}
 }
 

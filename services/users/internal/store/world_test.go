@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -108,3 +109,25 @@ func instance(prefix string) store.Instance {
 }
 
 var instanceHappened = store.InstanceEvents{Org: happened, Administrator: happened, Member: happened, PAT: happened}
+
+// whileLocked returns the result of a change that waits for a lock of tx. It commits tx once the change waits.
+func (w world) whileLocked(tx pgx.Tx, change func() error) error {
+	w.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- change() }()
+	for waits := false; !waits; {
+		select {
+		case err := <-ended:
+			w.Fatalf("the change did not wait: %v", err)
+		default:
+			if err := w.db.QueryRow(w.Context(), `select exists (select from pg_stat_activity
+				where datname = current_database() and wait_event_type = 'Lock')`).Scan(&waits); err != nil {
+				w.Fatal(err)
+			}
+		}
+	}
+	if err := tx.Commit(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	return <-ended
+}

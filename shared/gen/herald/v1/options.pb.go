@@ -62,7 +62,10 @@ type Access struct {
 	FreshLogin bool `protobuf:"varint,10,opt,name=fresh_login,json=freshLogin,proto3" json:"fresh_login,omitempty"`
 	// The request field with the id of a token that the method ends. Callers may end the personal access
 	// token with which they call without a fresh login.
-	EndsToken     string `protobuf:"bytes,11,opt,name=ends_token,json=endsToken,proto3" json:"ends_token,omitempty"`
+	EndsToken string `protobuf:"bytes,11,opt,name=ends_token,json=endsToken,proto3" json:"ends_token,omitempty"`
+	// The method works hard before it changes anything: it derives a hash or makes a key pair. What acts_on
+	// asks is then also asked before that work, and not only in the transaction of the change.
+	Costly        bool `protobuf:"varint,12,opt,name=costly,proto3" json:"costly,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +175,13 @@ func (x *Access) GetEndsToken() string {
 		return x.EndsToken
 	}
 	return ""
+}
+
+func (x *Access) GetCostly() bool {
+	if x != nil {
+		return x.Costly
+	}
+	return false
 }
 
 type Pages struct {
@@ -515,7 +525,7 @@ var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xd1\x02\n" +
+	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xe9\x02\n" +
 	"\x06Access\x12\x1e\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\tR\n" +
@@ -532,7 +542,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	" \x01(\bR\n" +
 	"freshLogin\x12\x1d\n" +
 	"\n" +
-	"ends_token\x18\v \x01(\tR\tendsToken\"#\n" +
+	"ends_token\x18\v \x01(\tR\tendsToken\x12\x16\n" +
+	"\x06costly\x18\f \x01(\bR\x06costly\"#\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xc3\x02\n" +
 	"\x05Event\x12\x1c\n" +

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe2\x84\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe6\x84\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -168,9 +168,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"user.write:\auser_idP\x01\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe9\x01\n" +
 	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"k\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xb2\x01\n" +
-	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"X\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
+	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xb4\x01\n" +
+	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"Z\x8a\x82)$\n" +
+	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
 	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"k\x8a\x82).\n" +
 	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xbe\x01\n" +
 	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"^\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
@@ -184,9 +184,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xea\x01\n" +
 	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"f\x8a\x82),\n" +
-	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb4\x01\n" +
-	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"T\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb1\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb6\x01\n" +
+	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"V\x8a\x82)$\n" +
+	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb1\x01\n" +
 	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/keys/_search\x12\xa3\x01\n" +
 	"\rGetMachineKey\x12%.herald.users.v1.GetMachineKeyRequest\x1a&.herald.users.v1.GetMachineKeyResponse\"C\x8a\x82)\v\n" +

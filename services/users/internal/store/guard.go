@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/event"
+	"herald/shared/postgres"
+	"herald/shared/resource"
+)
+
+// membershipsOf selects the memberships of users of an organization: in the organization, its projects and the
+// instance. Users of other organizations have none here: the organization that a user belongs to can always
+// take the user's credentials away.
+var membershipsOf = `select ` + prefixed("m", memberColumns) + `
+	from members m join users u on u.id = m.user_id
+	where u.id = any (@user_ids) and u.org_id = @org_id and m.org_id in ('', @org_id)`
+
+// MembershipsOf returns the memberships of users of an organization in it, in its projects and in the instance.
+func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string) ([]domain.Member, error) {
+	return postgres.All[domain.Member](ctx, s.journal.DB, membershipsOf,
+		postgres.Args{"org_id": orgID, "user_ids": userIDs})
+}
+
+// lockUser locks a user whose rights or credentials change. Who gives roles locks the user first too. So
+// a role is given before a change of the user begins, or sees all that the change made.
+func lockUser(id string) event.Lock {
+	return event.Lock{
+		SQL: `select from users where id = @user_id for update`, Args: postgres.Args{"user_id": id},
+		NotFound: domain.ErrUserNotFound,
+	}
+}
+
+// give writes new roles of a user.
+func (s Store) give(
+	ctx context.Context, userID string, given proto.Message, save event.Statement,
+) (resource.Record, error) {
+	return s.journal.CreateLocked(ctx, lockUser(userID), given, save)
+}
+
+// guard refuses, in the transaction of a change, a caller who lacks a permission of the user acted on.
+func guard(ctx context.Context, target *caller.Target, b *pgx.Batch) {
+	c := caller.From(ctx)
+	b.Queue(`select from users where id = @id and org_id is not distinct from @org_id for update`,
+		postgres.Args{"org_id": c.OrganizationID, "id": target.UserID})
+	args := postgres.Args{"org_id": c.OrganizationID, "user_ids": []string{target.UserID}}
+	b.Queue(membershipsOf, args).Query(func(rows pgx.Rows) error {
+		theirs, err := pgx.CollectRows(rows, pgx.RowToStructByName[domain.Member])
+		if err != nil {
+			return err
+		}
+		target.Checked()
+		return domain.CheckEscalation(c.Memberships, c.OrganizationID, theirs...)
+	})
+}

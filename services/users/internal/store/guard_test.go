@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/caller"
+	"herald/shared/testkit"
+)
+
+// A role that is given while a change of its user is under way counts: the change waits for it and is refused.
+func TestPromotionDuringChange(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(context.Context, world) error{
+		"user": func(ctx context.Context, w world) error {
+			_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(u *domain.User) (store.UserChange, error) {
+				u.Email = "planted@example.com"
+				return store.UserChange{Event: happened}, nil
+			})
+			return err
+		},
+		"token": func(ctx context.Context, w world) error {
+			_, err := w.CreatePAT(ctx, token("u1", "org-a", "t2"), []byte{2}, happened)
+			return err
+		},
+		"removed token": func(ctx context.Context, w world) error {
+			_, err := w.RemovePAT(ctx, "org-a", "u1", "t1", happened)
+			return err
+		},
+		"metadata": func(ctx context.Context, w world) error {
+			_, err := w.SetMetadata(ctx, "org-a", "u1", "k", func(m *domain.Metadata) (proto.Message, error) {
+				m.Value = []byte("v")
+				return happened, nil
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "u1")
+			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+			ctx := caller.With(t.Context(), caller.Caller{UserID: "manager", OrganizationID: "org-a"})
+			target := &caller.Target{UserID: "u1"}
+			target.LeaveToChange()
+			ctx = caller.WithTarget(ctx, target)
+			tx := w.begin(`insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
+				values ('u1', 'org-a', '', '{ORG_OWNER}', 1, now(), now())`)
+			if err := w.whileLocked(tx, func() error { return change(ctx, w) }); !errors.Is(err, domain.ErrEscalation) {
+				t.Errorf("after the promotion: %v, want %v", err, domain.ErrEscalation)
+			}
+			if n := testkit.Rows(t, w.db, "personal_access_tokens") + testkit.Rows(t, w.db, "user_metadata"); n != 1 {
+				t.Errorf("%d tokens and metadata are left, want the first token", n)
+			}
+		})
+	}
+}
+
+// A change that is under way when a role is given counts: the promotion waits for it and ends what it made.
+func TestChangeDuringPromotion(t *testing.T) {
+	t.Parallel()
+	for name, promotion := range map[string]func(world) error{
+		"new member": func(w world) error {
+			return w.createMember(owner("u1", "org-a", ""))
+		},
+		"new role": func(w world) error {
+			_, err := w.ChangeMember(w.Context(), "org-a", "p1", "u1", func(m *domain.Member) (proto.Message, error) {
+				m.Roles = []string{"PROJECT_OWNER"}
+				return happened, nil
+			})
+			return err
+		},
+		"project's first owner": func(w world) error {
+			return w.CreateProjectOwner(w.Context(), owner("u1", "org-a", "p2"), happened)
+		},
+		"organization's owner": func(w world) error {
+			_, err := w.CreateOrg(w.Context(), org("org-b"), "u1", happened)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "u1")
+			w.must(w.CreateMember(t.Context(), domain.Member{
+				UserID: "u1", OrgID: "org-a", ProjectID: "p1", Roles: []string{"PROJECT_OWNER_VIEWER"},
+			}, happened))
+			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+			tx := w.begin(`with locked as (select from users where id = 'u1' for update)
+				update personal_access_tokens set makers = '{manager}' from locked`)
+			if err := w.whileLocked(tx, func() error { return promotion(w) }); err != nil {
+				t.Error(err)
+			}
+			if n := testkit.Rows(t, w.db, "personal_access_tokens"); n != 0 {
+				t.Error("the token that a manager made meanwhile is left")
+			}
+		})
+	}
+}
+
+// begin begins a transaction with a statement.
+func (w world) begin(sql string) pgx.Tx {
+	w.Helper()
+	tx, err := w.db.Begin(w.Context())
+	w.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	if err == nil {
+		_, err = tx.Exec(w.Context(), sql)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return tx
+}
