@@ -19,9 +19,12 @@ const (
 	standby = time.Second     // how often a replica asks whether the lock is free
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
-	// pace is the least time between two looks at the outbox. Changes that come faster are
-	// published together, with one sync of the stream. A change after a rest goes at once.
+	// pace is the least time between two looks at the outbox, and crowded that after a look that found
+	// crowd events or more. Changes that come faster are published together, with one sync of the stream.
+	// A change after a rest goes at once.
 	pace    = 20 * time.Millisecond
+	crowded = 50 * time.Millisecond
+	crowd   = 8
 	ackWait = 10 * time.Second
 	round   = 30 * time.Second // time limit of one window, and of one try for the lock
 	lockKey = 0x6865726c64     // "herald"
@@ -116,7 +119,7 @@ func (r *Relay) hold(ctx context.Context) error {
 	}
 	defer r.delay.set("")
 	for ctx.Err() == nil {
-		next := time.Now().Add(pace)
+		begin := time.Now()
 		n, lagging, err := r.relay(ctx, conn, space)
 		if err != nil {
 			return err
@@ -127,10 +130,18 @@ func (r *Relay) hold(ctx context.Context) error {
 			wait(ctx, nil, catchUp)
 		case n < window:
 			wait(ctx, news, look)
-			wait(ctx, nil, time.Until(next))
+			wait(ctx, nil, time.Until(begin.Add(paceAfter(n))))
 		}
 	}
 	return nil
+}
+
+// paceAfter returns the least time between a look that found n events and the next one.
+func paceAfter(n int) time.Duration {
+	if n >= crowd {
+		return crowded
+	}
+	return pace
 }
 
 // resign wakes the relay that works after this one: it may have taken over while this one was

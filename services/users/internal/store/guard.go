@@ -18,11 +18,11 @@ import (
 // take the user's credentials away.
 var membershipsOf = `select ` + prefixed("m", memberColumns) + `
 	from members m join users u on u.id = m.user_id
-	where u.id = any (@user_ids) and u.org_id = @org_id and m.org_id in ('', @org_id)`
+	where u.org_id = @org_id and m.org_id in ('', @org_id) and u.id = `
 
 // MembershipsOf returns the memberships of users of an organization in it, in its projects and in the instance.
 func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.journal.DB, membershipsOf,
+	return postgres.All[domain.Member](ctx, s.journal.DB, membershipsOf+`any (@user_ids)`,
 		postgres.Args{"org_id": orgID, "user_ids": userIDs})
 }
 
@@ -47,8 +47,9 @@ func guard(ctx context.Context, target *caller.Target, b *pgx.Batch) {
 	c := caller.From(ctx)
 	b.Queue(`select from users where id = @id and org_id is not distinct from @org_id for update`,
 		postgres.Args{"org_id": c.OrganizationID, "id": target.UserID})
-	args := postgres.Args{"org_id": c.OrganizationID, "user_ids": []string{target.UserID}}
-	b.Queue(membershipsOf, args).Query(func(rows pgx.Rows) error {
+	// One id and no list: for lists Postgres makes a new plan every time.
+	args := postgres.Args{"org_id": c.OrganizationID, "user_id": target.UserID}
+	b.Queue(membershipsOf+`@user_id`, args).Query(func(rows pgx.Rows) error {
 		theirs, err := pgx.CollectRows(rows, pgx.RowToStructByName[domain.Member])
 		if err != nil {
 			return err
