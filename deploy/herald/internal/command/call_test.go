@@ -241,7 +241,7 @@ func TestCallRefusals(t *testing.T) {
 		{fault.New(fault.Unimplemented, "X", "x"), 22, "X: x\n  request id: r1"},
 		{fault.ErrDeadline, 14, fault.ErrDeadline.Error() + "\n  request id: r1"},
 		{fault.ErrInternal, 23, fault.ErrInternal.Error() + "\n  request id: r1"},
-		{fault.ErrUnavailable, 24, fault.ErrUnavailable.Error() + "\n  request id: r1"},
+		{fault.ErrUnavailable, 24, fault.ErrUnavailable.Error() + "\n  try again in 1s\n  request id: r1"},
 		{fault.ErrUnauthenticated, 26, fault.ErrUnauthenticated.Error() + "\n  request id: r1"},
 	} {
 		url, _ := instance(t, func(w http.ResponseWriter, r *http.Request) {

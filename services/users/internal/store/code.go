@@ -135,7 +135,7 @@ func (s Store) UseCode(
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
 		NotFound: domain.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(ctx, u)
+			save := saveUser(u, sameMakers)
 			made.Ended = []domain.Kind{kind}
 			made.save(&save)
 			return save

@@ -152,17 +152,25 @@ func (s Store) ChangeUser(
 	ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error),
 ) (domain.User, UserChange, error) {
 	var made UserChange
+	secretMakers := sameMakers
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
 		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(ctx, u)
+			save := saveUser(u, secretMakers)
+			if made.Code != nil || secretMakers == makers {
+				save.Args["made_with"] = madeWith(ctx)
+			}
 			made.save(&save)
 			return save
 		},
 	}, func(u *domain.User) (proto.Message, error) {
+		old := u.SecretHash
 		var err error
 		made, err = change(u)
+		if u.SecretHash != old {
+			secretMakers = makers
+		}
 		return made.Event, err
 	})
 	return u, made, err
@@ -181,11 +189,13 @@ func (c UserChange) save(s *event.Statement) {
 	}
 }
 
-// saveUser writes the columns of a user that can change.
-func saveUser(ctx context.Context, u domain.User) event.Statement {
+// sameMakers is SQL for the makers of a secret that stays.
+const sameMakers = `secret_makers`
+
+// saveUser writes the columns of a user that can change. secretMakers is makers for a new secret.
+func saveUser(u domain.User, secretMakers string) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
-	args["made_with"] = madeWith(ctx)
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -199,7 +209,7 @@ func saveUser(ctx context.Context, u domain.User) event.Statement {
 				password_change_required = @password_change_required, generation = @generation,
 				uninitialized = @uninitialized, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
-				secret_makers = case secret_hash when @secret_hash then secret_makers else ` + makers + ` end,
+				secret_makers = ` + secretMakers + `,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
