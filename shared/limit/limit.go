@@ -54,12 +54,14 @@ func (l *Limit) Take(key string) time.Duration {
 	return max(u.since.Add(l.span).Sub(now), time.Second)
 }
 
-// Return takes one use back, which turned out not to count.
+// Return takes one use back, which turned out not to count. If the key has none left, its next use begins a span.
 func (l *Limit) Return(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if u := l.find(key); u != nil && u.n > 0 {
-		u.n--
+		if u.n--; u.n == 0 {
+			u.since = time.Time{}
+		}
 	}
 }
 

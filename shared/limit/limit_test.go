@@ -42,6 +42,14 @@ func TestLimit(t *testing.T) {
 		take("a", 0)
 	}
 	take("a", time.Minute)
+	now = now.Add(time.Hour)
+	take("returned", 0)
+	l.Return("returned")
+	now = now.Add(20 * time.Second)
+	for range 3 {
+		take("returned", 0)
+	}
+	take("returned", time.Minute) // the span begins with the first use that counts
 	l.Return("unknown")
 	l.Forget("unknown")
 	take("unknown", 0)

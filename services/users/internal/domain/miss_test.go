@@ -28,8 +28,12 @@ func TestMisses(t *testing.T) {
 	if err := m.Guess("u2", domain.KindInit); err != nil {
 		t.Errorf("another user: %v", err)
 	}
-	m.Forget("u1", domain.KindInit)
-	guess("forgotten", domain.KindInit, domain.CodeTries)
+	m.Renew("u1", domain.KindInit)
+	guess("renewed", domain.KindInit, domain.CodeTries)
+	m.Renew("u1", domain.KindInit) // too soon
+	if err := m.Guess("u1", domain.KindInit); err != error(domain.ErrCodeLocked) {
+		t.Errorf("renewed twice within a minute: %v", err)
+	}
 	now = now.Add(domain.LongestLifetime())
 	guess("later", domain.KindInit, domain.CodeTries)
 }

@@ -70,7 +70,7 @@ func (s Store) RequestCode(
 		},
 	}
 	code.save(&save)
-	s.misses.Forget(userID, code.Kind)
+	s.misses.Renew(userID, code.Kind)
 	_, err := s.journal.Create(ctx, requested, save)
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
