@@ -35,11 +35,12 @@ func lockUser(id string) event.Lock {
 	}
 }
 
-// give writes new roles of a user.
+// give writes new roles of a user, and ends what somebody whom they outrank has made for the user.
 func (s Store) give(
-	ctx context.Context, userID string, given proto.Message, save event.Statement,
+	ctx context.Context, m domain.Member, given proto.Message, save event.Statement,
 ) (resource.Record, error) {
-	return s.journal.CreateLocked(ctx, lockUser(userID), given, save)
+	endOutranked(&save, m)
+	return s.journal.CreateLocked(ctx, lockUser(m.UserID), given, save)
 }
 
 // guard refuses, in the transaction of a change, a caller who lacks a permission of the user acted on.

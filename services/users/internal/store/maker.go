@@ -18,10 +18,10 @@ const makers = `array(select @event_actor::text union
 // madeWith returns the token of the call, for the argument of makers. It is empty for a call without one.
 func madeWith(ctx context.Context) string { return caller.From(ctx).TokenID }
 
-// promote ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
+// endOutranked ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
 // permission that the member gets: personal access tokens, keys, the secret, and mailed codes. What members made for
 // themselves stays, and so does what the first start made, whose maker is empty. Codes have no events.
-func promote(save *event.Statement, m domain.Member) {
+func endOutranked(save *event.Statement, m domain.Member) {
 	gets, roles, permissions := m.Gives()
 	if len(gets) == 0 {
 		return
@@ -29,7 +29,7 @@ func promote(save *event.Statement, m domain.Member) {
 	if save.Along != "" {
 		save.Along += ` union all `
 	}
-	save.Along += outranked
+	save.Along += outrankedEvents
 	save.Also(`ended_pats as (
 		delete from personal_access_tokens p using along where along.aggregate = 'pat' and p.id = along.aggregate_id
 	), ended_keys as (
@@ -45,8 +45,8 @@ func promote(save *event.Statement, m domain.Member) {
 	})
 }
 
-// outranked selects the events of the credentials that promote ends.
-var outranked = `
+// outrankedEvents selects the events of the credentials that endOutranked ends.
+var outrankedEvents = `
 	select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
 		from personal_access_tokens p join users u on u.id = p.user_id
 		where p.user_id = @promoted and ` + lacking("p.makers") + `

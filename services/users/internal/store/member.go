@@ -18,9 +18,7 @@ const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at,
 
 // CreateMember adds a member. The user may belong to any organization.
 func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
-	save := newMember(m)
-	promote(&save, m)
-	return s.give(ctx, m.UserID, added, save)
+	return s.give(ctx, m, added, newMember(m))
 }
 
 func newMember(m domain.Member) event.Statement {
@@ -66,7 +64,7 @@ func (s Store) ChangeMember(
 				)`,
 				Args: memberArgs(m),
 			}
-			promote(&save, m)
+			endOutranked(&save, m)
 			return save
 		},
 	}, change)

@@ -37,8 +37,8 @@ func (s Store) CreateOrg(
 	if ownerID == "" {
 		return s.journal.Create(ctx, created, save)
 	}
-	promote(&save, domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}})
-	return s.give(ctx, ownerID, created, save)
+	owner := domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}}
+	return s.give(ctx, owner, created, save)
 }
 
 func newOrg(o domain.Org, ownerID string) event.Statement {

@@ -14,10 +14,9 @@ import (
 // one, and ErrProjectRemoved if it is gone.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
 	save := newMember(m)
-	promote(&save, m)
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`, domain.ErrOwnerMade
 	save.Also(`once as (insert into project_owners (project_id) select @project_id from event)`, nil)
-	_, err := s.give(ctx, m.UserID, added, save)
+	_, err := s.give(ctx, m, added, save)
 	return err
 }
 
