@@ -35,7 +35,7 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
 	users := usersv1.NewUsersClient(s.Calls)
-	later := mailpages.NewLater(users, s.Log)
+	later := mailpages.NewLater(users, s.Now, s.Log)
 	s.Background(later.Run)
 	mailpages.Pages{
 		Users: users, Later: later, Posts: mailpages.NewPosts(s.Now), Look: l, Log: s.Log,

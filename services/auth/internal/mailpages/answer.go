@@ -15,7 +15,7 @@ import (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	codeInvalid      = "CODE_WRONG"
+	codeWrong        = "CODE_WRONG"
 	codeExpired      = "CODE_EXPIRED"
 	codeLocked       = "CODE_LOCKED"
 	passwordRequired = "PASSWORD_REQUIRED"
@@ -50,7 +50,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
-		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeInvalid, Holder: r.holder,
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeWrong, Holder: r.holder,
 	}
 	name := r.text("confirm")
 	if f.Password {
@@ -96,7 +96,7 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	f := fault.From(err)
 	retryAfter(w, f.RetryAfter)
 	switch {
-	case f.ID == codeInvalid:
+	case f.ID == codeWrong:
 		p.form(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
 	case f.ID == codeExpired:
 		p.offerMail(w, r, f.HTTPStatus(), "expired")

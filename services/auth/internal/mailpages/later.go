@@ -25,6 +25,7 @@ const (
 // who does not exist, and the time of the answer must not tell which it was.
 type Later struct {
 	users usersv1.UsersClient
+	now   func() time.Time
 	log   *slog.Logger
 	asked chan asked
 }
@@ -36,12 +37,14 @@ type asked struct {
 }
 
 // NewLater returns a Later, whose method Run does the work.
-func NewLater(users usersv1.UsersClient, log *slog.Logger) *Later {
-	return &Later{users, log, make(chan asked, mostAsked)}
+func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger) *Later {
+	return &Later{users, now, log, make(chan asked, mostAsked)}
 }
 
-// ask reports whether there was room for the request.
-func (l *Later) ask(a asked) bool {
+// ask reports whether there was room for the request of a mail.
+func (l *Later) ask(k kind, userID string) bool { return l.add(asked{k, userID, l.now()}) }
+
+func (l *Later) add(a asked) bool {
 	select {
 	case l.asked <- a:
 		return true
@@ -64,13 +67,14 @@ func (l *Later) Run(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	l.round(ctx)
+	l.lost(ctx, len(l.asked))
 }
 
 // round passes on what was asked before it began, each mail once. If users is away the rest waits for
 // the next round.
 func (l *Later) round(ctx context.Context) {
 	done := map[asked]bool{}
-	away := false
+	away, lost := false, 0
 	for range len(l.asked) {
 		a := <-l.asked
 		one := asked{kind: a.kind, userID: a.userID}
@@ -80,10 +84,18 @@ func (l *Later) round(ctx context.Context) {
 		if !away {
 			away = !l.request(ctx, a)
 		}
-		if away && time.Since(a.since) < keptAsked {
-			l.ask(a)
+		if away && (l.now().Sub(a.since) >= keptAsked || !l.add(a)) {
+			lost++
 		}
 		done[one] = true
+	}
+	l.lost(ctx, lost)
+}
+
+// lost logs how many requests are given up, because users was away too long.
+func (l *Later) lost(ctx context.Context, count int) {
+	if count > 0 {
+		l.log.WarnContext(ctx, "mails that were asked for are not requested, because users is away", "count", count)
 	}
 }
 

@@ -1,0 +1,52 @@
+package mailpages
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// absent is a users that is away.
+type absent struct{ usersv1.UsersClient }
+
+func (absent) RequestCode(
+	context.Context, *usersv1.RequestCodeRequest, ...grpc.CallOption,
+) (*usersv1.RequestCodeResponse, error) {
+	return nil, status.Error(codes.Unavailable, "away")
+}
+
+// While users is away a request is kept for ten minutes. What is given up then, or at the stop, is logged.
+func TestLostRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	now, log := time.Now(), new(testkit.Lines)
+	l := NewLater(absent{}, func() time.Time { return now }, slog.New(slog.NewTextHandler(log, nil)))
+	logged := func(count, times int) {
+		t.Helper()
+		if n := strings.Count(log.String(), fmt.Sprint("count=", count, "\n")); n != times {
+			t.Errorf("%d requests are lost %d times, want %d: %s", count, n, times, log)
+		}
+	}
+	l.ask("init", "u1")
+	l.ask("init", "u2")
+	now = now.Add(keptAsked - 1)
+	l.round(t.Context())
+	l.ask("init", "u3")
+	logged(2, 0)
+	now = now.Add(1)
+	l.round(t.Context())
+	logged(2, 1)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	l.Run(stopped)
+	logged(1, 1)
+}
