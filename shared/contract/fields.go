@@ -34,7 +34,7 @@ func Validate(m proto.Message) error {
 		err := protovalidate.Validate(m)
 		if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
 			for _, v := range invalid.Violations {
-				flaws = append(flaws, flaw{jsonPath(v.Proto.GetField()), reason(v)})
+				flaws = append(flaws, fault.Field{Path: jsonPath(v.Proto.GetField()), Reason: reason(v)})
 			}
 		} else if err != nil {
 			return err
@@ -43,16 +43,7 @@ func Validate(m proto.Message) error {
 	if len(flaws) == 0 {
 		return nil
 	}
-	f := fault.ErrInvalid
-	var said []string
-	for _, w := range flaws[:min(len(flaws), fault.MaxFields)] {
-		f = f.On(w.path, w.reason)
-		said = append(said, w.path+": "+w.reason)
-	}
-	if len(flaws) > fault.MaxFields {
-		said = append(said, "and more")
-	}
-	return f.Say("%s", strings.Join(said, "; "))
+	return fault.ErrInvalid.Naming(flaws...)
 }
 
 // Check checks the ids of the path, then the request with Validate. An id that cannot exist
@@ -67,13 +58,10 @@ func (m Method) Check(request proto.Message) error {
 	return Validate(request)
 }
 
-// flaw is what is wrong at a path of JSON names.
-type flaw struct{ path, reason string }
-
 // under returns flaws of a message as those of the message whose field it is.
-func under(field string, flaws []flaw) []flaw {
+func under(field string, flaws []fault.Field) []fault.Field {
 	for i, w := range flaws {
-		flaws[i].path = strings.TrimSuffix(field+"."+w.path, ".")
+		flaws[i].Path = strings.TrimSuffix(field+"."+w.Path, ".")
 	}
 	return flaws
 }
@@ -90,7 +78,7 @@ type shape struct {
 type list struct {
 	protoreflect.FieldDescriptor
 	most int
-	flaw flaw
+	flaw fault.Field
 }
 
 // shapes returns the shapes of all messages that the program knows: options are slow to read.
@@ -111,10 +99,11 @@ func shapeOf(m protoreflect.MessageDescriptor) *shape {
 		switch {
 		case f.IsMap() || ignored(f):
 		case f.IsList():
-			l := list{f, math.MaxInt, flaw{}}
+			l := list{FieldDescriptor: f, most: math.MaxInt}
 			if rules := rulesOf(f).GetRepeated(); rules.GetMaxItems() > 0 {
 				l.most = int(rules.GetMaxItems())
-				l.flaw = flaw{f.JSONName(), between(rules.GetMinItems(), rules.GetMaxItems(), "elements")}
+				l.flaw.Path = f.JSONName()
+				l.flaw.Reason = between(rules.GetMinItems(), rules.GetMaxItems(), "elements")
 			}
 			s.lists = append(s.lists, l)
 		case f.Kind() == protoreflect.MessageKind:
@@ -131,7 +120,7 @@ func shapeOf(m protoreflect.MessageDescriptor) *shape {
 // nothing is set. It reports that this is enough, and nobody need look for further flaws, where a list
 // is too long or the flaws are many. Paths are put together on the way back, because most messages
 // have no flaw.
-func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
+func trim(m protoreflect.Message) (flaws []fault.Field, enough bool) {
 	s := shapes()[m.Descriptor()]
 	for _, f := range s.texts {
 		if !m.Has(f) {
@@ -140,7 +129,9 @@ func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
 		text := strings.TrimSpace(m.Get(f).String())
 		m.Set(f, protoreflect.ValueOfString(text))
 		if strings.ContainsFunc(text, unseen) {
-			flaws = append(flaws, flaw{f.JSONName(), "must hold no invisible or control characters"})
+			flaws = append(flaws, fault.Field{
+				Path: f.JSONName(), Reason: "must hold no invisible or control characters",
+			})
 		}
 	}
 	for _, f := range s.inner {
@@ -154,14 +145,14 @@ func trim(m protoreflect.Message) (flaws []flaw, enough bool) {
 		flaws, enough = append(flaws, found...), enough || many
 	}
 	if s.filter && empty(m) {
-		flaws = append(flaws, flaw{"", "names no filter"})
+		flaws = append(flaws, fault.Field{Reason: "names no filter"})
 	}
 	return flaws, enough || len(flaws) > fault.MaxFields
 }
 
-func (l list) trim(elements protoreflect.List) (flaws []flaw, enough bool) {
+func (l list) trim(elements protoreflect.List) (flaws []fault.Field, enough bool) {
 	if elements.Len() > l.most {
-		return []flaw{l.flaw}, true
+		return []fault.Field{l.flaw}, true
 	}
 	if l.Kind() != protoreflect.MessageKind {
 		return nil, false

@@ -17,13 +17,11 @@ func NameUnstorable(f *fault.Fault, request proto.Message) *fault.Fault {
 	if len(paths) == 0 {
 		return f
 	}
-	const reason = "must not hold the character NUL"
-	var said []string
-	for _, path := range paths[:min(len(paths), fault.MaxFields)] {
-		f = f.On(path, reason)
-		said = append(said, path+": "+reason)
+	fields := make([]fault.Field, len(paths))
+	for i, path := range paths {
+		fields[i] = fault.Field{Path: path, Reason: "must not hold the character NUL"}
 	}
-	return f.Say("%s", strings.Join(said, "; "))
+	return f.Naming(fields...)
 }
 
 func unstorable(m protoreflect.Message) (paths []string) {

@@ -1,5 +1,7 @@
 package fault
 
+import "errors"
+
 // Faults that any service or the gateway may return. Faults of one kind of object are declared
 // beside its type.
 var (
@@ -12,3 +14,6 @@ var (
 	ErrUnauthenticated = New(Unauthenticated, "UNAUTHENTICATED", "A valid Bearer token is required")
 	ErrTooLarge        = New(Invalid, "ANSWER_TOO_LARGE", "The answer is too large").On("query.limit", "ask for less")
 )
+
+// ErrUnstorable is the cause of ErrInvalid where a database refused a character of a text, such as NUL.
+var ErrUnstorable = errors.New("a text holds a character that cannot be stored")

@@ -7,7 +7,11 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -118,6 +122,22 @@ func (f *Fault) On(path, reason string) *Fault {
 	return &c
 }
 
+// Naming returns a copy that names these faulty fields instead of its own, at most MaxFields of them, and says
+// them all as its message.
+func (f *Fault) Naming(fields ...Field) *Fault {
+	c := *f
+	c.Fields = slices.Clip(fields[:min(len(fields), MaxFields)])
+	said := make([]string, len(c.Fields), len(c.Fields)+1)
+	for i, named := range c.Fields {
+		said[i] = named.Path + ": " + named.Reason
+	}
+	if len(fields) > MaxFields {
+		said = append(said, "and more")
+	}
+	c.Message = strings.Join(said, "; ")
+	return &c
+}
+
 // Lacking returns a copy that names the permission a caller lacked.
 func (f *Fault) Lacking(permission, organization string) *Fault {
 	c := *f
@@ -131,6 +151,9 @@ func (f *Fault) After(d time.Duration) *Fault {
 	c.RetryAfter = d
 	return &c
 }
+
+// RetrySeconds returns the value of the header Retry-After for a time to wait: whole seconds, and never too few.
+func RetrySeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 // Because returns a copy that keeps err for the log.
 func (f *Fault) Because(err error) *Fault {

@@ -144,6 +144,28 @@ func TestCopiesDoNotAlias(t *testing.T) {
 	}
 }
 
+// A fault names at most 20 fields, and says that there are more.
+func TestNaming(t *testing.T) {
+	t.Parallel()
+	base := errThing.On("old", "is gone")
+	f := base.Naming(fault.Field{Path: "a", Reason: "is 100 %"}, fault.Field{Path: "b[0]", Reason: "is bad"})
+	if !errors.Is(f, errThing) || f.Message != "a: is 100 %; b[0]: is bad" || len(f.Fields) != 2 ||
+		f.Fields[0].Path != "a" || f.Fields[1].Reason != "is bad" {
+		t.Errorf("%v %v", f, f.Fields)
+	}
+	many := slices.Repeat(f.Fields, 10)
+	if f = base.Naming(many...); len(f.Fields) != 20 || strings.Contains(f.Message, "more") {
+		t.Errorf("20: %d fields, %s", len(f.Fields), f.Message)
+	}
+	f = base.Naming(append(many, fault.Field{Path: "last"})...)
+	if len(f.Fields) != 20 || !strings.HasSuffix(f.Message, "b[0]: is bad; and more") {
+		t.Errorf("21: %d fields, %s", len(f.Fields), f.Message)
+	}
+	if len(base.Fields) != 1 || base.Message != errThing.Message {
+		t.Errorf("the fault became %+v", base)
+	}
+}
+
 func TestFromHidesCauses(t *testing.T) {
 	t.Parallel()
 	f := fault.From(fmt.Errorf("dial 10.0.0.1: %w", errors.New("password wrong")))

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -16,8 +17,8 @@ import (
 )
 
 // Fault turns a database error into a fault: *unavailable* when the server cannot be reached or
-// has ended a deadlock, *invalid* for text that Postgres does not store (NUL, invalid UTF-8). It
-// returns other errors unchanged.
+// has ended a deadlock, *invalid* because of fault.ErrUnstorable for text that Postgres does not store
+// (NUL, invalid UTF-8). It returns other errors unchanged.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
 		return err
@@ -25,7 +26,8 @@ func Fault(err error) error {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
-			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").Because(err)
+			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").
+				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
 		case slices.ContainsFunc(passing, func(class string) bool { return strings.HasPrefix(refused.Code, class) }):
 			return away(err)
 		}

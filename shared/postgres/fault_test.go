@@ -78,6 +78,9 @@ func TestFaultOfAnswers(t *testing.T) {
 			if ok != (c.want != "") || ok && f.ID != c.want || !ok && !errors.Is(got, err) {
 				t.Errorf("%v, want %q", got, c.want)
 			}
+			if errors.Is(got, fault.ErrUnstorable) != (c.want == fault.ErrInvalid.ID) {
+				t.Errorf("%v: because of a character %t", got, errors.Is(got, fault.ErrUnstorable))
+			}
 		})
 	}
 	for code, want := range map[string]fault.Code{

@@ -67,8 +67,8 @@ func (m *method) serve(ctx context.Context, msg any) (any, error) {
 	if err == nil && target.Unchecked() {
 		return nil, fmt.Errorf("%s left the escalation rule to a change and made none in event.Journal", m.name)
 	}
-	if f, ok := errors.AsType[*fault.Fault](err); ok && f.ID == fault.ErrInvalid.ID && len(f.Fields) == 0 {
-		err = contract.NameUnstorable(f, in)
+	if errors.Is(err, fault.ErrUnstorable) {
+		err = contract.NameUnstorable(fault.From(err), in)
 	}
 	return response, err
 }

@@ -30,9 +30,12 @@ func (a Projects) AddProjectRoles(
 		return added, err
 	}
 	all := newRoles(r.Roles)
-	taken, missing := a.Store.RoleKeys(ctx, orgID(ctx), r.ProjectId,
+	taken, failed := a.Store.RoleKeys(ctx, orgID(ctx), r.ProjectId,
 		search.Each(all, func(role domain.Role) string { return role.Key }))
-	if missing != nil || len(taken) == 0 { // removed meanwhile
+	if failed != nil {
+		return nil, failed
+	}
+	if len(taken) == 0 { // removed meanwhile
 		return nil, err
 	}
 	return nil, domain.RolesExist(all, taken)

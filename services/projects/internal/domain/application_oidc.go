@@ -5,7 +5,6 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"herald/shared/fault"
@@ -119,13 +118,7 @@ func (c OIDCConfig) Check() error {
 	if fields == nil {
 		return nil
 	}
-	said := make([]string, len(fields))
-	for i, f := range fields {
-		said[i] = f.Path + ": " + f.Reason
-	}
-	f := ErrOIDCConfig.Say("%s", strings.Join(said, "; "))
-	f.Fields = fields
-	return f
+	return ErrOIDCConfig.Naming(fields...)
 }
 
 // Problems of a configuration that are allowed but unwise.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"herald/shared/fault"
 	"herald/shared/resource"
@@ -60,16 +59,15 @@ func CheckDistinct(roles []Role) error {
 
 // RolesExist returns the fault for new roles of which a project has those with the keys taken.
 func RolesExist(roles []Role, taken []string) *fault.Fault {
-	f := *ErrRoleExists
-	f.Fields = nil
-	var said []string
+	var there []fault.Field
 	for i, r := range roles {
-		if path := fmt.Sprintf("roles[%d].key", i); slices.Contains(taken, r.Key) && len(said) < fault.MaxFields {
-			f.Fields = append(f.Fields, fault.Field{Path: path, Reason: "is taken"})
-			said = append(said, fmt.Sprintf("%s: the project has a role %q already", path, r.Key))
+		if slices.Contains(taken, r.Key) {
+			there = append(there, fault.Field{
+				Path: fmt.Sprintf("roles[%d].key", i), Reason: fmt.Sprintf("the project has a role %q already", r.Key),
+			})
 		}
 	}
-	return f.Say("%s", strings.Join(said, "; "))
+	return ErrRoleExists.Naming(there...)
 }
 
 // CheckGiven returns a fault if a key is not one of those that can be granted.

@@ -48,8 +48,8 @@ func (t *Texts) parts() []part {
 // cannot be sent it returns ErrText, which names every wrong part. An empty part stands for the default
 // text and is always accepted.
 func (t Texts) Accept(kind mailkind.Kind) (Texts, error) {
-	f, total := ErrText, 0
-	var said []string
+	var wrong []fault.Field
+	total := 0
 	for _, p := range t.parts() {
 		if p.lines {
 			*p.text = strings.ReplaceAll(*p.text, "\r\n", "\n")
@@ -62,12 +62,11 @@ func (t Texts) Accept(kind mailkind.Kind) (Texts, error) {
 			reason = fmt.Sprintf("is one placeholder too many: a message may have %d", maxPlaceholders)
 		}
 		if reason != "" {
-			f = f.On(p.name, reason)
-			said = append(said, p.name+": "+reason)
+			wrong = append(wrong, fault.Field{Path: p.name, Reason: reason})
 		}
 	}
-	if len(said) > 0 {
-		return Texts{}, f.Say("%s", strings.Join(said, "; "))
+	if wrong != nil {
+		return Texts{}, ErrText.Naming(wrong...)
 	}
 	return t, nil
 }
