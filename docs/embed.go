@@ -5,6 +5,9 @@ package docs
 
 import "embed"
 
+// PublicURL stands in the documents for the address of the instance that serves them.
+const PublicURL = "http://localhost:8080"
+
 // Files are the documents that the gateway serves.
 //
 //go:embed openapi.json asyncapi.json site viewer/redoc.js.gz viewer/LICENSE

@@ -92,7 +92,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find returns the route of a request, by path and media type alone.
 func (e *edge) find(r *http.Request) *route {
-	if found := e.named(r.URL); found != nil {
+	if found := e.fixed(r.URL); found != nil {
 		return found
 	}
 	if isGRPC(r) {
@@ -101,9 +101,9 @@ func (e *edge) find(r *http.Request) *route {
 	return e.other
 }
 
-// named returns the route of a path that no contract of REST names, or nil.
-func (e *edge) named(u *url.URL) *route {
-	if encodedSlash.MatchString(u.RawPath) { // it is no end of a part
+// fixed returns the route of a document, probe, procedure or page; nil for all other paths.
+func (e *edge) fixed(u *url.URL) *route {
+	if encodedSlash.MatchString(u.RawPath) { // %2F is part of a name and separates nothing
 		return nil
 	}
 	if exact := e.exact[u.Path]; exact != nil {

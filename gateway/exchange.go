@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -108,7 +107,7 @@ func (x *exchange) refuse(err error) *fault.Fault {
 		x.Header().Set("WWW-Authenticate", authn.InvalidToken)
 	}
 	if f.RetryAfter > 0 {
-		x.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+		x.Header().Set("Retry-After", fault.RetrySeconds(f.RetryAfter))
 	}
 	return f
 }

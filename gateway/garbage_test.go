@@ -124,7 +124,7 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 	}
 	for name, want := range map[string]bool{
 		"GetUser": true, "ImportHumanUser": true, "GetUserRequest": true, "User": true, "ListQuery": true,
-		"ResolveToken": false, "ResolveTokenRequest": false, "PrepareMail": false, "ServePage": false,
+		"ResolveToken": false, "ResolveTokenRequest": false, "PrepareMail": false,
 	} {
 		if told[name] != want {
 			t.Errorf("%s is told: %v", name, told[name])

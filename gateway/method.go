@@ -35,7 +35,7 @@ func (e *edge) mount(methods []contract.Method) error {
 		if err := e.mountMethod(d); err != nil {
 			return fmt.Errorf("contract of %s: %w", d.FullName(), err)
 		}
-		if len(d.Rules) > 0 {
+		if !d.Internal() {
 			services = append(services, string(d.Parent().FullName()))
 		}
 	}

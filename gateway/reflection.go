@@ -21,7 +21,10 @@ import (
 // published returns the files of services that everybody may know, with all that they import. The files do not have
 // what only services call: internal methods, and messages that no other method uses.
 func published(services []string) (*protoregistry.Files, error) {
-	c := catalogue{files: map[string]bool{}, packages: map[string]bool{}, used: map[protoreflect.FullName]bool{}}
+	c := catalogue{
+		files: map[string]*descriptorpb.FileDescriptorProto{}, packages: map[string]bool{},
+		used: map[protoreflect.FullName]bool{},
+	}
 	for _, name := range services {
 		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
 		if err != nil {
@@ -43,9 +46,10 @@ func published(services []string) (*protoregistry.Files, error) {
 
 // catalogue collects files and what the public methods in them use.
 type catalogue struct {
-	set             descriptorpb.FileDescriptorSet
-	files, packages map[string]bool // packages are those of services
-	used            map[protoreflect.FullName]bool
+	set      descriptorpb.FileDescriptorSet
+	files    map[string]*descriptorpb.FileDescriptorProto // those of set, by path
+	packages map[string]bool                              // of services
+	used     map[protoreflect.FullName]bool
 }
 
 func (c *catalogue) service(s protoreflect.ServiceDescriptor) error {
@@ -63,29 +67,28 @@ func (c *catalogue) service(s protoreflect.ServiceDescriptor) error {
 	}
 	public := map[string]bool{}
 	for _, m := range methods {
-		if len(m.Rules) > 0 {
+		if !m.Internal() {
 			public[string(m.Name())] = true
 			c.use(m)
 		}
 	}
-	file := c.set.File[slices.IndexFunc(c.set.File, func(f *descriptorpb.FileDescriptorProto) bool {
-		return f.GetName() == s.ParentFile().Path()
-	})]
-	file.Service[s.Index()].Method = slices.DeleteFunc(file.Service[s.Index()].Method,
-		func(m *descriptorpb.MethodDescriptorProto) bool { return !public[m.GetName()] })
+	told := c.files[s.ParentFile().Path()].Service[s.Index()]
+	told.Method = slices.DeleteFunc(told.Method, func(m *descriptorpb.MethodDescriptorProto) bool {
+		return !public[m.GetName()]
+	})
 	return nil
 }
 
 // file adds a file after those that it imports.
 func (c *catalogue) file(f protoreflect.FileDescriptor) {
-	if c.files[f.Path()] {
+	if c.files[f.Path()] != nil {
 		return
 	}
-	c.files[f.Path()] = true
+	c.files[f.Path()] = protodesc.ToFileDescriptorProto(f)
 	for i := range f.Imports().Len() {
 		c.file(f.Imports().Get(i).FileDescriptor)
 	}
-	c.set.File = append(c.set.File, protodesc.ToFileDescriptorProto(f))
+	c.set.File = append(c.set.File, c.files[f.Path()])
 }
 
 func (c *catalogue) use(m protoreflect.MethodDescriptor) {

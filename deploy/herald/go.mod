@@ -56,6 +56,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b
 	google.golang.org/grpc v1.84.0
 	google.golang.org/protobuf v1.36.12
+	herald/docs v0.0.0
 	herald/services/auth v0.0.0
 )
 
@@ -121,7 +122,6 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
-	herald/docs v0.0.0 // indirect
 )
 
 replace herald/services/auth => ../../services/auth

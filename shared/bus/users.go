@@ -65,7 +65,7 @@ func read() (services []string, calls map[string][]string, err error) {
 	for _, m := range methods {
 		services = append(services, m.Owner())
 		callers := m.Access.Internal
-		if len(m.Rules) > 0 {
+		if !m.Internal() {
 			callers = append([]string{Gateway}, m.Access.Forwarded...)
 		}
 		for _, name := range callers {

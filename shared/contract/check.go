@@ -57,7 +57,7 @@ func (m Method) checkActsOn() error {
 	case on != "" && a.GetPermission() == "":
 		return errors.New("acts_on goes with a permission: any other method acts on the caller")
 	case a.GetCostly() && on == "":
-		return errors.New("costly goes with acts_on: it says when what acts_on asks is asked")
+		return errors.New("costly goes with acts_on: it has the escalation rule checked before the work too")
 	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil &&
 		a.GetPermission() != "" && !permission.IsRead(a.GetPermission()):
 		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+

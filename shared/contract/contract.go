@@ -46,6 +46,9 @@ type Method struct {
 	ids []protoreflect.FieldDescriptor
 }
 
+// Internal reports whether only services call the method. All others have a REST path.
+func (m Method) Internal() bool { return len(m.Rules) == 0 }
+
 // Home reports whether the method acts on the caller's own organization or on none. If a
 // request names another organization, it is only checked.
 func (m Method) Home() bool { return m.under(self) || m.under("/admin/v1/") }

@@ -83,10 +83,11 @@ func (s *Statement) Also(sql string, args postgres.Args) {
 	maps.Copy(s.Args, args)
 }
 
-// Create runs a statement in one round trip and returns the new object's record.
+// Create runs a statement and returns the new object's record: in one round trip, or in two if the escalation
+// rule is checked with it.
 func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (resource.Record, error) {
 	if caller.TargetOf(ctx).LeftToChange() {
-		return j.CreateLocked(ctx, Lock{SQL: `select`}, m, s)
+		return j.CreateLocked(ctx, Lock{SQL: `select`}, m, s) // no row to lock: one empty row
 	}
 	e, err := j.event(ctx, m, s)
 	if err != nil {

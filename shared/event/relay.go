@@ -19,8 +19,8 @@ const (
 	standby = time.Second     // how often a replica asks whether the lock is free
 	look    = 5 * time.Second // how often the holder looks without being woken
 	pause   = time.Second     // after a fault
-	// pace is the least time between two looks at the outbox, and crowded that after a look that found
-	// crowd events or more. Changes that come faster are published together, with one sync of the stream.
+	// pace is the least time between two looks at the outbox; after a look that found crowd events or more
+	// it is crowded. Changes that come faster are published together, with one sync of the stream.
 	// A change after a rest goes at once.
 	pace    = 20 * time.Millisecond
 	crowded = 50 * time.Millisecond

@@ -78,8 +78,8 @@ func Parse(name string) (Kind, error) {
 // Coded returns the kinds whose mails have a code and a link to a page.
 func Coded() []Kind { return slices.DeleteFunc(All(), Kind.Notice) }
 
-// Notice reports whether such a mail has neither a code nor a link.
-func (k Kind) Notice() bool { return k.Page() == Page{} }
+// Notice reports whether k is a kind whose mails have neither a code nor a link.
+func (k Kind) Notice() bool { return slices.Contains(All(), k) && k.Page() == Page{} }
 
 // Page returns where the link of such a mail leads; the zero Page for a notice or if k is unknown.
 func (k Kind) Page() Page {

@@ -30,8 +30,9 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is read as %q", name, got)
 		}
 	}
-	if page := mailkind.Kind("test").Page(); page != (mailkind.Page{}) {
-		t.Errorf("a mail that is no kind leads to %v", page)
+	unknown := mailkind.Kind("test")
+	if page := unknown.Page(); page != (mailkind.Page{}) || unknown.Notice() {
+		t.Errorf("a mail that is no kind leads to %v and is a notice: %t", page, unknown.Notice())
 	}
 }
 

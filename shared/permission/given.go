@@ -13,8 +13,8 @@ func Given(roles []string) []string {
 	return slices.Compact(given)
 }
 
-// Givers returns every role with each of its permissions that is among the given ones, as two lists of the same
-// length. With them SQL finds who has which permission.
+// Givers returns all pairs of a role and one of these permissions that it gives: roles[i] gives permissions[i]. With
+// them SQL finds who has which permission.
 func Givers(given []string) (roles, permissions []string) {
 	for _, r := range table {
 		for _, p := range r.Permissions {

@@ -19,11 +19,11 @@ var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
 // Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first.
 // Open takes the one that sealed: the others are those of before a rotation, or wait for theirs.
-type Keys struct{ masters []master }
+type Keys struct{ sources []source }
 
-// master is a master key, or what was derived from one for a process that may have no more.
-type master struct {
-	key     Text
+// source is a master key, or what was derived from one for a process that may have no more.
+type source struct {
+	master  Text
 	derived map[string]Text // by purpose; nil for a master key
 }
 
@@ -35,50 +35,51 @@ func ParseKeys(text string) (Keys, error) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		m, err := parseKey(line)
+		s, err := parseSource(line)
 		if err != nil {
 			return Keys{}, err
 		}
-		k.masters = append(k.masters, m)
+		k.sources = append(k.sources, s)
 	}
-	if len(k.masters) == 0 {
+	if len(k.sources) == 0 {
 		return Keys{}, errors.New("there is no master key; `openssl rand -hex 32` makes one")
 	}
 	return k, nil
 }
 
-func parseKey(line string) (m master, err error) {
-	const rule = "a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one"
+func parseSource(line string) (s source, err error) {
+	const rule = "a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one; " +
+		"a line of derived keys has purpose=64 digits for each, with a space between"
 	for part := range strings.FieldsSeq(line) {
 		purpose, digits, derived := strings.Cut(part, "=")
 		if !derived {
-			purpose, digits = "", part
+			digits = part
 		}
 		key, err := hex.DecodeString(digits)
 		if err != nil || len(key) != sha256.Size || !derived && part != line {
-			return m, errors.New(rule)
+			return s, errors.New(rule)
 		}
 		if !derived {
-			return master{key: NewText(string(key))}, nil
+			return source{master: NewText(string(key))}, nil
 		}
-		if m.derived == nil {
-			m.derived = map[string]Text{}
+		if s.derived == nil {
+			s.derived = map[string]Text{}
 		}
-		m.derived[purpose] = NewText(string(key))
+		s.derived[purpose] = NewText(string(key))
 	}
-	return m, nil
+	return s, nil
 }
 
 // For returns what is derived from each key for these purposes, in a form that ParseKeys reads. A
 // process that has no more can neither open nor derive anything else.
 func (k Keys) For(purposes ...string) Text {
 	var b strings.Builder
-	for _, m := range k.masters {
+	for _, s := range k.sources {
 		for i, purpose := range purposes {
 			if i > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(purpose + "=" + hex.EncodeToString(derive(m, purpose)))
+			b.WriteString(purpose + "=" + hex.EncodeToString(derive(s, purpose)))
 		}
 		b.WriteByte('\n')
 	}
@@ -100,9 +101,9 @@ func (id KeyID) String() string { return hex.EncodeToString(id[:4]) }
 
 // IDs returns the ids of the keys in their order.
 func (k Keys) IDs() []KeyID {
-	ids := make([]KeyID, len(k.masters))
-	for i, master := range k.masters {
-		id, _ := box(master)
+	ids := make([]KeyID, len(k.sources))
+	for i, s := range k.sources {
+		id, _ := box(s)
 		ids[i] = KeyID(id)
 	}
 	return ids
@@ -110,9 +111,9 @@ func (k Keys) IDs() []KeyID {
 
 // Each returns every key as Keys of its own, in their order.
 func (k Keys) Each() []Keys {
-	each := make([]Keys, len(k.masters))
-	for i, m := range k.masters {
-		each[i] = Keys{[]master{m}}
+	each := make([]Keys, len(k.sources))
+	for i, s := range k.sources {
+		each[i] = Keys{[]source{s}}
 	}
 	return each
 }
@@ -123,31 +124,34 @@ func (k Keys) Front(id string) (Keys, bool) {
 	if i < 0 {
 		return k, false
 	}
-	rest := slices.Delete(slices.Clone(k.masters), i, i+1)
-	return Keys{slices.Insert(rest, 0, k.masters[i])}, true
+	rest := slices.Delete(slices.Clone(k.sources), i, i+1)
+	return Keys{slices.Insert(rest, 0, k.sources[i])}, true
 }
 
-// Text returns the keys in the form that ParseKeys reads.
+// Text returns the master keys in the form that ParseKeys reads. It panics if a key is only derived.
 func (k Keys) Text() Text {
 	var b strings.Builder
-	for _, m := range k.masters {
-		b.WriteString(hex.EncodeToString([]byte(m.key.Reveal())) + "\n")
+	for _, s := range k.sources {
+		if s.derived != nil {
+			panic("secret: this process has no master key")
+		}
+		b.WriteString(hex.EncodeToString([]byte(s.master.Reveal())) + "\n")
 	}
 	return NewText(b.String())
 }
 
 // Derive returns the 32-byte key for a purpose (RFC 5869), from the first master key.
-func (k Keys) Derive(purpose string) []byte { return derive(k.masters[0], purpose) }
+func (k Keys) Derive(purpose string) []byte { return derive(k.sources[0], purpose) }
 
-func derive(m master, purpose string) []byte {
-	if m.derived != nil {
-		key, held := m.derived[purpose]
+func derive(s source, purpose string) []byte {
+	if s.derived != nil {
+		key, held := s.derived[purpose]
 		if !held {
 			panic("secret: this process has no key for " + purpose)
 		}
 		return []byte(key.Reveal())
 	}
-	key, err := hkdf.Key(sha256.New, []byte(m.key.Reveal()), nil, "herald/"+purpose, sha256.Size)
+	key, err := hkdf.Key(sha256.New, []byte(s.master.Reveal()), nil, "herald/"+purpose, sha256.Size)
 	if err != nil {
 		panic(err) // the length is a constant that RFC 5869 allows
 	}
@@ -193,7 +197,7 @@ func (c Column) place(row string) []byte { return []byte(c.Table + "|" + c.Name 
 // Seal encrypts a secret for the row of a column in which it is stored. The result is the key's id,
 // a random nonce and the AES-256-GCM ciphertext.
 func (k Keys) Seal(plain []byte, c Column, row string) []byte {
-	id, aead := box(k.masters[0])
+	id, aead := box(k.sources[0])
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce)
 	return aead.Seal(append(id, nonce...), nonce, plain, c.place(row))
@@ -201,8 +205,8 @@ func (k Keys) Seal(plain []byte, c Column, row string) []byte {
 
 // Open decrypts what Seal returned for the same row.
 func (k Keys) Open(sealed []byte, c Column, row string) ([]byte, error) {
-	for _, master := range k.masters {
-		id, aead := box(master)
+	for _, s := range k.sources {
+		id, aead := box(s)
 		if len(sealed) < keyIDSize+aead.NonceSize() || !hmac.Equal(id, sealed[:keyIDSize]) {
 			continue
 		}
@@ -216,8 +220,8 @@ func (k Keys) Open(sealed []byte, c Column, row string) ([]byte, error) {
 	return nil, ErrSeal
 }
 
-func box(m master) (id []byte, aead cipher.AEAD) {
-	key := derive(m, "seal")
+func box(s source) (id []byte, aead cipher.AEAD) {
+	key := derive(s, "seal")
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // the key has 32 bytes

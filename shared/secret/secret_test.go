@@ -173,6 +173,7 @@ func TestKeysForPurposes(t *testing.T) {
 	for name, use := range map[string]func(){
 		"another purpose": func() { few.Derive("b") },
 		"sealing":         func() { few.Seal([]byte("x"), secret.Column{}, "") },
+		"the text":        func() { few.Text() },
 	} {
 		func() {
 			defer func() {

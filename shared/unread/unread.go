@@ -14,8 +14,8 @@ import (
 const Most = 64 << 20
 
 const (
-	// each is what an answer holds besides its own bytes: its request, buffers and stack.
-	each = 32 << 10
+	// overhead is what an answer holds besides its own bytes: its request, buffers and stack.
+	overhead = 32 << 10
 	// piece is how much is written at a time. A client that has read a piece counts as one that reads.
 	piece = 64 << 10
 )
@@ -101,7 +101,7 @@ type writer struct {
 // Write implements http.ResponseWriter.
 func (w *writer) Write(b []byte) (n int, err error) {
 	w.wrote = true
-	bytes := each
+	bytes := overhead
 	if !w.shared {
 		bytes += len(b)
 	}
@@ -118,7 +118,7 @@ func (w *writer) Write(b []byte) (n int, err error) {
 
 // Flush implements http.Flusher.
 func (w *writer) Flush() {
-	at := w.bound.begin(w, each)
+	at := w.bound.begin(w, overhead)
 	defer w.bound.end(at)
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // the sender has gone
 }

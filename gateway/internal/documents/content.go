@@ -72,9 +72,6 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// written is the address in the examples of the generated documents.
-const written = "http://localhost:8080"
-
 // file returns a function that loads a file of docs, plain or compressed. Examples have the address at.
 func file(name string, at []byte) func() (content, error) {
 	return func() (content, error) {
@@ -82,13 +79,10 @@ func file(name string, at []byte) func() (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		if !strings.HasSuffix(name, ".gz") {
-			data = bytes.ReplaceAll(data, []byte(written), at)
-		}
 		if strings.HasSuffix(name, ".gz") {
 			return unpacked(data), nil
 		}
-		return newContent(data), nil
+		return newContent(bytes.ReplaceAll(data, []byte(docs.PublicURL), at)), nil
 	}
 }
 

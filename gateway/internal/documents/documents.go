@@ -82,8 +82,8 @@ func Owns(path string) bool {
 	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. Only a GET
-// needs the bytes.
+// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. A HEAD needs
+// only the number of bytes, for which it compresses too.
 func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	c, err := d.content()
 	if err != nil {

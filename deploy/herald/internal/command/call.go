@@ -72,7 +72,7 @@ func call() *cobra.Command {
 		c.RunE = func(*cobra.Command, []string) error { return err }
 	}
 	for _, m := range methods {
-		if len(m.Rules) > 0 {
+		if !m.Internal() {
 			c.AddCommand(callMethod(m, &f))
 		}
 	}

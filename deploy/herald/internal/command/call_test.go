@@ -321,7 +321,7 @@ func TestCallMethods(t *testing.T) {
 		}
 	}
 	for _, m := range methods {
-		if len(m.Rules) == 0 {
+		if m.Internal() {
 			continue
 		}
 		name := string(m.Parent().Name()) + "." + string(m.Name())

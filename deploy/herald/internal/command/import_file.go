@@ -83,8 +83,7 @@ func errDamaged(err error) error {
 	return fmt.Errorf("the compressed file is damaged (%w): compress it again", err)
 }
 
-// because returns the reason for an error that ended the import, if it is in the file: one that was
-// compressed may not be readable to its end.
+// because adds to an error that the compressed file is damaged, if it is.
 func (f *importFile) because(err error) error {
 	text, unread := f.text()
 	if unread == nil && f.packed {

@@ -5,10 +5,9 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-)
 
-// PublicURL stands in the documents for the address of the instance that serves them.
-const PublicURL = "http://localhost:8080"
+	"herald/docs"
+)
 
 // sample returns the operation as a command that works in a shell with the token and the ids in variables.
 // It has the fields without which the request would be refused, and those of which there is an example.
@@ -46,7 +45,7 @@ func sample(o Operation) string {
 	if o.Verb == "PUT" || o.Verb == "DELETE" {
 		command += "-X " + o.Verb + " "
 	}
-	return command + `"` + PublicURL + path + `"`
+	return command + `"` + docs.PublicURL + path + `"`
 }
 
 // variable returns the name of the shell variable with the id in a field.

@@ -87,7 +87,7 @@ func (w *world) methods() (all []contract.Method) {
 		w.t.Fatal(err)
 	}
 	for _, m := range methods {
-		if len(m.Rules) > 0 && !m.Access.Public {
+		if !m.Internal() && !m.Access.Public {
 			all = append(all, m)
 		}
 	}

@@ -1,9 +1,7 @@
 package mailpages
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -87,7 +85,7 @@ func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry 
 // retryAfter says how long to wait, if that is known.
 func retryAfter(w http.ResponseWriter, wait time.Duration) {
 	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		w.Header().Set("Retry-After", fault.RetrySeconds(wait))
 	}
 }
 

@@ -46,7 +46,7 @@ func (u Users) memberships(
 	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: search.Each(list.Rows, membership)}, nil
 }
 
-func membership(m store.Membership) *usersv1.Membership {
+func membership(m store.IdentifiedMember) *usersv1.Membership {
 	out := &usersv1.Membership{
 		Id: m.ID, UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles,
 	}

@@ -5,8 +5,8 @@ import "herald/shared/permission"
 // Membership is a member as package permission sees it.
 type Membership = permission.Membership
 
-// Gives returns the permissions of the member's roles, and every role with each of these that it has, as two lists of
-// the same length.
+// Gives returns the permissions of the member's roles, and all pairs of a role and one of these permissions that it
+// gives: roles[i] gives permissions[i].
 func (m Member) Gives() (gets, roles, permissions []string) {
 	gets = permission.Given(m.Roles)
 	roles, permissions = permission.Givers(gets)

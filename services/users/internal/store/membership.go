@@ -11,8 +11,8 @@ import (
 	"herald/shared/search"
 )
 
-// Membership is a member with the id by which the user's side names it.
-type Membership struct {
+// IdentifiedMember is a member with the id by which the user's side names it.
+type IdentifiedMember struct {
 	domain.Member
 	ID string
 }
@@ -22,8 +22,8 @@ const membershipFrom = `members m join users u on u.id = m.user_id`
 // SearchMemberships returns the memberships of a user of an organization, in any place.
 func (s Store) SearchMemberships(
 	ctx context.Context, orgID, userID string, p search.Page,
-) (search.List[Membership], error) {
-	return search.Read[Membership](ctx, s.journal.DB,
+) (search.List[IdentifiedMember], error) {
+	return search.Read[IdentifiedMember](ctx, s.journal.DB,
 		search.Select(prefixed("m", memberColumns)+", m.id", membershipFrom, "m.created_at, m.org_id, m.project_id").
 			Where("u.org_id = ?", orgID).Where("m.user_id = ?", userID), p)
 }

@@ -63,8 +63,8 @@ type Access struct {
 	// The request field with the id of a token that the method ends. Callers may end the personal access
 	// token with which they call without a fresh login.
 	EndsToken string `protobuf:"bytes,11,opt,name=ends_token,json=endsToken,proto3" json:"ends_token,omitempty"`
-	// The method works hard before it changes anything: it derives a hash or makes a key pair. What acts_on
-	// asks is then also asked before that work, and not only in the transaction of the change.
+	// The method works hard before it changes anything: it derives a hash or makes a key pair. The escalation rule
+	// of acts_on is then checked before that work, and again in the transaction.
 	Costly        bool `protobuf:"varint,12,opt,name=costly,proto3" json:"costly,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
