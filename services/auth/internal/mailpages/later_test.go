@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -22,7 +21,7 @@ type absent struct{ usersv1.UsersClient }
 func (absent) RequestCode(
 	context.Context, *usersv1.RequestCodeRequest, ...grpc.CallOption,
 ) (*usersv1.RequestCodeResponse, error) {
-	return nil, status.Error(codes.Unavailable, "away")
+	return nil, fault.ErrUnavailable
 }
 
 // While users is away a request is kept for ten minutes. What is given up then, or at the stop, is logged.
