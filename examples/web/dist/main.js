@@ -14,7 +14,7 @@
 // 05760c507bf85f8a1246872adf2775fe03c33db098542984e43a2ab171dccf59 ../../shared/proto/herald/v1/fault.proto
 // 9e3daea972c0464f68157c038656bb0b934d8e34f1e1efdac3bb40ace4fc54ca ../../shared/proto/herald/v1/key.proto
 // 41e8ee561ec86fcdb1b3397fce74eac59eef2c33d57ca59861460672e73ba06e ../../shared/proto/herald/v1/list.proto
-// da6656fee3de85d0e8501a83060f870b9a7c583912cb10697437c3814ff91566 ../../shared/proto/herald/v1/options.proto
+// c9be9f61c21f37939df9d6128afc463d215ca860f963873c2ac9de4aa8bff452 ../../shared/proto/herald/v1/options.proto
 // bdde9fbcc9af1bebbf5bdb700afe972590e693996530c3e51d1102cc5ca86dd7 ../../shared/proto/herald/v1/resource.proto
 // 29f08f51c3138ae786236dadef9052e9cfe6652533890d39efbdd497e3d20664 ../../shared/proto/herald/v1/token.proto
 
