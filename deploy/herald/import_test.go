@@ -113,6 +113,10 @@ func TestImportFile(t *testing.T) {
 		"/broken.json")
 	i.twice(home)
 	i.unfit(body)
+	i.runs(1, "other.json has no users: they are expected in dataOrgs",
+		i.file("other.json", `{"users":[{"userId":"x"}]}`))
+	i.runs(0, "0 users imported",
+		i.file("org.json", `{"dataOrgs":{"orgs":[{"orgId":"empty","org":{"name":"Empty"}}]}}`))
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
 	i.runs(13, "JSON_MALFORMED|request id: ", i.file("none.json", "none"))
 	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))

@@ -110,8 +110,12 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	if _, err := w.complete(wanted, codes[wanted], "correct horse"); err != nil {
 		t.Error(err)
 	}
-	// The owner asks for another mail.
+	// No other code goes to the address that the manager chose, until somebody sets it who may.
+	w.unwritten(func() { w.request("init", planted) })
 	again := &usersv1.ResendInitializationRequest{UserId: planted}
+	_, err = w.gateway.ResendInitialization(inA, again)
+	refused(t, err, "EMAIL_OUTRANKED")
+	again.Email = minimal("planted").Email.Email
 	if _, err := w.gateway.ResendInitialization(inA, again); err != nil {
 		t.Fatal(err)
 	}
@@ -128,5 +132,37 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 		w.addMember(inA, id, "ORG_OWNER_VIEWER")
 		_, err := w.completeKind(kind, id, code, "correct horse battery")
 		refused(t, err, "CODE_WRONG")
+	}
+}
+
+// Hostile case 29: a verified address that an owner of the organization chose is no way into an account that gets a
+// role in the instance. The user is told, and sets the address again.
+func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, inA := w.org("A")
+	owner, user := w.person(inA, "owner"), w.person(inA, "user")
+	w.addMember(inA, owner, "ORG_OWNER")
+	asOwner := w.login(inA, owner, "")
+	change := &usersv1.UpdateEmailRequest{UserId: user, Email: "planted@example.com", IsEmailVerified: true}
+	if _, err := w.gateway.UpdateEmail(asOwner, change); err != nil {
+		t.Fatal(err)
+	}
+	w.request("passwordreset", user)
+	code := w.mail(user).Code
+	w.addIamMember(user, "IAM_OWNER")
+	_, err := w.completeKind("passwordreset", user, code, "correct horse battery")
+	refused(t, err, "CODE_WRONG")
+	w.unwritten(func() { w.request("passwordreset", user) })
+	_, err = w.gateway.UpdateEmail(asOwner, change)
+	refused(t, err, "ESCALATION")
+	reset := &usersv1.RequestPasswordResetRequest{UserId: user}
+	_, err = w.gateway.RequestPasswordReset(inA, reset)
+	refused(t, err, "EMAIL_OUTRANKED")
+	if _, err := w.gateway.UpdateEmail(inA, change); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.RequestPasswordReset(inA, reset); err != nil {
+		t.Errorf("the address was set again: %v", err)
 	}
 }

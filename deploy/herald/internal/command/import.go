@@ -111,8 +111,12 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		}
 		fmt.Fprintf(terminal, "the refused users are in %s\n", f.failed)
 	}
-	if told.ended != "" {
+	switch {
+	case told.ended != "":
 		return file.because(told.err())
+	case told.empty() && !f.check:
+		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers; "+
+			"--check names unknown fields", name)
 	}
 	return told.err()
 }

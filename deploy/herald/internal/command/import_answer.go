@@ -16,7 +16,8 @@ const mostTold = 20
 
 // importAnswer is a summary of an answer, which may be larger than the memory.
 type importAnswer struct {
-	imported int
+	// orgs and imported are the numbers of organizations and users that are there now.
+	orgs, imported int
 	// failed has the numbers of the refused users.
 	failed map[uint64]bool
 	// others is the number of errors about no user. ended is the error that ended the import.
@@ -83,6 +84,7 @@ func number(d *json.Decoder, to *uint64) error {
 func (a *importAnswer) org(d *json.Decoder) error {
 	return members(d, func(name string) error {
 		if name == "orgId" {
+			a.orgs++
 			var id string
 			return d.Decode(&id)
 		}
@@ -165,6 +167,9 @@ func count[N int | int64 | uint64](n N, of string) string {
 	}
 	return fmt.Sprintf("%d %s", n, of)
 }
+
+// empty reports whether an import found neither a user nor an organization.
+func (a *importAnswer) empty() bool { return a.orgs+a.imported+len(a.failed)+a.others == 0 }
 
 // err returns nil if every user was imported.
 func (a *importAnswer) err() error {

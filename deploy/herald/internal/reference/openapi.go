@@ -86,7 +86,8 @@ func (s *schemas) operation(o Operation) object {
 		entry = entry.with("x-permission", o.Access.Permission)
 	}
 	entry = entry.with("security", security(o))
-	entry = entry.with("x-codeSamples", []object{{{"lang", "Shell"}, {"label", "curl"}, {"source", sample(o)}}})
+	// Of a language that it knows, Redoc colours the sample with inline styles, which the page's policy refuses.
+	entry = entry.with("x-codeSamples", []object{{{"lang", "text"}, {"label", "curl"}, {"source", sample(o)}}})
 	if all := s.parameters(o); len(all) > 0 {
 		entry = entry.with("parameters", all)
 	}

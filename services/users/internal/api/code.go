@@ -73,11 +73,13 @@ func (u Users) ResendInitialization(
 	}
 	details, notification, err := u.changeUser(ctx, orgID(ctx), r.UserId,
 		func(found *domain.User) (store.UserChange, error) {
+			outranked := found.EmailOutranked
+			found.EmailOutranked = outranked && r.Email == ""
 			if err := found.Awaits(domain.KindInit); err != nil {
 				return store.UserChange{}, err
 			}
 			asked := &usersv1.HumanInitializationRequested{InitMail: usersv1.InitMail_INIT_MAIL_QUEUED}
-			if r.Email != "" && r.Email != found.Email {
+			if r.Email != "" && (r.Email != found.Email || outranked) {
 				if err := mayChangeEmail(ctx, found, domain.Email{Address: r.Email}); err != nil {
 					return store.UserChange{}, err
 				}

@@ -8,6 +8,8 @@ var (
 		"The e-mail address is verified already")
 	ErrEmailNotVerified = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: "+
 		"POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
+	ErrEmailOutranked = fault.New(fault.Precondition, "EMAIL_OUTRANKED", "The e-mail address was chosen by somebody "+
+		"who lacks a permission that the user got later, so no code is sent to it: set the address again")
 )
 
 // Email is an address, and whether it is verified that the user reads its mails.
@@ -34,15 +36,18 @@ func (u *User) EmailIsCredential(to Email) bool {
 // ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new
 // password, because these are in the old mailbox or in one that is not verified. A user who waits
 // for the first mail gets it at the new address, unless a verified e-mail was all that was missing.
-// If the address is the same, the first code stays valid. Users who cannot use a code get none.
+// If the address is the same, the first code stays valid. Users who cannot use a code get none. An outranked
+// address that is set again counts as a new one.
 func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if u.Type != Human {
 		return EmailChange{}, ErrUserNotHuman
 	}
 	var c EmailChange
-	moved := to.Address != u.Email
-	if moved {
+	moved := to.Address != u.Email || u.EmailOutranked // its codes are gone
+	if to.Address != u.Email {
 		c.Noticed = u.noticed()
+	}
+	if moved {
 		c.Changed = append(c.Changed, "email.email")
 	}
 	if to.Verified != u.EmailVerified {
@@ -51,7 +56,7 @@ func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if len(c.Changed) == 0 {
 		return c, nil
 	}
-	u.Email, u.EmailVerified = to.Address, to.Verified
+	u.Email, u.EmailVerified, u.EmailOutranked = to.Address, to.Verified, false
 	c.Ended = []Kind{KindPasswordReset, KindVerifyEmail}
 	switch {
 	case u.settled():

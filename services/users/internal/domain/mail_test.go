@@ -40,10 +40,20 @@ func TestAwaits(t *testing.T) {
 	human := func(state domain.UserState, verified bool) domain.User {
 		return domain.User{Type: domain.Human, State: state, EmailVerified: verified}
 	}
+	outranked := func(u domain.User) domain.User {
+		u.EmailOutranked = true
+		return u
+	}
 	for name, c := range map[string]struct {
 		user                domain.User
 		init, verify, reset *fault.Fault
 	}{
+		"initial, outranked": {outranked(human(domain.UserInitial, false)), domain.ErrEmailOutranked,
+			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
+		"active, outranked": {outranked(human(domain.UserActive, false)), domain.ErrUserNotInitial,
+			domain.ErrEmailOutranked, domain.ErrEmailNotVerified},
+		"verified, outranked": {outranked(human(domain.UserActive, true)), domain.ErrUserNotInitial,
+			domain.ErrEmailAlreadyVerified, domain.ErrEmailOutranked},
 		"machine": {domain.User{Type: domain.Machine, State: domain.UserActive, EmailVerified: true},
 			domain.ErrUserNotHuman, domain.ErrUserNotHuman, domain.ErrUserNotHuman},
 		"initial": {human(domain.UserInitial, false), nil,

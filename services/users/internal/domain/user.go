@@ -61,8 +61,10 @@ type User struct {
 	Gender            int16
 	Email             string
 	EmailVerified     bool
-	Phone             string
-	PhoneVerified     bool
+	// EmailOutranked reports that somebody chose the address who lacks a permission that the user got later.
+	EmailOutranked bool
+	Phone          string
+	PhoneVerified  bool
 
 	// PasswordHash is an encoded hash, empty without a password; Hash it before use.
 	PasswordHash           Hidden
@@ -116,6 +118,9 @@ func (u User) Awaits(k Kind) error {
 	case u.Type != Human:
 		return ErrUserNotHuman
 	case u.State == k.State() && slices.Contains(k.Verified(), u.EmailVerified):
+		if u.EmailOutranked {
+			return ErrEmailOutranked
+		}
 		return nil
 	case k == KindInit:
 		return ErrUserNotInitial

@@ -56,6 +56,7 @@ func (s Store) RequestCode(
 		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
 			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
+				and not u.email_outranked
 				and (u.mails_requested_at[1] < @event_time - @pause::interval) is not false
 				and (u.mails_requested_at[@a_day] < @event_time - interval '1 day') is not false
 				and (c.made_at is null or c.made_at < @event_time - @pause::interval)

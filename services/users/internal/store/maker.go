@@ -19,8 +19,9 @@ const makers = `array(select @event_actor::text union
 func madeWith(ctx context.Context) string { return caller.From(ctx).TokenID }
 
 // endOutranked ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
-// permission that the member gets: personal access tokens, keys, the secret, and mailed codes. What members made for
-// themselves stays, and so does what the first start made, whose maker is empty. Codes have no events.
+// permission that the member gets: personal access tokens, keys, the secret, and mailed codes. To an address that such
+// a maker chose no code is sent any more. What members made for themselves stays, and so does what the first start
+// made, whose maker is empty. Codes and the address have no events.
 func endOutranked(save *event.Statement, m domain.Member) {
 	gets, roles, permissions := m.Gives()
 	if len(gets) == 0 {
@@ -37,13 +38,23 @@ func endOutranked(save *event.Statement, m domain.Member) {
 	), ended_secret as (
 		update users u set secret_hash = '', sequence = along.position, changed_at = along.time
 		from along where along.aggregate = 'machine' and u.id = along.aggregate_id
+	), ended_email as (
+		update users u set email_outranked = true from event
+		where u.id = @promoted and u.type = @human and `+lacking(chosenBy)+`
 	), ended_codes as (
-		delete from codes c using event where c.user_id = @promoted and `+lacking("c.makers")+`
+		delete from codes c using event
+		where c.user_id = @promoted and (`+lacking("c.makers")+` or `+lacking(chosenBy)+`)
 	)`, postgres.Args{
-		"promoted": m.UserID, "in_org": m.OrgID, "on_project": m.ProjectID, "gets": gets,
+		"promoted": m.UserID, "human": domain.Human, "in_org": m.OrgID, "on_project": m.ProjectID, "gets": gets,
 		"giving_roles": roles, "given_permissions": permissions,
 	})
 }
+
+// chosenBy is SQL for who chose the e-mail address of the member.
+const chosenBy = `array(select e.actor from events e
+			where e.history_id = @promoted and e.aggregate = 'human'
+				and (e.name in ('created', 'imported') or e.data -> 'changed' ? 'email.email')
+			order by e.position desc limit 1)`
 
 // outrankedEvents selects the events of the credentials that endOutranked ends.
 var outrankedEvents = `

@@ -15,7 +15,7 @@ import (
 
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
-	email, email_verified, phone, phone_verified, password_hash, password_change_required,
+	email, email_verified, email_outranked, phone, phone_verified, password_hash, password_change_required,
 	description, access_token_type, secret_hash, generation, uninitialized, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
@@ -196,6 +196,7 @@ const sameMakers = `secret_makers`
 func saveUser(u domain.User, secretMakers string) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
+	args["email_outranked"] = u.EmailOutranked
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -205,6 +206,7 @@ func saveUser(u domain.User, secretMakers string) event.Statement {
 				display_name = @display_name, display_name_folded = @display_name_folded,
 				preferred_language = @preferred_language, gender = @gender,
 				email = @email, email_folded = @email_folded, email_verified = @email_verified,
+				email_outranked = @email_outranked,
 				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
 				password_change_required = @password_change_required, generation = @generation,
 				uninitialized = @uninitialized, description = @description,
