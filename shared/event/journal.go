@@ -176,7 +176,7 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 
 // Locked says how an object is locked and saved by Change.
 type Locked[T any] struct {
-	// LockFirst locks another row before, which may be missing. Empty for none.
+	// LockFirst locks another row before; its NotFound does not count: the row may be missing. Empty for none.
 	LockFirst Lock
 	// Lock is a `select … for update` of exactly one row, Args are its arguments.
 	Lock     string
