@@ -31,14 +31,14 @@ func Handlers(asked Asked) []event.Handler {
 	}
 }
 
-// ofNotice ends the ids of notices. An event may ask for a notice beside another mail.
-const ofNotice = "-notice"
+// OfNotice ends the ids of notices. An event may ask for a notice beside another mail.
+const OfNotice = "-notice"
 
 // NoticeID returns the id of the notice that an event asks for.
-func NoticeID(eventID string) string { return eventID + ofNotice }
+func NoticeID(eventID string) string { return eventID + OfNotice }
 
 // IsNotice reports whether an id is one of NoticeID.
-func IsNotice(id string) bool { return strings.HasSuffix(id, ofNotice) }
+func IsNotice(id string) bool { return strings.HasSuffix(id, OfNotice) }
 
 // on handles an event whose fields name the kinds of the mails that it asks for: mail with the event's id,
 // notices with its NoticeID.

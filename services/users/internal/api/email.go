@@ -7,7 +7,6 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 )
@@ -69,7 +68,7 @@ func (u Users) changeEmail(ctx context.Context, found *domain.User, to domain.Em
 	}
 	if c.Noticed != "" {
 		changed.Notice = string(domain.KindEmailChanged)
-		change.Notice = &store.Notice{EventID: id.New(), Recipient: c.Noticed, Own: isOwn(ctx, found)}
+		change.Notice = &store.Notice{Recipient: c.Noticed, Own: isOwn(ctx, found)}
 	}
 	return change, nil
 }

@@ -7,7 +7,6 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 )
 
 // passwordChanged returns the change of a password with its notice. own says that the user made it.
@@ -16,7 +15,7 @@ func passwordChanged(found *domain.User, c domain.PasswordChange, own bool) stor
 	change := store.UserChange{Event: changed, Ended: c.Ended}
 	if c.Noticed != "" {
 		changed.Notice = string(domain.KindPasswordChanged)
-		change.Notice = &store.Notice{EventID: id.New(), Recipient: c.Noticed, Own: own}
+		change.Notice = &store.Notice{Recipient: c.Noticed, Own: own}
 	}
 	return change
 }

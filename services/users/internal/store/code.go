@@ -156,8 +156,8 @@ type Mail struct {
 	Nonce     []byte
 	ExpiresAt time.Time
 	// Notice is nil for a code.
-	Notice    *Notice
-	NoticedAt time.Time
+	Notice    *Notice   `db:"-"`
+	NoticedAt time.Time `db:"-"`
 }
 
 // PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.
@@ -171,13 +171,7 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 	for i, k := range kinds {
 		expiries[i] = now.Add(k.Lifetime())
 	}
-	m, err := postgres.One[struct {
-		domain.User
-		OrgName   string
-		Purpose   domain.Kind
-		Nonce     []byte
-		ExpiresAt time.Time
-	}](ctx, s.journal.DB, `
+	m, err := postgres.One[Mail](ctx, s.journal.DB, `
 		update codes c set expires_at = coalesce(c.expires_at, k.expires_at)
 		from users u join organizations o on o.id = u.org_id,
 			unnest(@kinds::text[], @expiries::timestamptz[]) k (purpose, expires_at)
@@ -185,6 +179,5 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 			and k.purpose = c.purpose
 		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID, "kinds": kinds, "expiries": expiries})
-	return Mail{User: m.User, OrgName: m.OrgName, Purpose: m.Purpose, Nonce: m.Nonce, ExpiresAt: m.ExpiresAt},
-		postgres.Missing(err, domain.ErrMailObsolete)
+	return m, postgres.Missing(err, domain.ErrMailObsolete)
 }

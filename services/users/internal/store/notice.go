@@ -12,8 +12,6 @@ import (
 
 // Notice is a mail that tells an address of a change of the user. Its id is made of the event's.
 type Notice struct {
-	// EventID is the event's id if the change mails no code, whose event has its own.
-	EventID   string
 	Recipient string
 	// Own reports whether the user made the change.
 	Own bool
@@ -21,21 +19,17 @@ type Notice struct {
 
 // save adds SQL that stores what the notice tells. The statement must have the user's id as @id.
 func (n Notice) save(s *event.Statement) {
-	if s.EventID == "" {
-		s.EventID = n.EventID
-	}
 	s.Also(`noticed as (
 		insert into notices (id, user_id, recipient, own, time)
-		select @notice_id, @id, @recipient, @own, time from event
-	)`, postgres.Args{"notice_id": mailevent.NoticeID(s.EventID), "recipient": n.Recipient, "own": n.Own})
+		select @event_id::text || @of_notice, @id, @recipient, @own, time from event
+	)`, postgres.Args{"of_notice": mailevent.OfNotice, "recipient": n.Recipient, "own": n.Own})
 }
 
 // notice returns the contents of a notice. It returns ErrMailObsolete if its user was removed.
 func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail, error) {
 	n, err := postgres.One[struct {
 		domain.User
-		Recipient string
-		Own       bool
+		Notice
 		NoticedAt time.Time
 		OrgName   string
 	}](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+`, n.recipient, n.own, n.time as noticed_at,
@@ -43,8 +37,7 @@ func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail,
 		from notices n join users u on u.id = n.user_id join organizations o on o.id = u.org_id
 		where n.id = @notification_id and n.user_id is not distinct from @user_id`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID})
-	told := &Notice{Recipient: n.Recipient, Own: n.Own}
-	return Mail{User: n.User, OrgName: n.OrgName, Notice: told, NoticedAt: n.NoticedAt},
+	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt},
 		postgres.Missing(err, domain.ErrMailObsolete)
 }
 
