@@ -132,14 +132,13 @@ func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*use
 	if !known {
 		return &usersv1.CheckCodeResponse{}, nil
 	}
-	code, err := u.Store.TryCode(ctx, r.UserId, kind)
+	code, err := u.guess(ctx, typed{kind, r.UserId, r.Code})
+	expired := errors.Is(err, domain.ErrCodeExpired)
 	switch {
-	case errors.Is(err, domain.ErrCodeLocked):
+	case errors.Is(err, domain.ErrCodeLocked), errors.Is(err, domain.ErrCodeWrong):
 		return &usersv1.CheckCodeResponse{}, nil
-	case err != nil:
+	case err != nil && !expired:
 		return nil, err
-	case !u.Codes.Right(kind, r.UserId, r.Code, code.MAC):
-		return &usersv1.CheckCodeResponse{}, nil
 	}
 	if err := u.Store.UntryCode(ctx, r.UserId, kind, code.MAC); err != nil {
 		return nil, err
@@ -148,12 +147,10 @@ func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*use
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.CheckCodeResponse{Expired: u.expired(code), Holder: &usersv1.CodeHolder{
+	return &usersv1.CheckCodeResponse{Expired: expired, Holder: &usersv1.CodeHolder{
 		LoginName: h.UserName, OrgName: h.OrgName, PreferredLanguage: h.PreferredLanguage,
 	}}, nil
 }
-
-func (u Users) expired(c store.Code) bool { return c.ExpiresAt != nil && !u.Now().Before(*c.ExpiresAt) }
 
 // CompleteCode uses a mailed code: it sets the password or verifies the address. A password that the
 // policy refuses does not count as a guess. It is ignored if the mail asks for none.
@@ -175,11 +172,11 @@ func (u Users) CompleteCode(
 		}
 	}
 	t := typed{kind, r.UserId, r.Code}
-	mac, err := u.guess(ctx, t)
+	code, err := u.guess(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.redeem(ctx, t, mac, r.Password)
+	done, err := u.redeem(ctx, t, code.MAC, r.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -209,18 +206,18 @@ type typed struct {
 	code   string
 }
 
-// guess counts a try before it compares the code, and returns the MAC of the right code.
-func (u Users) guess(ctx context.Context, t typed) ([]byte, error) {
+// guess counts a try before it compares the code, and returns the right code, also with ErrCodeExpired.
+func (u Users) guess(ctx context.Context, t typed) (store.Code, error) {
 	code, err := u.Store.TryCode(ctx, t.userID, t.kind)
 	switch {
 	case err != nil:
-		return nil, err
+		return store.Code{}, err
 	case !u.Codes.Right(t.kind, t.userID, t.code, code.MAC):
-		return nil, domain.ErrCodeWrong
-	case u.expired(code):
-		return nil, domain.ErrCodeExpired
+		return store.Code{}, domain.ErrCodeWrong
+	case code.ExpiresAt != nil && !u.Now().Before(*code.ExpiresAt):
+		return code, domain.ErrCodeExpired
 	}
-	return code.MAC, nil
+	return code, nil
 }
 
 // use uses the code with that MAC, which works once. hash is the new password's, or empty.

@@ -109,11 +109,11 @@ func (u Users) VerifyMyEmail(
 		return nil, err
 	}
 	t := typed{domain.KindVerifyEmail, c.UserID, r.Code}
-	mac, err := u.guess(ctx, t)
+	code, err := u.guess(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.redeem(ctx, t, mac, "")
+	done, err := u.redeem(ctx, t, code.MAC, "")
 	if err != nil {
 		return nil, err
 	}
