@@ -470,7 +470,7 @@ func TestRequestCodeInALoop(t *testing.T) {
 func TestGuessesInAdvance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id, before := "4711", w.rows("codes")+w.rows("code_tries")
+	id, before := "4711", w.rows("codes")+w.rows("password_tries")
 	w.unwritten(func() {
 		for n := range 11 {
 			_, err := w.complete(id, "AAAAAAAA", "correct horse")
@@ -481,7 +481,7 @@ func TestGuessesInAdvance(t *testing.T) {
 			refused(t, err, "CODE_WRONG")
 		}
 	})
-	if n := w.rows("codes") + w.rows("code_tries"); n != before {
+	if n := w.rows("codes") + w.rows("password_tries"); n != before {
 		t.Errorf("%d rows more", n-before)
 	}
 	r := minimal("mini")

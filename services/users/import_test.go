@@ -360,7 +360,7 @@ func TestImportLeaksNothing(t *testing.T) {
 		}
 		return text
 	}
-	for _, table := range []string{"users", "codes", "code_tries", "otp_factors", "personal_access_tokens",
+	for _, table := range []string{"users", "codes", "password_tries", "otp_factors", "personal_access_tokens",
 		"events", "user_metadata"} {
 		for _, canary := range []string{
 			mail.Code, "JBSWY3DPEHPK3PXP", "canary horse", w.adminToken, string(secret.Hash("x")),

@@ -422,7 +422,7 @@ func TestOTPLeaksNothing(t *testing.T) {
 		}
 		said["message "+name] = fmt.Sprint(m.Subject, m.Header, string(m.Data))
 	}
-	for _, table := range []string{"users", "otp_factors", "codes", "code_tries", "events", "outbox"} {
+	for _, table := range []string{"users", "otp_factors", "codes", "password_tries", "events", "outbox"} {
 		var dump string
 		if err := w.service.DB.QueryRow(t.Context(),
 			`select coalesce(string_agg(x::text, E'\n'), '') from `+table+" x").Scan(&dump); err != nil {

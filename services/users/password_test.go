@@ -342,7 +342,7 @@ func TestMailsLeakNothing(t *testing.T) {
 	if err := w.setPassword(id, secrets[2], false); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"users", "codes", "code_tries", "events"} {
+	for _, table := range []string{"users", "codes", "password_tries", "events"} {
 		var text string
 		if err := w.service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+
 			" x").Scan(&text); err != nil {

@@ -186,7 +186,7 @@ func TestUpdateMyPassword(t *testing.T) {
 		refused(t, update("wrong", "another horse"), "PASSWORD_WRONG")
 	})
 	if err := update("correct horse", "another horse"); err != nil || !w.isPassword(id, "another horse") ||
-		w.rows("code_tries") != 0 || w.rows("users where id = $1 and password_change_required", id) != 0 {
+		w.rows("password_tries") != 0 || w.rows("users where id = $1 and password_change_required", id) != 0 {
 		t.Errorf("the right password: %v", err)
 	}
 

@@ -238,8 +238,8 @@ func TestRemoveUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"users", "members", "personal_access_tokens", "codes", "code_tries", "otp_factors",
-		"user_metadata"} {
+	for _, table := range []string{"users", "members", "personal_access_tokens", "codes", "password_tries",
+		"otp_factors", "user_metadata"} {
 		column := map[bool]string{true: "id", false: "user_id"}[table == "users"]
 		if n := w.rows(table+" where "+column+" = $1", "mini"); n != 0 {
 			t.Errorf("%d rows of %s are left", n, table)

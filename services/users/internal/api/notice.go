@@ -12,7 +12,7 @@ import (
 // passwordChanged returns the change of a password with its notice. own says that the user made it.
 func passwordChanged(found *domain.User, c domain.PasswordChange, own bool) store.UserChange {
 	changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
-	change := store.UserChange{Event: changed, Ended: c.Ended}
+	change := store.UserChange{Event: changed, Ended: c.Ended, Forgiven: c.Forgiven}
 	if c.Noticed != "" {
 		changed.Notice = string(domain.KindPasswordChanged)
 		change.Notice = &store.Notice{Recipient: c.Noticed, Own: own}

@@ -11,8 +11,6 @@ const (
 	PasswordTries = 10
 	// PasswordPause is how long guesses are refused, from the first wrong one.
 	PasswordPause = 15 * time.Minute
-	// GuessedPassword is the kind under which guesses at passwords are counted.
-	GuessedPassword = Kind("password")
 )
 
 // Faults of passwords.
@@ -35,7 +33,9 @@ type Password struct {
 type PasswordChange struct {
 	Changed []string
 	Ended   []Kind // whose codes are no longer valid
-	Noticed string // the address that gets a notice; empty for none
+	// Forgiven reports that guesses at the password count no longer.
+	Forgiven bool
+	Noticed  string // the address that gets a notice; empty for none
 }
 
 // SetPassword sets the user's password and ends codes for choosing one. A user who was never active
@@ -71,6 +71,6 @@ func (u *User) ReplacePassword(verified, hash Hidden) (PasswordChange, error) {
 		return PasswordChange{}, ErrPasswordWrong
 	}
 	c, err := u.SetPassword(Password{Hash: hash})
-	c.Ended = append(c.Ended, GuessedPassword)
+	c.Forgiven = true
 	return c, err
 }

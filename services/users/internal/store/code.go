@@ -36,13 +36,10 @@ func (c NewCode) save(s *event.Statement) {
 	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
 
-// endCodes adds SQL that removes codes of some kinds of the user @id, and guesses at the password if that
-// is one of the kinds.
+// endCodes adds SQL that removes codes of some kinds of the user @id.
 func endCodes(s *event.Statement, kinds []domain.Kind) {
 	s.Also(`ended as (
 		delete from codes using event where user_id = @id and purpose = any (@ended)
-	), ended_tries as (
-		delete from code_tries using event where user_id = @id and purpose = any (@ended)
 	)`, postgres.Args{"ended": kinds})
 }
 

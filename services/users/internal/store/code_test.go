@@ -19,7 +19,8 @@ func TestForgetTries(t *testing.T) {
 		}
 	}
 	w.must(nil, w.ForgetTries(t.Context(), now))
-	if testkit.Rows(t, w.db, "code_tries") != 1 || testkit.Rows(t, w.db, "code_tries where user_id = 'kept'") != 1 {
+	if testkit.Rows(t, w.db, "password_tries") != 1 ||
+		testkit.Rows(t, w.db, "password_tries where user_id = 'kept'") != 1 {
 		t.Error("the wrong guesses are left")
 	}
 }

@@ -122,7 +122,7 @@ var violations = map[string]violation{
 var never = map[string]string{
 	"machine_keys_pkey": newID, "personal_access_tokens_pkey": newID, "members_id": "Postgres makes a new id",
 	"personal_access_tokens_hash_key": "tokens are random",
-	"codes_pkey":                      onConflict, "code_tries_pkey": onConflict, "user_metadata_pkey": onConflict,
+	"codes_pkey":                      onConflict, "password_tries_pkey": onConflict, "user_metadata_pkey": onConflict,
 	"lasting_keys_pkey": onConflict, "removed_idps_pkey": onConflict, "removed_users_pkey": onConflict,
 	"removed_projects_pkey":      onConflict,
 	"removed_organizations_pkey": "removed ids are not given again",

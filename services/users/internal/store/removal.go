@@ -36,7 +36,7 @@ const gone = `gone as (
 	), remembered as (
 		insert into removed_users (id) select id from event, unnest(@ids::text[]) id on conflict do nothing
 	), forgotten as (
-		delete from code_tries t using event where t.user_id = any (@ids)
+		delete from password_tries t using event where t.user_id = any (@ids)
 	)`
 
 // RemoveUser removes a user of an organization.

@@ -138,11 +138,13 @@ func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) 
 	return f, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// UserChange is the event of a change of a user, and what it does to the user's codes.
+// UserChange is the event of a change of a user, and what it does to the user's codes and counted guesses.
 type UserChange struct {
 	Event proto.Message // nil if nothing changes
 	Code  *NewCode      // to be mailed; nil for none
 	Ended []domain.Kind // kinds whose codes are removed; not that of Code
+	// Forgiven removes the counted guesses at the password.
+	Forgiven bool
 	// Notice is mailed beside Code; nil for none. The event names its kind.
 	Notice *Notice
 }
@@ -180,6 +182,9 @@ func (s Store) ChangeUser(
 func (c UserChange) save(s *event.Statement) {
 	if len(c.Ended) > 0 {
 		endCodes(s, c.Ended)
+	}
+	if c.Forgiven {
+		s.Also(`forgiven as (delete from password_tries using event where user_id = @id)`, nil)
 	}
 	if c.Code != nil {
 		c.Code.save(s)
