@@ -1,8 +1,6 @@
 package users_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +9,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/domain"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -152,96 +149,6 @@ func TestInitializationWithPassword(t *testing.T) {
 	}
 	if _, err := w.complete(got.UserId, m.Code, ""); err != nil {
 		t.Error(err)
-	}
-}
-
-// A right code says whose it is, and opening its link any number of times counts as no guess. A wrong one says
-// nothing and counts, so that nobody can guess codes by opening links.
-func TestCheckCode(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.initial("mini")
-	code := w.mail(id).Code
-	check := func(userID, code string, known bool) {
-		t.Helper()
-		r, err := w.auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: userID, Code: code})
-		if err != nil || (r.Holder != nil) != known || r.Expired {
-			t.Errorf("%v, %v", r, err)
-		}
-		if known && (r.Holder.LoginName != "mini" || r.Holder.OrgName != "Herald") {
-			t.Errorf("the code is of %v", r.Holder)
-		}
-	}
-	w.unwritten(func() {
-		for range domain.CodeTries + 5 {
-			check(id, code, true)
-		}
-		for range domain.CodeTries - 1 {
-			check(id, "AAAAAAAA", false)
-			check("nobody", "AAAAAAAA", false)
-		}
-		check(id, code, true)
-		check(id, "AAAAAAAA", false)
-		check(id, code, false) // after ten wrong ones
-	})
-	_, err := w.complete(id, code, "correct horse")
-	refused(t, err, "CODE_LOCKED")
-}
-
-// Hostile case 1: all kinds of wrong codes get the same answer, and the eleventh guess is not
-// compared.
-func TestInitializationGuesses(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id, other := w.initial("mini"), w.initial("maxi")
-	right, foreign := w.mail(id).Code, w.mail(other).Code
-	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7],
-		"' or 1=1", "\x00", "ÄÖÜ", "AAAA2222"} {
-		_, err := w.complete(id, guess, "correct horse")
-		refused(t, err, "CODE_WRONG")
-		if t.Failed() {
-			t.Fatalf("guess %d", i)
-		}
-	}
-	_, err := w.complete(id, right, "correct horse")
-	refused(t, err, "CODE_LOCKED")
-	if w.state(id) != usersv1.UserState_USER_STATE_INITIAL {
-		t.Error("the right code after ten wrong ones was taken")
-	}
-	for range 10 {
-		_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-		refused(t, err, "CODE_WRONG")
-	}
-	_, err = w.complete("nobody", "AAAAAAAA", "correct horse")
-	refused(t, err, "CODE_LOCKED") // as for a user who exists
-
-	if _, err := w.gateway.ResendInitialization(w.admin, &usersv1.ResendInitializationRequest{UserId: id}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.complete(id, right, "correct horse")
-	refused(t, err, "CODE_WRONG") // replaced by a newer one
-	if _, err = w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
-		t.Errorf("the new mail's code: %v", err)
-	}
-}
-
-func TestInitializationGuessesAtOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.initial("mini")
-	var wait sync.WaitGroup
-	var evaluated atomic.Int64
-	for range 50 {
-		wait.Go(func() {
-			if _, err := w.complete(id, "AAAAAAAA", "correct horse"); err != nil &&
-				!strings.Contains(err.Error(), "LOCKED") {
-				evaluated.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if evaluated.Load() != 10 {
-		t.Errorf("%d of 50 guesses were looked at, want 10", evaluated.Load())
 	}
 }
 
@@ -462,80 +369,6 @@ func TestRequestCodeInALoop(t *testing.T) {
 	w.request("passwordreset", id)
 	if n := mails(id); n != 12 {
 		t.Errorf("%d mails after a day, want 12", n)
-	}
-}
-
-// Hostile case 33: guesses at an id that does not exist cost no row, and do not count against the code
-// of the user who gets the id later.
-func TestGuessesInAdvance(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id, before := "4711", w.rows("codes")+w.rows("password_tries")
-	w.unwritten(func() {
-		for n := range 11 {
-			_, err := w.complete(id, "AAAAAAAA", "correct horse")
-			refused(t, err, []string{"CODE_WRONG", "CODE_LOCKED"}[n/10])
-		}
-		for n := range 500 {
-			_, err := w.complete(fmt.Sprint("nobody-", n), "AAAAAAAA", "correct horse")
-			refused(t, err, "CODE_WRONG")
-		}
-	})
-	if n := w.rows("codes") + w.rows("password_tries"); n != before {
-		t.Errorf("%d rows more", n-before)
-	}
-	r := minimal("mini")
-	r.UserId = id
-	if _, err := w.gateway.ImportHumanUser(w.admin, r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
-		t.Errorf("the right code of the user who came later: %v", err)
-	}
-}
-
-// Hostile case 33: a right code that is refused while too many passwords wait to be hashed is not
-// counted as a guess.
-func TestCodeRefusedForLackOfRoom(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	victim := w.person(w.admin, "victim")
-	flood, stop := context.WithCancel(w.admin)
-	var wait sync.WaitGroup
-	defer wait.Wait()
-	defer stop()
-	for range 150 {
-		wait.Go(func() {
-			for flood.Err() == nil {
-				r := &usersv1.SetPasswordRequest{UserId: victim, Password: "correct horse"}
-				_, _ = w.gateway.SetPassword(flood, r)
-			}
-		})
-	}
-	for user := 0; ; user++ {
-		id := w.initial(fmt.Sprint("mini-", user))
-		code, turnedAway := w.mail(id).Code, 0
-		for turnedAway <= domain.CodeTries {
-			_, err := w.complete(id, code, "correct horse")
-			if err == nil {
-				break // there was room
-			}
-			refused(t, err, "OVERLOADED")
-			turnedAway++
-		}
-		if turnedAway <= domain.CodeTries {
-			continue
-		}
-		stop()
-		wait.Wait()
-		_, err := w.complete(id, code, "correct horse")
-		for err != nil && strings.Contains(err.Error(), "OVERLOADED") { // passwords of the flood are still being hashed
-			_, err = w.complete(id, code, "correct horse")
-		}
-		if err != nil {
-			t.Errorf("after %d refusals for lack of room: %v", turnedAway, err)
-		}
-		return
 	}
 }
 

@@ -158,3 +158,19 @@ func TestSearches(t *testing.T) {
 		t.Errorf("organizations: %v, %v", orgs, err)
 	}
 }
+
+// Hostile case 30: who manages settings does not end the organization of its owners.
+func TestSettingsManagerEndsNoOrganization(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orgA, inA := w.org("A")
+	id := w.person(inA, "settings")
+	w.addMember(inA, id, "ORG_SETTINGS_MANAGER")
+	as := w.login(inA, id, "")
+	_, err := w.gateway.DeactivateMyOrg(as, &usersv1.DeactivateMyOrgRequest{})
+	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
+	_, err = w.gateway.ReactivateMyOrg(as, &usersv1.ReactivateMyOrgRequest{})
+	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
+	_, err = w.gateway.RemoveMyOrg(as, &usersv1.RemoveMyOrgRequest{})
+	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
+}

@@ -209,3 +209,20 @@ func TestUpdateMyPassword(t *testing.T) {
 		t.Errorf("a quarter of an hour later: %v", err)
 	}
 }
+
+// A token does not change its own user's login name, with which only the user would not log in any more.
+func TestOwnLoginNameTakesALogin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rename := &usersv1.UpdateUserNameRequest{UserId: w.adminID, UserName: "other"}
+	_, err := w.gateway.UpdateUserName(w.admin, rename)
+	refused(t, err, "FRESH_LOGIN_REQUIRED")
+	c, err := w.resolve(w.adminToken, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.AuthenticatedAt = w.ground.Now()
+	if _, err := w.gateway.UpdateUserName(w.as(c), rename); err != nil {
+		t.Error(err)
+	}
+}

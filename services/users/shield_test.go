@@ -106,36 +106,3 @@ func TestEndMemberships(t *testing.T) {
 	_, err = w.gateway.RemoveMyMembership(w.admin, &usersv1.RemoveMyMembershipRequest{MembershipId: all[len(all)-1]})
 	refused(t, err, "LAST_IAM_OWNER")
 }
-
-// Hostile case 30: who manages settings does not end the organization of its owners.
-func TestSettingsManagerEndsNoOrganization(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	orgA, inA := w.org("A")
-	id := w.person(inA, "settings")
-	w.addMember(inA, id, "ORG_SETTINGS_MANAGER")
-	as := w.login(inA, id, "")
-	_, err := w.gateway.DeactivateMyOrg(as, &usersv1.DeactivateMyOrgRequest{})
-	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
-	_, err = w.gateway.ReactivateMyOrg(as, &usersv1.ReactivateMyOrgRequest{})
-	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
-	_, err = w.gateway.RemoveMyOrg(as, &usersv1.RemoveMyOrgRequest{})
-	refused(t, err, "PERMISSION_DENIED", "org.delete", orgA)
-}
-
-// A token does not change its own user's login name, with which only the user would not log in any more.
-func TestOwnLoginNameTakesALogin(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	rename := &usersv1.UpdateUserNameRequest{UserId: w.adminID, UserName: "other"}
-	_, err := w.gateway.UpdateUserName(w.admin, rename)
-	refused(t, err, "FRESH_LOGIN_REQUIRED")
-	c, err := w.resolve(w.adminToken, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.AuthenticatedAt = w.ground.Now()
-	if _, err := w.gateway.UpdateUserName(w.as(c), rename); err != nil {
-		t.Error(err)
-	}
-}
