@@ -16,8 +16,8 @@ import (
 	"herald/shared/rpc"
 )
 
-// importedRow is a row of an import while it is processed.
-type importedRow struct {
+// rowState is what is known of a row of an import while it is processed, also of a refused one.
+type rowState struct {
 	kind, id string
 	// password is still to be hashed. hash is the one of the request. Either can be empty.
 	password, hash string
@@ -38,14 +38,14 @@ const (
 )
 
 // pending reports whether the row is still to be imported.
-func (a *importedRow) pending() bool { return a.err == nil && !a.known }
+func (a *rowState) pending() bool { return a.err == nil && !a.known }
 
 // ImportUsers imports the users of organizations. It writes those of one organization in one
 // statement. A row that is refused does not stop the others.
 func (u Users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.ImportResponse, error) {
 	out := &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{}}
 	var errs importErrors
-	err := u.eachOrg(ctx, r, &errs, u.makeOrg, func(org *usersv1.ImportOrg, all []*importedRow) error {
+	err := u.eachOrg(ctx, r, &errs, u.makeOrg, func(org *usersv1.ImportOrg, all []*rowState) error {
 		if err := u.importAll(ctx, org.OrgId, all); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (u Users) CheckImport(ctx context.Context, r *usersv1.ImportRequest) (*user
 	var errs importErrors
 	formats := map[string]*usersv1.HashFormat{}
 	mayMake := func(context.Context, domain.Org) error { return nil }
-	err := u.eachOrg(ctx, r, &errs, mayMake, func(org *usersv1.ImportOrg, all []*importedRow) error {
+	err := u.eachOrg(ctx, r, &errs, mayMake, func(org *usersv1.ImportOrg, all []*rowState) error {
 		if err := u.compare(ctx, org.OrgId, all); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (e *importErrors) add(of *usersv1.ImportError, err error) error {
 // organization that does not exist and whose name is in the request. Afterwards it adds the refused
 // rows to errs.
 func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *importErrors,
-	maker func(context.Context, domain.Org) error, do func(*usersv1.ImportOrg, []*importedRow) error) error {
+	maker func(context.Context, domain.Org) error, do func(*usersv1.ImportOrg, []*rowState) error) error {
 	for _, org := range r.DataOrgs.GetOrgs() {
 		if !caller.From(ctx).CanIn("user.import", org.OrgId) {
 			return rpc.Denied("user.import", org.OrgId)
@@ -139,16 +139,16 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 	row := uint64(0)
 	for _, org := range r.DataOrgs.GetOrgs() {
 		missing := u.findOrg(ctx, org, errs, maker)
-		var all []*importedRow
+		var all []*rowState
 		for _, row := range org.HumanUsers {
-			a := &importedRow{kind: humanRow, id: row.UserId, err: missing}
+			a := &rowState{kind: humanRow, id: row.UserId, err: missing}
 			if missing == nil {
 				a.err = u.checkHuman(org.OrgId, row, a)
 			}
 			all = append(all, a)
 		}
 		for _, row := range org.MachineUsers {
-			a := &importedRow{kind: machineRow, id: row.UserId, err: missing}
+			a := &rowState{kind: machineRow, id: row.UserId, err: missing}
 			if missing == nil {
 				a.err = u.checkMachine(org.OrgId, row, a)
 			}
@@ -208,7 +208,7 @@ func (u Users) makeOrg(ctx context.Context, o domain.Org) error {
 }
 
 // checkHuman checks a row by the rules of new users and fills a. It does not hash a password.
-func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *importedRow) error {
+func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *rowState) error {
 	a.password, a.hash = row.User.GetPassword(), row.User.GetHashedPassword().GetValue()
 	if err := checkRow(row, row.UserId); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (u Users) checkHuman(orgID string, row *usersv1.ImportHumanUserRow, a *impo
 }
 
 // checkMachine checks a row by the rules of new machine users and fills a.
-func (u Users) checkMachine(orgID string, row *usersv1.ImportMachineUserRow, a *importedRow) error {
+func (u Users) checkMachine(orgID string, row *usersv1.ImportMachineUserRow, a *rowState) error {
 	if err := checkRow(row, row.UserId); err != nil {
 		return err
 	}
@@ -262,14 +262,14 @@ func checkRow(row proto.Message, userID string) error {
 }
 
 // identify sets the id of a new user, and the name and digest with which other users are compared.
-func (u Users) identify(a *importedRow, fields map[string]string) {
+func (u Users) identify(a *rowState, fields map[string]string) {
 	a.name = store.FoldedName(a.user.UserName)
 	a.user.ID, a.user.Digest = a.id, domain.NewDigest(u.Lasting, a.id, fields)
 }
 
 // checkProviders refuses rows with links to providers that the organization does not have. It does
 // not refuse a user who was imported already, because the provider may have been removed since.
-func (u Users) checkProviders(ctx context.Context, orgID string, all []*importedRow) error {
+func (u Users) checkProviders(ctx context.Context, orgID string, all []*rowState) error {
 	var links []domain.IdpLink
 	for _, a := range all {
 		if a.pending() {
@@ -280,8 +280,8 @@ func (u Users) checkProviders(ctx context.Context, orgID string, all []*imported
 	if err != nil {
 		return err
 	}
-	refused := map[*importedRow]error{}
-	var doubtful []*importedRow
+	refused := map[*rowState]error{}
+	var doubtful []*rowState
 	for _, a := range all {
 		if err := domain.CheckIdpLinks(a.user.IdpLinks, known); a.pending() && err != nil {
 			refused[a], doubtful = err, append(doubtful, a)

@@ -19,12 +19,12 @@ const importRounds = 10
 
 // importAll writes the new users. Of rows with the same id or login name it writes the first one,
 // and then compares the others with it.
-func (u Users) importAll(ctx context.Context, orgID string, all []*importedRow) error {
+func (u Users) importAll(ctx context.Context, orgID string, all []*rowState) error {
 	if err := u.hashPasswords(ctx, orgID, all); err != nil {
 		return err
 	}
 	for range importRounds {
-		all = slices.DeleteFunc(slices.Clone(all), func(a *importedRow) bool { return !a.pending() })
+		all = slices.DeleteFunc(slices.Clone(all), func(a *rowState) bool { return !a.pending() })
 		if len(all) == 0 {
 			return nil
 		}
@@ -53,7 +53,7 @@ func (u Users) importAll(ctx context.Context, orgID string, all []*importedRow) 
 }
 
 // distinct returns the rows whose id and login name no earlier row has, and the other rows.
-func distinct(all []*importedRow) (first, later []*importedRow) {
+func distinct(all []*rowState) (first, later []*rowState) {
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, a := range all {
 		if ids[a.id] || names[a.name] {
@@ -66,7 +66,7 @@ func distinct(all []*importedRow) (first, later []*importedRow) {
 	return first, later
 }
 
-func parted(all []*importedRow) (humans, machines []*importedRow) {
+func parted(all []*rowState) (humans, machines []*rowState) {
 	for _, a := range all {
 		if a.kind == humanRow {
 			humans = append(humans, a)
@@ -79,7 +79,7 @@ func parted(all []*importedRow) (humans, machines []*importedRow) {
 
 // write writes users of one kind and returns those whose id or login name is taken. If the
 // statement is refused because of a row, it tries again without that row.
-func (u Users) write(ctx context.Context, orgID string, all []*importedRow) (conflicts []*importedRow, err error) {
+func (u Users) write(ctx context.Context, orgID string, all []*rowState) (conflicts []*rowState, err error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -106,8 +106,8 @@ func (u Users) write(ctx context.Context, orgID string, all []*importedRow) (con
 // It leaves out those whose id, name or link is taken. If there are none, it writes each half by
 // itself.
 func (u Users) writeWithout(
-	ctx context.Context, orgID string, all []*importedRow, refused error,
-) (conflicts []*importedRow, err error) {
+	ctx context.Context, orgID string, all []*rowState, refused error,
+) (conflicts []*rowState, err error) {
 	if len(all) == 1 {
 		all[0].err = refused
 		return nil, nil
@@ -115,7 +115,7 @@ func (u Users) writeWithout(
 	if err := u.compare(ctx, orgID, all); err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(a *importedRow) bool { return !a.pending() })
+	left := slices.DeleteFunc(slices.Clone(all), func(a *rowState) bool { return !a.pending() })
 	if len(left) < len(all) {
 		return u.write(ctx, orgID, left)
 	}
@@ -129,8 +129,8 @@ func (u Users) writeWithout(
 
 // hashPasswords hashes the passwords of new users. It compares the rows before, because hashing
 // takes longer than everything else.
-func (u Users) hashPasswords(ctx context.Context, orgID string, all []*importedRow) error {
-	var typed []*importedRow
+func (u Users) hashPasswords(ctx context.Context, orgID string, all []*rowState) error {
+	var typed []*rowState
 	for _, a := range all {
 		if a.pending() && a.user.PasswordHash == unhashed {
 			typed = append(typed, a)
@@ -173,7 +173,7 @@ func (u Users) above(ctx context.Context, orgID string, ids []string) (map[strin
 
 // compare decides rows whose id, login name or linked account is taken by an existing user or an
 // earlier row.
-func (u Users) compare(ctx context.Context, orgID string, all []*importedRow) error {
+func (u Users) compare(ctx context.Context, orgID string, all []*rowState) error {
 	var ids, names []string
 	var links []domain.IdpLink
 	for _, a := range all {
