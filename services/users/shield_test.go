@@ -106,3 +106,21 @@ func TestEndMemberships(t *testing.T) {
 	_, err = w.gateway.RemoveMyMembership(w.admin, &usersv1.RemoveMyMembershipRequest{MembershipId: all[len(all)-1]})
 	refused(t, err, "LAST_IAM_OWNER")
 }
+
+// An owner of an organization does not end the logins of its users who may more than the owner, in the instance.
+func TestOrganizationOfInstanceMembersStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, inA := w.org("A")
+	owner, above := w.person(inA, "owner"), w.person(inA, "above")
+	w.addMember(inA, owner, "ORG_OWNER")
+	w.addIamMember(above, "IAM_OWNER")
+	as := w.login(inA, owner, "")
+	_, err := w.gateway.DeactivateMyOrg(as, &usersv1.DeactivateMyOrgRequest{})
+	refused(t, err, "ESCALATION")
+	_, err = w.gateway.RemoveMyOrg(as, &usersv1.RemoveMyOrgRequest{})
+	refused(t, err, "ESCALATION")
+	if _, err := w.gateway.DeactivateMyOrg(inA, &usersv1.DeactivateMyOrgRequest{}); err != nil {
+		t.Errorf("an IAM_OWNER: %v", err)
+	}
+}

@@ -98,6 +98,10 @@ var everything = []asked{
 	{[]string{"SearchMemberships"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMemberships(ctx, orgID, "u1", page))
 	}},
+	{[]string{"InstanceMembersOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+		places, err := s.InstanceMembersOf(ctx, orgID)
+		return len(places), err
+	}},
 	{[]string{"MembershipsOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		places, err := s.MembershipsOf(ctx, orgID, []string{"u1"})
 		return len(places), err
@@ -190,6 +194,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.user("org-a", "u1")
 	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
 	w.must(w.db.Exec(t.Context(), `update members set id = 'membership of u1'`))
+	w.must(w.CreateMember(t.Context(), domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER_VIEWER"}}, happened))
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.machine("org-a", "m1")

@@ -26,6 +26,13 @@ func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string
 		postgres.Args{"org_id": orgID, "user_ids": userIDs})
 }
 
+// InstanceMembersOf returns the memberships in the instance of an organization's users.
+func (s Store) InstanceMembersOf(ctx context.Context, orgID string) ([]domain.Member, error) {
+	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+prefixed("m", memberColumns)+`
+		from members m join users u on u.id = m.user_id where m.org_id = '' and u.org_id = @org_id`,
+		postgres.Args{"org_id": orgID})
+}
+
 // lockUser locks a user whose rights or credentials change. Who gives roles locks the user first too. So
 // a role is given before a change of the user begins, or sees all that the change made.
 func lockUser(id string) event.Lock {

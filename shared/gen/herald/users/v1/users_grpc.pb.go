@@ -137,15 +137,17 @@ type UsersClient interface {
 	UpdateMyOrg(ctx context.Context, in *UpdateMyOrgRequest, opts ...grpc.CallOption) (*UpdateMyOrgResponse, error)
 	// Deactivates the organization acted on. All sessions and access tokens of its users and
 	// applications end for good, and they get no new ones. It fails with `ORG_NOT_ACTIVE` if the
-	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// organization is inactive, with `ESCALATION` if one of its users has a role in the instance with a
+	// permission that the caller lacks, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(ctx context.Context, in *DeactivateMyOrgRequest, opts ...grpc.CallOption) (*DeactivateMyOrgResponse, error)
 	// Reactivates the organization acted on. Its users can log in again, and their personal access
 	// tokens, keys and secrets work again. It fails with `ORG_NOT_INACTIVE` if the organization is active.
 	ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRequest, opts ...grpc.CallOption) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
-	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, and with
-	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, with `ESCALATION` if one of
+	// its users has a role in the instance with a permission that the caller lacks, and with `LAST_IAM_OWNER`
+	// if no IAM_OWNER could log in any more.
 	RemoveMyOrg(ctx context.Context, in *RemoveMyOrgRequest, opts ...grpc.CallOption) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(ctx context.Context, in *SearchOrgsRequest, opts ...grpc.CallOption) (*SearchOrgsResponse, error)
@@ -1379,15 +1381,17 @@ type UsersServer interface {
 	UpdateMyOrg(context.Context, *UpdateMyOrgRequest) (*UpdateMyOrgResponse, error)
 	// Deactivates the organization acted on. All sessions and access tokens of its users and
 	// applications end for good, and they get no new ones. It fails with `ORG_NOT_ACTIVE` if the
-	// organization is inactive, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// organization is inactive, with `ESCALATION` if one of its users has a role in the instance with a
+	// permission that the caller lacks, and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	DeactivateMyOrg(context.Context, *DeactivateMyOrgRequest) (*DeactivateMyOrgResponse, error)
 	// Reactivates the organization acted on. Its users can log in again, and their personal access
 	// tokens, keys and secrets work again. It fails with `ORG_NOT_INACTIVE` if the organization is active.
 	ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
-	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, and with
-	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, with `ESCALATION` if one of
+	// its users has a role in the instance with a permission that the caller lacks, and with `LAST_IAM_OWNER`
+	// if no IAM_OWNER could log in any more.
 	RemoveMyOrg(context.Context, *RemoveMyOrgRequest) (*RemoveMyOrgResponse, error)
 	// Lists the instance's organizations.
 	SearchOrgs(context.Context, *SearchOrgsRequest) (*SearchOrgsResponse, error)
