@@ -70,5 +70,10 @@ func (u Users) MayActOn(ctx context.Context, target *caller.Target) error {
 	if err != nil {
 		return err
 	}
-	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), theirs...)
+	return covers(ctx, theirs...)
+}
+
+// covers returns a fault if the caller lacks a permission of members, whom the caller would make, change or act on.
+func covers(ctx context.Context, members ...domain.Member) error {
+	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), members...)
 }

@@ -7,7 +7,6 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
-	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
@@ -86,7 +85,7 @@ func (u Users) addMember(ctx context.Context, m domain.Member, roles []string) (
 		return nil, err
 	}
 	m.Assign(roles)
-	if err := mayGive(ctx, m); err != nil {
+	if err := covers(ctx, m); err != nil {
 		return nil, err
 	}
 	record, err := u.Store.CreateMember(ctx, m, &usersv1.MemberAdded{
@@ -109,7 +108,7 @@ func (u Users) updateMember(
 			return nil, nil
 		}
 		return &usersv1.MemberChanged{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "",
-			ProjectId: m.ProjectID}, mayGive(ctx, *m)
+			ProjectId: m.ProjectID}, covers(ctx, *m)
 	})
 }
 
@@ -130,7 +129,7 @@ func (u Users) changeMember(
 ) (*usersv1.MemberResponse, error) {
 	m, err := u.Store.ChangeMember(ctx, place.OrgID, place.ProjectID, place.UserID,
 		func(m *domain.Member) (proto.Message, error) {
-			if err := mayGive(ctx, *m); err != nil {
+			if err := covers(ctx, *m); err != nil {
 				return nil, err
 			}
 			return change(m)
@@ -139,11 +138,6 @@ func (u Users) changeMember(
 		return nil, err
 	}
 	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
-}
-
-// mayGive returns a fault if the caller would grant or remove permissions that the caller lacks.
-func mayGive(ctx context.Context, m domain.Member) error {
-	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), m)
 }
 
 // SearchOrgMembers lists the members of the organization acted on.

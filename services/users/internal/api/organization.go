@@ -133,7 +133,7 @@ func (u Users) mayEndLogins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return domain.CheckEscalation(caller.From(ctx).Memberships, orgID(ctx), members...)
+	return covers(ctx, members...)
 }
 
 // SearchOrgs lists the instance's organizations.
