@@ -68,6 +68,43 @@ func TestGuessesBetweenMails(t *testing.T) {
 	guess("the second mail is a day old", "CODE_WRONG")
 }
 
+// A user who does not wait for a mail any more, but still has its code, gets the answers of one who does not exist.
+func TestGuessesAtCodesOfNoUse(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	reset := func(name, set string) (id string) {
+		id = w.person(w.admin, name)
+		w.request("passwordreset", id)
+		w.mail(id)
+		w.setColumns(id, set)
+		return id
+	}
+	ids := map[string]string{
+		"nobody": "nobody", "locked": reset("locked", "state = 3"), "inactive": reset("inactive", "state = 2"),
+		"unverified": reset("unverified", "email_verified = false"),
+		"outranked":  reset("outranked", "email_outranked = true"),
+	}
+	if n := w.rows("codes where purpose = 'passwordreset'"); n != len(ids)-1 {
+		t.Fatalf("%d users have a code", n)
+	}
+	for round := range 2 {
+		ahead.Add(int64(domain.CodePause + time.Second))
+		for who, id := range ids {
+			w.request("passwordreset", id)
+			for n := range domain.CodeTries + 1 {
+				_, err := w.completeKind("passwordreset", id, "AAAAAAAA", "correct horse")
+				if want := []string{"CODE_WRONG", "CODE_LOCKED"}[n/domain.CodeTries]; err == nil ||
+					!strings.Contains(err.Error(), want) {
+					t.Errorf("%s, guess %d after %d mails: %v, want %s", who, n, round, err, want)
+				}
+			}
+		}
+	}
+}
+
 // A right code says whose it is, and opening its link any number of times counts as no guess. A wrong one says
 // nothing and counts, so that nobody can guess codes by opening links.
 func TestCheckCode(t *testing.T) {
@@ -184,6 +221,37 @@ func TestGuessesInAdvance(t *testing.T) {
 	}
 	if _, err := w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
 		t.Errorf("the right code of the user who came later: %v", err)
+	}
+}
+
+// Hostile case 31: while 90 clients of one organization have passwords hashed, a right code of another's user is
+// accepted at once.
+func TestHashingTakesTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orgID, owner := w.org("Flood")
+	hasher := w.person(owner, "hasher")
+	flood, stop := context.WithCancel(owner)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	var refusals atomic.Int64
+	for range 90 {
+		wait.Go(func() {
+			for flood.Err() == nil {
+				r := &usersv1.SetPasswordRequest{UserId: hasher, Password: "correct horse"}
+				_, err := w.gateway.SetPassword(flood, r)
+				if err != nil && strings.Contains(err.Error(), "OVERLOADED") {
+					refusals.Add(1)
+				}
+			}
+		})
+	}
+	for n := 0; n < 5 || refusals.Load() == 0; n++ {
+		id := w.initial(fmt.Sprint("mini-", n))
+		if _, err := w.complete(id, w.mail(id).Code, "correct horse"); err != nil {
+			t.Fatalf("user %d, while %s has its passwords hashed: %v", n, orgID, err)
+		}
 	}
 }
 

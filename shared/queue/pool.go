@@ -20,7 +20,7 @@ type Pool[T any] struct {
 	queue  *Queue
 	work   func(T)
 	refuse func(T, error)
-	next   chan T
+	next   chan task[T]
 	// idle holds one element for each worker that waits for the next task.
 	idle    chan struct{}
 	stopped chan struct{}
@@ -28,42 +28,45 @@ type Pool[T any] struct {
 	busy    sync.WaitGroup
 }
 
+// task is a task and its call, which is nil if it need not wait.
+type task[T any] struct {
+	what T
+	call *call
+}
+
 // NewPool makes a pool that does tasks with work. It calls refuse with fault.ErrOverloaded
 // for a task that finds too many waiting or that has waited for 2 s.
 func NewPool[T any](q *Queue, work func(T), refuse func(T, error)) *Pool[T] {
 	p := &Pool[T]{
 		queue: q, work: work, refuse: refuse,
-		next: make(chan T), idle: make(chan struct{}, maxIdle), stopped: make(chan struct{}),
+		next: make(chan task[T]), idle: make(chan struct{}, maxIdle), stopped: make(chan struct{}),
 	}
 	p.stop = sync.OnceFunc(func() { close(p.stopped) })
 	return p
 }
 
-// Give hands over a task and does not wait for it.
-func (p *Pool[T]) Give(task T) {
-	if !p.queue.enter() {
-		p.refuse(task, fault.ErrOverloaded.After(retryAfter))
-		return
-	}
+// Give hands over a task of a line and does not wait for it.
+func (p *Pool[T]) Give(line string, what T) {
 	p.busy.Add(1)
+	given := task[T]{what, p.queue.join(line)}
 	select {
-	case p.next <- task:
+	case p.next <- given:
 	default:
-		go p.run(task)
+		go p.run(given)
 	}
 }
 
 // run does one task after the other. A goroutine that is used again has grown its stack.
-func (p *Pool[T]) run(task T) {
+func (p *Pool[T]) run(given task[T]) {
 	for {
-		p.do(task)
+		p.do(given)
 		select {
 		case p.idle <- struct{}{}:
 		default:
 			return
 		}
 		select {
-		case task = <-p.next:
+		case given = <-p.next:
 			<-p.idle
 		case <-p.stopped:
 			return
@@ -71,27 +74,20 @@ func (p *Pool[T]) run(task T) {
 	}
 }
 
-func (p *Pool[T]) do(task T) {
+func (p *Pool[T]) do(given task[T]) {
 	defer p.busy.Done()
-	defer p.queue.leave()
-	if !p.await() {
-		p.refuse(task, fault.ErrOverloaded.After(retryAfter))
+	if given.call != nil && !p.await(given.call) {
+		p.refuse(given.what, fault.ErrOverloaded.After(retryAfter))
 		return
 	}
-	defer p.queue.done()
-	p.work(task)
+	defer p.queue.Leave()
+	p.work(given.what)
 }
 
-// await makes a timer only if the task has to wait.
-func (p *Pool[T]) await() bool {
-	select {
-	case p.queue.working <- struct{}{}:
-		return true
-	default:
-	}
+func (p *Pool[T]) await(c *call) bool {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	return await(p.queue.working, limit.C)
+	return await(p.queue, c, limit.C)
 }
 
 // Wait waits for all tasks that were given.

@@ -37,25 +37,25 @@ func TestPool(t *testing.T) {
 			}
 		}
 		for range 5 {
-			p.Give(0)
+			p.Give("org", 0)
 		}
 		at("five given", 2, 0, 1)
 		release <- struct{}{}
 		at("one released", 2, 1, 1)
 		<-time.After(3 * time.Second) // of the bubble
 		at("three seconds later", 2, 1, 2)
-		p.Give(0)
+		p.Give("org", 0)
 		close(release)
 		p.Wait()
 		at("released", 0, 4, 2)
 		for range 100 { // by the workers that stayed
-			p.Give(0)
+			p.Give("org", 0)
 			p.Wait()
 		}
 		at("a hundred later", 0, 104, 2)
 		p.Close()
 		p.Close()
-		p.Give(0)
+		p.Give("org", 0)
 		at("closed", 0, 105, 2)
 	})
 }

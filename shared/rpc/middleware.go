@@ -17,6 +17,7 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/queue"
 )
 
 // recovered turns a panic into an internal fault that keeps the stack for the log.
@@ -112,7 +113,7 @@ func called(signer caller.Signer) endpoint.Middleware {
 			if c.Service == "" {
 				ctx = WithSigned(ctx, headers[0])
 			}
-			return next(caller.With(ctx, c), request)
+			return next(queue.In(caller.With(ctx, c), line(c)), request)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
+	"herald/shared/testkit"
 )
 
 type getter = func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error)
@@ -297,8 +298,8 @@ func (g *gate) pass(ctx context.Context, _ *usersv1.GetUserRequest) (*usersv1.Ge
 	}
 }
 
-// Slow requests run in parallel. Requests beyond the bound are refused at once; when the slow
-// ones have finished, new requests are served.
+// Slow requests run in parallel. Requests beyond the bound are refused at once, but not those of other
+// organizations; when the slow ones have finished, new requests are served.
 func TestManyAtOnceAndOverload(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -320,14 +321,25 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+	flood := nats.NewMsg("rpc.herald.users.v1.Users.GetUser")
+	flood.Reply = "_INBOX_gateway.nobody"
+	flood.Header.Set("Herald-Caller", w.signer().Sign(member("ORG_OWNER")))
 	for range 1024 {
-		if err := w.conn.PublishRequest("rpc.herald.users.v1.Users.GetUser", "_INBOX_gateway.nobody", nil); err != nil {
+		if err := w.conn.PublishMsg(flood); err != nil {
 			t.Fatal(err)
 		}
 	}
 	within(t, 1500*time.Millisecond, func() { // the queue is full: without waiting for a turn
 		_, err := w.get(w.as("ORG_OWNER"), "")
 		wants(t, err, "OVERLOADED")
+	})
+	other := member("ORG_OWNER")
+	other.OrganizationID = "other"
+	other.Memberships[0].OrganizationID = "other"
+	slow.Go(func() { // it finds the queue full
+		if _, err := w.get(testkit.As(t.Context(), w.g, other), ""); err != nil {
+			t.Errorf("another organization's: %v", err)
+		}
 	})
 	g.Open()
 	slow.Wait()

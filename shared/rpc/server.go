@@ -101,7 +101,7 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 			return fmt.Errorf("contract of %s: %w", m.FullName(), err)
 		}
 		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
-			s.pool.Give(request{msg, served})
+			s.pool.Give(s.line(msg.Header), request{msg, served})
 		})
 		if err != nil {
 			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
@@ -109,6 +109,21 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 		s.subs = append(s.subs, sub)
 	}
 	return s.Conn.Flush()
+}
+
+// line returns in which line a request waits that has these headers.
+func (s *Server) line(h nats.Header) string {
+	c, _ := s.Signer.Verify(h.Get(headerCaller)) // a request that is refused later has a line too
+	return line(c)
+}
+
+// line returns whose load a caller's work is: that of the organization acted on, or of the service that calls on
+// its own behalf. No organization has such an id.
+func line(c caller.Caller) string {
+	if c.Service != "" {
+		return "service " + c.Service
+	}
+	return c.OrganizationID
 }
 
 // answer serves a request.

@@ -176,7 +176,7 @@ func (u Users) CompleteCode(
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.redeem(ctx, t, code.MAC, r.Password)
+	done, err := u.redeem(password.In(ctx, code.OrgID), t, code.MAC, r.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,12 @@ func NewHasher(atOnce, waiting int) *Hasher {
 	return &Hasher{queue: queue.New(atOnce, waiting)}
 }
 
+// In returns a context whose passwords wait in the line of an organization, which takes turns with the others. It
+// is for callers who act in no organization.
+func In(ctx context.Context, organizationID string) context.Context {
+	return queue.In(ctx, organizationID)
+}
+
 // Hash returns a new hash of the password in NFC: argon2id with m=19456 KiB, t=2, p=1, a random
 // salt of 16 bytes and a key of 32 bytes. It does not check the policy, but returns ErrTooLong for
 // more than 4 KiB. It returns fault.ErrOverloaded if too many calls wait.

@@ -80,6 +80,7 @@ func (s Store) RequestCode(
 type Code struct {
 	MAC       []byte
 	ExpiresAt *time.Time // nil before the first sending
+	OrgID     string     // the user's
 }
 
 // CodeHolder is what a page says about the holder of a code.
@@ -93,15 +94,20 @@ func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error
 }
 
 // TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
-// guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. Without a code it
-// counts in memory, so that guesses get the same answers and cost no row, and returns the zero Code.
+// guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. For a user who does not wait
+// for a mail of that kind, or has no code, it counts in memory, so that guesses get the same answers and cost no
+// row, and returns the zero Code.
 func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
 	c, err := postgres.One[struct {
 		Code
 		Locked bool
-	}](ctx, s.journal.DB, `update codes set tries = least(tries, @most) + 1
-		where user_id = @user_id and purpose = @purpose returning mac, expires_at, tries > @most as locked`,
-		postgres.Args{"user_id": userID, "purpose": kind, "most": domain.CodeTries})
+	}](ctx, s.journal.DB, `update codes c set tries = least(c.tries, @most) + 1 from users u
+		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id and u.state = @waiting
+			and u.email_verified = any (@verified) and not u.email_outranked
+		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked`, postgres.Args{
+		"user_id": userID, "purpose": kind, "most": domain.CodeTries,
+		"waiting": kind.State(), "verified": kind.Verified(),
+	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return Code{}, s.misses.Guess(userID, kind)

@@ -1,0 +1,132 @@
+package queue_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"herald/shared/queue"
+)
+
+// world is a queue in which one call works at a time until it is told to leave.
+type world struct {
+	*testing.T
+	queue *queue.Queue
+	leave chan struct{}
+	calls sync.WaitGroup
+	mu    sync.Mutex
+	// worked and refused are the lines of the calls, in their order.
+	worked, refused []string
+}
+
+func (w *world) do(ctx context.Context, line string) {
+	w.calls.Go(func() {
+		err := w.queue.Do(queue.In(ctx, line), func() {
+			w.mu.Lock()
+			w.worked = append(w.worked, line)
+			w.mu.Unlock()
+			<-w.leave
+		})
+		if err != nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.refused = append(w.refused, line); !overloaded(err) {
+				w.Error(err)
+			}
+		}
+	})
+	synctest.Wait()
+}
+
+// want ends all calls and checks the order in which they worked, and the refused ones.
+func (w *world) want(worked, refused string) {
+	w.Helper()
+	close(w.leave)
+	w.calls.Wait()
+	if got := strings.Join(w.worked, " "); got != worked {
+		w.Errorf("worked %s, want %s", got, worked)
+	}
+	if got := strings.Join(w.refused, " "); got != refused {
+		w.Errorf("refused %s, want %s", got, refused)
+	}
+}
+
+// Hostile case 31: however many calls of one organization wait, a call of another one works after at most the
+// one that works and one more.
+func TestLinesTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, queue: queue.New(1, 100), leave: make(chan struct{})}
+		for _, line := range strings.Fields("a a a a b a c b") {
+			w.do(t.Context(), line)
+		}
+		w.want("a a b c a b a a", "")
+	})
+}
+
+// A call that finds all places to wait taken takes the last of the longest line.
+func TestLongestLineGivesWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, queue: queue.New(1, 4), leave: make(chan struct{})}
+		for _, line := range strings.Fields("a a a a a a b b b c b c") {
+			w.do(t.Context(), line)
+		}
+		w.want("a a b c b", "a a a b a b c")
+	})
+}
+
+// A call that gives up while it waits takes no turn.
+func TestTurnOfNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, queue: queue.New(1, 4), leave: make(chan struct{})}
+		w.do(t.Context(), "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		w.do(ctx, "b")
+		w.do(t.Context(), "a")
+		cancel()
+		synctest.Wait()
+		w.do(t.Context(), "c")
+		w.want("a a c", "b")
+	})
+}
+
+// What a line holds comes out once, and in its order.
+func FuzzLines(f *testing.F) {
+	f.Add("aab-abca-b--", uint8(3))
+	f.Fuzz(func(t *testing.T, steps string, most uint8) {
+		lines, waits := queue.NewLines[int](int(most)), map[string][]int{}
+		gone := func(n int) (place int) {
+			for line, waiting := range waits {
+				if place = slices.Index(waiting, n); place >= 0 {
+					waits[line] = slices.Delete(waiting, place, place+1)
+					return place
+				}
+			}
+			t.Fatalf("%d came out twice", n)
+			return place
+		}
+		for n, step := range steps {
+			if step != '-' {
+				line := string(step)
+				waits[line] = append(waits[line], n)
+				if left, any := lines.Add(line, n); any {
+					gone(left)
+				}
+			} else if next, any := lines.Next(); any && gone(next) != 0 {
+				t.Fatalf("%d is not the first of its line", next)
+			}
+			sum := 0
+			for _, waiting := range waits {
+				sum += len(waiting)
+			}
+			if sum != lines.Len() || sum > int(most) {
+				t.Fatalf("%d of %d wait, want %d", lines.Len(), most, sum)
+			}
+		}
+	})
+}
