@@ -28,8 +28,8 @@ const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 const memberOf = `insert into members (id, org_id, roles, sequence, created_at, changed_at, user_id)
 	values ('{new}', '{new}', array['ORG_OWNER'], 1, now(), now(), `
 
-const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, sequence, created_at,
-	changed_at, user_id) values ('{idp_id}', '{new}', '', '', 1, now(), now(), `
+const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, makers, sequence,
+	created_at, changed_at, user_id) values ('{idp_id}', '{new}', '', '', '{}', 1, now(), now(), `
 
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}

@@ -130,7 +130,7 @@ func (s Store) UntryCode(ctx context.Context, userID string, kind domain.Kind, m
 func (s Store) UseCode(
 	ctx context.Context, userID string, kind domain.Kind, mac []byte, change func(*domain.User) (UserChange, error),
 ) (domain.User, error) {
-	made := UserChange{}
+	made, by := UserChange{}, sameMakers
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		// Postgres locks the rows in the order of the tables: the user first, as in every other
 		// change.
@@ -139,14 +139,18 @@ func (s Store) UseCode(
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
 		NotFound: domain.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(u, sameMakers)
+			save := saveUser(u, by)
 			made.Ended = []domain.Kind{kind}
 			made.save(&save)
 			return save
 		},
 	}, func(u *domain.User) (proto.Message, error) {
+		old := u.PasswordHash
 		var err error
 		made, err = change(u)
+		if u.PasswordHash != old {
+			by.password = `array[@id]` // the reader of the code, who has no login here
+		}
 		return made.Event, err
 	})
 }

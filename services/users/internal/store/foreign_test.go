@@ -200,7 +200,8 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.machine("org-a", "m1")
 	w.must(w.AddMachineKey(t.Context(), machineKey("m1", "org-a", "k1"), []byte{1}, happened))
 	w.must(w.db.Exec(t.Context(), `insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id,
-		display_name, sequence, created_at, changed_at) values ('u1', 'idp-a', 'mini', '', '', 1, now(), now())`))
+		display_name, makers, sequence, created_at, changed_at)
+		values ('u1', 'idp-a', 'mini', '', '', '{}', 1, now(), now())`))
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {

@@ -106,6 +106,21 @@ func TestChangeDuringPromotion(t *testing.T) {
 	}
 }
 
+// A new secret of a second factor waits while a role is given, which otherwise would not see who made it.
+func TestFactorDuringPromotion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.user("org-a", "k")
+	w.must(w.CreateOTP(t.Context(), app("k", "org-a"), happened))
+	tx := w.begin(`select from users where id = 'k' for update`)
+	if err := w.whileLocked(tx, func() error {
+		return w.changeFactor("k", "", func(f *domain.OTP) { f.Secret = []byte("another") })
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // begin begins a transaction with a statement.
 func (w world) begin(sql string) pgx.Tx {
 	w.Helper()

@@ -34,8 +34,8 @@ func TestRemoveIdpLinks(t *testing.T) {
 			created_at, changed_at)
 		select 'u' || n, 'org-a', 1, 1, 'u' || n, 'u' || n, 1, now(), now() from generate_series(1, $1) n`, users))
 	w.must(w.db.Exec(t.Context(), `insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id,
-			display_name, sequence, created_at, changed_at)
-		select u.id, p, u.id || a, '', '', 1, now(), now()
+			display_name, makers, sequence, created_at, changed_at)
+		select u.id, p, u.id || a, '', '', '{}', 1, now(), now()
 		from users u, unnest('{idp-a,idp-b}'::text[]) p, unnest('{first,second}'::text[]) a`))
 	removed := event.Delivery{ID: "cause", AggregateID: "idp-a", OrganizationID: "org-a", Actor: "somebody"}
 	for range 2 {
@@ -74,9 +74,9 @@ func TestLinkedWhileRemoved(t *testing.T) {
 			insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
 			values ('u1', 'org-a', 1, 1, 'u1', 'u1', 1, now(), now()) returning id
 		)
-		insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, sequence, created_at,
-			changed_at)
-		select id, 'idp-a', 'mini', '', '', 1, now(), now() from u`))
+		insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence,
+			created_at, changed_at)
+		select id, 'idp-a', 'mini', '', '', '{}', 1, now(), now() from u`))
 	removed, later := make(chan error, 1), make(chan error, 1)
 	go func() { removed <- w.RemoveIdpLinks(t.Context(), event.Delivery{ID: "c", AggregateID: "idp-a"}) }()
 	testkit.Waiting(t, w.db, 1)

@@ -22,6 +22,7 @@ type ImportRow struct {
 // were written: those whose id and login name were free.
 func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow) ([]bool, error) {
 	many := event.Many{OrganizationID: orgID, SQL: insertUsers, Args: userValues(users)}
+	many.Args["made_with"] = madeWith(ctx)
 	for _, u := range users {
 		o := event.Object{ID: u.ID, Event: u.Imported}
 		if u.Code != nil {
@@ -35,7 +36,7 @@ func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow)
 			maps.Copy(many.Args, args)
 		}
 	}
-	also(insertCodes, codeValues(ctx, users))
+	also(insertCodes, codeValues(users))
 	also(insertFactors, factorValues(users))
 	also(insertMetadata, metadataValues(users))
 	also(insertManyIdpLinks, linkValues(users))
@@ -48,14 +49,15 @@ const insertUsers = `created as (
 		first_name, first_name_folded, last_name, last_name_folded, nick_name,
 		display_name, display_name_folded, preferred_language, gender,
 		email, email_folded, email_verified, phone, phone_verified,
-		password_hash, password_change_required, description, access_token_type, uninitialized,
+		password_hash, password_makers, password_change_required, description, access_token_type, uninitialized,
 		import_digest, sequence, created_at, changed_at)
 	select
 		u.id, @event_organization, u.type, u.state, u.user_name, u.user_name_folded,
 		u.first_name, u.first_name_folded, u.last_name, u.last_name_folded, u.nick_name,
 		u.display_name, u.display_name_folded, u.preferred_language, u.gender,
 		u.email, u.email_folded, u.email_verified, u.phone, u.phone_verified,
-		u.password_hash, u.password_change_required, u.description, u.access_token_type, u.uninitialized,
+		u.password_hash, case when u.password_hash = '' then '{}' else ` + makers + ` end,
+		u.password_change_required, u.description, u.access_token_type, u.uninitialized,
 		u.import_digest, e.position, e.time, e.time
 	from event e join unnest(
 		@ids::text[], @types::smallint[], @states::smallint[], @user_names::text[], @user_names_folded::text[],
@@ -116,7 +118,7 @@ const insertCodes = `, code as (
 )`
 
 // codeValues returns nil if no user is sent a mail.
-func codeValues(ctx context.Context, users []ImportRow) postgres.Args {
+func codeValues(users []ImportRow) postgres.Args {
 	var rows []int
 	var purposes []domain.Kind
 	var nonces, macs [][]byte
@@ -129,13 +131,12 @@ func codeValues(ctx context.Context, users []ImportRow) postgres.Args {
 	if rows == nil {
 		return nil
 	}
-	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs,
-		"made_with": madeWith(ctx)}
+	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs}
 }
 
 const insertFactors = `, factor as (
-	insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
-	select c.id, f.secret, @ready, e.position, e.time, e.time
+	insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
+	select c.id, f.secret, @ready, ` + makers + `, e.position, e.time, e.time
 	from created c join event e on e.position = c.position
 	join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = e.n
 )`
@@ -180,8 +181,8 @@ func metadataValues(users []ImportRow) postgres.Args {
 
 const insertManyIdpLinks = `, idp_links as (
 	insert into user_idp_links (
-		user_id, idp_id, external_user_id, tenant_id, display_name, sequence, created_at, changed_at)
-	select c.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, e.position, e.time, e.time
+		user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
+	select c.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, ` + makers + `, e.position, e.time, e.time
 	from created c join event e on e.position = c.position
 	join unnest(
 		@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]

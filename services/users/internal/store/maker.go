@@ -19,9 +19,10 @@ const makers = `array(select @event_actor::text union
 func madeWith(ctx context.Context) string { return caller.From(ctx).TokenID }
 
 // endOutranked ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
-// permission that the member gets: personal access tokens, keys, the secret, and mailed codes. To an address that such
-// a maker chose no code is sent any more. What members made for themselves stays, and so does what the first start
-// made, whose maker is empty. Codes and the address have no events.
+// permission that the member gets: personal access tokens, keys, the secret, the password, the second factor, links to
+// accounts at identity providers, and mailed codes. To an address that such a maker chose no code is sent any more.
+// What members made for themselves stays, and so does what the first start made, whose maker is empty. Codes and the
+// address have no events.
 func endOutranked(save *event.Statement, m domain.Member) {
 	gets, roles, permissions := m.Gives()
 	if len(gets) == 0 {
@@ -38,9 +39,18 @@ func endOutranked(save *event.Statement, m domain.Member) {
 	), ended_secret as (
 		update users u set secret_hash = '', sequence = along.position, changed_at = along.time
 		from along where along.aggregate = 'machine' and u.id = along.aggregate_id
-	), ended_email as (
-		update users u set email_outranked = true from event
-		where u.id = @promoted and u.type = @human and `+lacking(chosenBy)+`
+	), ended_factor as (
+		delete from otp_factors f using along where along.aggregate = 'otp' and f.user_id = along.aggregate_id
+	), ended_links as (
+		delete from user_idp_links l using event where l.user_id = @promoted and `+lacking("l.makers")+`
+	), ended_password_and_email as (
+		update users u set email_outranked = u.email_outranked or email.outranked,
+			password_hash = case when p.position is null then u.password_hash else '' end,
+			password_makers = case when p.position is null then u.password_makers else '{}' end,
+			password_change_required = u.password_change_required and p.position is null,
+			sequence = coalesce(p.position, u.sequence), changed_at = coalesce(p.time, u.changed_at)
+		from event left join along p on p.aggregate = 'human', (select `+lacking(chosenBy)+` as outranked) email
+		where u.id = @promoted and u.type = @human and (email.outranked or p.position is not null)
 	), ended_codes as (
 		delete from codes c using event
 		where c.user_id = @promoted and (`+lacking("c.makers")+` or `+lacking(chosenBy)+`)
@@ -67,7 +77,18 @@ var outrankedEvents = `
 		where k.user_id = @promoted and ` + lacking("k.makers") + `
 	union all
 	select 'machine', 'secret_removed', u.id, u.org_id, jsonb_build_object()
-		from users u where u.id = @promoted and u.secret_hash <> '' and ` + lacking("u.secret_makers")
+		from users u where u.id = @promoted and u.secret_hash <> '' and ` + lacking("u.secret_makers") + `
+	union all
+	select 'human', 'password_removed', u.id, u.org_id, jsonb_build_object()
+		from users u where u.id = @promoted and u.password_hash <> '' and ` + lacking("u.password_makers") + `
+	union all
+	select 'otp', 'removed', u.id, u.org_id, jsonb_build_object()
+		from otp_factors f join users u on u.id = f.user_id
+		where f.user_id = @promoted and ` + lacking("f.makers") + `
+	union all
+	select distinct 'idp_link', 'removed', u.id, u.org_id, jsonb_build_object('idpId', l.idp_id)
+		from user_idp_links l join users u on u.id = l.user_id
+		where l.user_id = @promoted and ` + lacking("l.makers")
 
 // lacking is an SQL condition: one of the makers lacks a permission that the member gets and did not have.
 func lacking(makers string) string {

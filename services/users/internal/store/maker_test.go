@@ -177,36 +177,45 @@ func mailed(kind domain.Kind) *store.NewCode {
 	return &store.NewCode{Kind: kind, NotificationID: fmt.Sprint(domain.Nonce()), Nonce: []byte{1}, MAC: []byte{1}}
 }
 
+// giving are the statements that give roles: here to a user k, who is an ORG_PROJECT_CREATOR of org-a.
+var giving = map[string]func(ctx context.Context, w world) error{
+	"in the instance": func(ctx context.Context, w world) error {
+		_, err := w.CreateMember(ctx, domain.Member{UserID: "k", Roles: []string{"IAM_USER_MANAGER"}}, happened)
+		return err
+	},
+	"more roles": func(ctx context.Context, w world) error {
+		_, err := w.ChangeMember(ctx, "org-a", "", "k", func(m *domain.Member) (proto.Message, error) {
+			m.Roles = append(m.Roles, "ORG_OWNER_VIEWER")
+			return happened, nil
+		})
+		return err
+	},
+	"a new project": func(ctx context.Context, w world) error {
+		return w.CreateProjectOwner(ctx, owner("k", "org-a", "p1"), happened)
+	},
+	"a new organization": func(ctx context.Context, w world) error {
+		_, err := w.CreateOrg(ctx, org("org-b"), "k", happened)
+		return err
+	},
+}
+
+// projectCreator makes k an ORG_PROJECT_CREATOR of org-a.
+func (w world) projectCreator() {
+	w.Helper()
+	w.must(w.CreateMember(w.Context(),
+		domain.Member{UserID: "k", OrgID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}, happened))
+}
+
 // Every statement that gives roles ends what others made.
 func TestEveryRoleEndsWhatOthersMade(t *testing.T) {
 	t.Parallel()
-	for name, give := range map[string]func(ctx context.Context, w world) error{
-		"in the instance": func(ctx context.Context, w world) error {
-			_, err := w.CreateMember(ctx, domain.Member{UserID: "k", Roles: []string{"IAM_USER_MANAGER"}}, happened)
-			return err
-		},
-		"more roles": func(ctx context.Context, w world) error {
-			_, err := w.ChangeMember(ctx, "org-a", "", "k", func(m *domain.Member) (proto.Message, error) {
-				m.Roles = append(m.Roles, "ORG_OWNER_VIEWER")
-				return happened, nil
-			})
-			return err
-		},
-		"a new project": func(ctx context.Context, w world) error {
-			return w.CreateProjectOwner(ctx, owner("k", "org-a", "p1"), happened)
-		},
-		"a new organization": func(ctx context.Context, w world) error {
-			_, err := w.CreateOrg(ctx, org("org-b"), "k", happened)
-			return err
-		},
-	} {
+	for name, give := range giving {
 		w := newWorld(t)
 		ctx := t.Context()
 		w.org("org-a")
 		w.machine("org-a", "k")
 		w.user("org-a", "a")
-		w.must(w.CreateMember(ctx, domain.Member{UserID: "k", OrgID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}},
-			happened))
+		w.projectCreator()
 		w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "t1"), []byte{1}, happened))
 		w.must(w.AddMachineKey(by(ctx, "a", ""), machineKey("k", "org-a", "k1"), []byte{1}, happened))
 		_, _, err := w.ChangeUser(by(ctx, "a", ""), "org-a", "k", func(u *domain.User) (store.UserChange, error) {

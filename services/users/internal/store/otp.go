@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -28,10 +30,10 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 	return s.createCredential(ctx, f.UserID, event.Statement{
 		AggregateID: f.UserID, OrganizationID: f.OrgID,
 		SQL: `factor as (
-			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
-			select @user_id, @secret, @state, position, time, time from event
+			insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
+			select @user_id, @secret, @state, ` + makers + `, position, time, time from event
 		)`,
-		Args: postgres.Args{"user_id": f.UserID, "secret": f.Secret, "state": f.State},
+		Args: postgres.Args{"user_id": f.UserID, "secret": f.Secret, "state": f.State, "made_with": madeWith(ctx)},
 	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveOTP() })
 }
 
@@ -40,14 +42,17 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 func (s Store) ChangeOTP(
 	ctx context.Context, orgID, userID string, change func(*domain.OTP) (proto.Message, error),
 ) (domain.OTP, error) {
+	by, with := `f.makers`, postgres.Args{}
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
-		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
+		LockFirst: lockUser(userID),
+		Lock:      lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
 		Write: func(f domain.OTP) event.Statement {
-			return event.Statement{
+			save := event.Statement{
 				AggregateID: f.UserID, OrganizationID: f.OrgID,
 				SQL: `changed as (
 					update otp_factors f set state = @state, secret = @secret, last_step = @last_step,
-						wrong_at = @wrong_at, recovery_codes = @recovery_codes, sequence = position, changed_at = time
+						wrong_at = @wrong_at, recovery_codes = @recovery_codes, makers = ` + by + `,
+						sequence = position, changed_at = time
 					from event where f.user_id = @user_id
 				)`,
 				Args: postgres.Args{
@@ -57,8 +62,20 @@ func (s Store) ChangeOTP(
 					"recovery_codes": append([][]byte{}, f.RecoveryCodes...),
 				},
 			}
+			maps.Copy(save.Args, with)
+			return save
 		},
-	}, change)
+	}, func(f *domain.OTP) (proto.Message, error) {
+		old := *f
+		happened, err := change(f)
+		switch {
+		case !bytes.Equal(f.Secret, old.Secret):
+			by, with["made_with"] = makers, madeWith(ctx)
+		case f.State != old.State: // who verifies it gets the recovery codes
+			by, with["made_with"] = `array(select unnest(f.makers) union select unnest(`+makers+`))`, madeWith(ctx)
+		}
+		return happened, err
+	})
 }
 
 // RemoveOTP removes a user's app and its recovery codes.

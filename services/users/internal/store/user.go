@@ -61,6 +61,7 @@ func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message)
 func newUser(ctx context.Context, u NewUser) event.Statement {
 	args := userArgs(u.User)
 	args["org_id"], args["type"], args["import_digest"] = u.OrgID, u.Type, u.Digest
+	args["made_with"] = madeWith(ctx)
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `created as (
@@ -69,14 +70,15 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 				first_name, first_name_folded, last_name, last_name_folded, nick_name,
 				display_name, display_name_folded, preferred_language, gender,
 				email, email_folded, email_verified, phone, phone_verified,
-				password_hash, password_change_required, description, access_token_type,
+				password_hash, password_makers, password_change_required, description, access_token_type,
 				import_digest, sequence, created_at, changed_at)
 			select
 				@id, @org_id, @type, @state, @user_name, @user_name_folded,
 				@first_name, @first_name_folded, @last_name, @last_name_folded, @nick_name,
 				@display_name, @display_name_folded, @preferred_language, @gender,
 				@email, @email_folded, @email_verified, @phone, @phone_verified,
-				@password_hash, @password_change_required, @description, @access_token_type,
+				@password_hash, case when @password_hash = '' then '{}' else ` + makers + ` end,
+				@password_change_required, @description, @access_token_type,
 				@import_digest, position, time, time
 			from event
 			returning id
@@ -88,12 +90,12 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 		save.Also(`code as (
 			insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
 			select created.id, @purpose, @event_id, @nonce, @mac, `+makers+`, time from event, created
-		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC, "made_with": madeWith(ctx)})
+		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC})
 	}
 	if u.OTP != nil {
 		save.Also(`factor as (
-			insert into otp_factors (user_id, secret, state, sequence, created_at, changed_at)
-			select created.id, @otp, @ready, position, time, time from event, created
+			insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
+			select created.id, @otp, @ready, `+makers+`, position, time, time from event, created
 		)`, postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
 	}
 	if len(u.IdpLinks) > 0 {
@@ -154,24 +156,27 @@ func (s Store) ChangeUser(
 	ctx context.Context, orgID, id string, change func(*domain.User) (UserChange, error),
 ) (domain.User, UserChange, error) {
 	var made UserChange
-	secretMakers := sameMakers
+	by := sameMakers
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
 		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
-			save := saveUser(u, secretMakers)
-			if made.Code != nil || secretMakers == makers {
+			save := saveUser(u, by)
+			if made.Code != nil || by.secret == makers || by.password == makers {
 				save.Args["made_with"] = madeWith(ctx)
 			}
 			made.save(&save)
 			return save
 		},
 	}, func(u *domain.User) (proto.Message, error) {
-		old := u.SecretHash
+		old := *u
 		var err error
 		made, err = change(u)
-		if u.SecretHash != old {
-			secretMakers = makers
+		if u.SecretHash != old.SecretHash {
+			by.secret = makers
+		}
+		if u.PasswordHash != old.PasswordHash {
+			by.password = makers
 		}
 		return made.Event, err
 	})
@@ -194,11 +199,14 @@ func (c UserChange) save(s *event.Statement) {
 	}
 }
 
-// sameMakers is SQL for the makers of a secret that stays.
-const sameMakers = `secret_makers`
+// credentialMakers is SQL for the makers of a user's secret and password.
+type credentialMakers struct{ secret, password string }
 
-// saveUser writes the columns of a user that can change. secretMakers is makers for a new secret.
-func saveUser(u domain.User, secretMakers string) event.Statement {
+// sameMakers is for a secret and a password that stay.
+var sameMakers = credentialMakers{"secret_makers", "password_makers"}
+
+// saveUser writes the columns of a user that can change.
+func saveUser(u domain.User, by credentialMakers) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
 	args["email_outranked"] = u.EmailOutranked
@@ -216,7 +224,7 @@ func saveUser(u domain.User, secretMakers string) event.Statement {
 				password_change_required = @password_change_required, generation = @generation,
 				uninitialized = @uninitialized, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
-				secret_makers = ` + secretMakers + `,
+				secret_makers = ` + by.secret + `, password_makers = ` + by.password + `,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,

@@ -74,8 +74,8 @@ const (
 // Projects, roles, grants and applications.
 type ProjectsClient interface {
 	// Creates a project. The caller becomes its PROJECT_OWNER, unless a role in the organization or
-	// the instance already gives the same permissions. It fails with `PROJECT_NAME_TAKEN` if the
-	// organization has a project of the name.
+	// the instance already gives the same permissions. The role ends what AddOrgMember ends. It fails
+	// with `PROJECT_NAME_TAKEN` if the organization has a project of the name.
 	CreateProject(ctx context.Context, in *CreateProjectRequest, opts ...grpc.CallOption) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(ctx context.Context, in *GetProjectRequest, opts ...grpc.CallOption) (*GetProjectResponse, error)
@@ -627,8 +627,8 @@ func (c *projectsClient) ResolveProject(ctx context.Context, in *ResolveProjectR
 // Projects, roles, grants and applications.
 type ProjectsServer interface {
 	// Creates a project. The caller becomes its PROJECT_OWNER, unless a role in the organization or
-	// the instance already gives the same permissions. It fails with `PROJECT_NAME_TAKEN` if the
-	// organization has a project of the name.
+	// the instance already gives the same permissions. The role ends what AddOrgMember ends. It fails
+	// with `PROJECT_NAME_TAKEN` if the organization has a project of the name.
 	CreateProject(context.Context, *CreateProjectRequest) (*CreateProjectResponse, error)
 	// Reads a project.
 	GetProject(context.Context, *GetProjectRequest) (*GetProjectResponse, error)

@@ -726,6 +726,53 @@ func (x *HumanPasswordChanged) GetNotice() string {
 	return ""
 }
 
+// The user has no password any more, because of a role whose permissions the password's maker lacks. The
+// state stays.
+type HumanPasswordRemoved struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the event that gave the user the role.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanPasswordRemoved) Reset() {
+	*x = HumanPasswordRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanPasswordRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanPasswordRemoved) ProtoMessage() {}
+
+func (x *HumanPasswordRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanPasswordRemoved.ProtoReflect.Descriptor instead.
+func (*HumanPasswordRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *HumanPasswordRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 type MachineCreated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
@@ -735,7 +782,7 @@ type MachineCreated struct {
 
 func (x *MachineCreated) Reset() {
 	*x = MachineCreated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +794,7 @@ func (x *MachineCreated) String() string {
 func (*MachineCreated) ProtoMessage() {}
 
 func (x *MachineCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +807,7 @@ func (x *MachineCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineCreated.ProtoReflect.Descriptor instead.
 func (*MachineCreated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MachineCreated) GetState() UserState {
@@ -780,7 +827,7 @@ type MachineChanged struct {
 
 func (x *MachineChanged) Reset() {
 	*x = MachineChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +839,7 @@ func (x *MachineChanged) String() string {
 func (*MachineChanged) ProtoMessage() {}
 
 func (x *MachineChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +852,7 @@ func (x *MachineChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineChanged.ProtoReflect.Descriptor instead.
 func (*MachineChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MachineChanged) GetChanged() []string {
@@ -824,7 +871,7 @@ type MachineSecretSet struct {
 
 func (x *MachineSecretSet) Reset() {
 	*x = MachineSecretSet{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -836,7 +883,7 @@ func (x *MachineSecretSet) String() string {
 func (*MachineSecretSet) ProtoMessage() {}
 
 func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -849,7 +896,7 @@ func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretSet.ProtoReflect.Descriptor instead.
 func (*MachineSecretSet) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 type MachineSecretRemoved struct {
@@ -863,7 +910,7 @@ type MachineSecretRemoved struct {
 
 func (x *MachineSecretRemoved) Reset() {
 	*x = MachineSecretRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +922,7 @@ func (x *MachineSecretRemoved) String() string {
 func (*MachineSecretRemoved) ProtoMessage() {}
 
 func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +935,7 @@ func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretRemoved.ProtoReflect.Descriptor instead.
 func (*MachineSecretRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MachineSecretRemoved) GetCause() string {
@@ -907,7 +954,7 @@ type MachineKeyAdded struct {
 
 func (x *MachineKeyAdded) Reset() {
 	*x = MachineKeyAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +966,7 @@ func (x *MachineKeyAdded) String() string {
 func (*MachineKeyAdded) ProtoMessage() {}
 
 func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +979,7 @@ func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyAdded.ProtoReflect.Descriptor instead.
 func (*MachineKeyAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MachineKeyAdded) GetUserId() string {
@@ -954,7 +1001,7 @@ type MachineKeyRemoved struct {
 
 func (x *MachineKeyRemoved) Reset() {
 	*x = MachineKeyRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1013,7 @@ func (x *MachineKeyRemoved) String() string {
 func (*MachineKeyRemoved) ProtoMessage() {}
 
 func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1026,7 @@ func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyRemoved.ProtoReflect.Descriptor instead.
 func (*MachineKeyRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MachineKeyRemoved) GetUserId() string {
@@ -1012,7 +1059,7 @@ type MemberAdded struct {
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1071,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1084,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -1087,7 +1134,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1146,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1159,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -1156,7 +1203,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1215,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1228,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -1221,7 +1268,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1280,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1293,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -1268,7 +1315,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1327,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1340,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -1321,7 +1368,7 @@ type OtpAdded struct {
 
 func (x *OtpAdded) Reset() {
 	*x = OtpAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1380,7 @@ func (x *OtpAdded) String() string {
 func (*OtpAdded) ProtoMessage() {}
 
 func (x *OtpAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1393,7 @@ func (x *OtpAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
 func (*OtpAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *OtpAdded) GetReplaced() bool {
@@ -1365,7 +1412,7 @@ type OtpVerified struct {
 
 func (x *OtpVerified) Reset() {
 	*x = OtpVerified{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1424,7 @@ func (x *OtpVerified) String() string {
 func (*OtpVerified) ProtoMessage() {}
 
 func (x *OtpVerified) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,13 +1437,14 @@ func (x *OtpVerified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
 func (*OtpVerified) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
 }
 
 // The next login asks for no code. The recovery codes were removed too.
 type OtpRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the event of the user's or organization's removal.
+	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
+	// whose permissions the maker of the factor lacks. Empty if the factor was removed alone.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1404,7 +1452,7 @@ type OtpRemoved struct {
 
 func (x *OtpRemoved) Reset() {
 	*x = OtpRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1464,7 @@ func (x *OtpRemoved) String() string {
 func (*OtpRemoved) ProtoMessage() {}
 
 func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1477,7 @@ func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
 func (*OtpRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *OtpRemoved) GetCause() string {
@@ -1448,7 +1496,7 @@ type OtpRecoveryCodesRegenerated struct {
 
 func (x *OtpRecoveryCodesRegenerated) Reset() {
 	*x = OtpRecoveryCodesRegenerated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +1508,7 @@ func (x *OtpRecoveryCodesRegenerated) String() string {
 func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
 
 func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +1521,7 @@ func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
 func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
 }
 
 // A code was wrong or already used.
@@ -1485,7 +1533,7 @@ type OtpCodeRefused struct {
 
 func (x *OtpCodeRefused) Reset() {
 	*x = OtpCodeRefused{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1545,7 @@ func (x *OtpCodeRefused) String() string {
 func (*OtpCodeRefused) ProtoMessage() {}
 
 func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1558,7 @@ func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
 func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{30}
 }
 
 // The fifth wrong code within 15 minutes. No code is accepted for the next 15.
@@ -1522,7 +1570,7 @@ type OtpLocked struct {
 
 func (x *OtpLocked) Reset() {
 	*x = OtpLocked{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[30]
+	mi := &file_herald_users_v1_events_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1582,7 @@ func (x *OtpLocked) String() string {
 func (*OtpLocked) ProtoMessage() {}
 
 func (x *OtpLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[30]
+	mi := &file_herald_users_v1_events_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1595,7 @@ func (x *OtpLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
 func (*OtpLocked) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{30}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{31}
 }
 
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
@@ -1609,7 +1657,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x16\n" +
 	"\x06notice\x18\x03 \x01(\tR\x06notice:%\x8a\x82)!\n" +
-	"\x05human\x12\x10password_changed:\x04user \x01\"s\n" +
+	"\x05human\x12\x10password_changed:\x04user \x01\"S\n" +
+	"\x14HumanPasswordRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:%\x8a\x82)!\n" +
+	"\x05human\x12\x10password_removed:\x04user \x01\"s\n" +
 	"\x0eMachineCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:/\x8a\x82)+\n" +
 	"\amachine\x12\acreated:\x04userR\x0fthe user is new0\x01\"\x90\x01\n" +
@@ -1686,7 +1737,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgChanged)(nil),                      // 1: herald.users.v1.OrgChanged
@@ -1702,36 +1753,37 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*HumanEmailVerified)(nil),              // 11: herald.users.v1.HumanEmailVerified
 	(*HumanPasswordResetRequested)(nil),     // 12: herald.users.v1.HumanPasswordResetRequested
 	(*HumanPasswordChanged)(nil),            // 13: herald.users.v1.HumanPasswordChanged
-	(*MachineCreated)(nil),                  // 14: herald.users.v1.MachineCreated
-	(*MachineChanged)(nil),                  // 15: herald.users.v1.MachineChanged
-	(*MachineSecretSet)(nil),                // 16: herald.users.v1.MachineSecretSet
-	(*MachineSecretRemoved)(nil),            // 17: herald.users.v1.MachineSecretRemoved
-	(*MachineKeyAdded)(nil),                 // 18: herald.users.v1.MachineKeyAdded
-	(*MachineKeyRemoved)(nil),               // 19: herald.users.v1.MachineKeyRemoved
-	(*MemberAdded)(nil),                     // 20: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                   // 21: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 22: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 23: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 24: herald.users.v1.PersonalAccessTokenRemoved
-	(*OtpAdded)(nil),                        // 25: herald.users.v1.OtpAdded
-	(*OtpVerified)(nil),                     // 26: herald.users.v1.OtpVerified
-	(*OtpRemoved)(nil),                      // 27: herald.users.v1.OtpRemoved
-	(*OtpRecoveryCodesRegenerated)(nil),     // 28: herald.users.v1.OtpRecoveryCodesRegenerated
-	(*OtpCodeRefused)(nil),                  // 29: herald.users.v1.OtpCodeRefused
-	(*OtpLocked)(nil),                       // 30: herald.users.v1.OtpLocked
-	(UserState)(0),                          // 31: herald.users.v1.UserState
-	(InitMail)(0),                           // 32: herald.users.v1.InitMail
+	(*HumanPasswordRemoved)(nil),            // 14: herald.users.v1.HumanPasswordRemoved
+	(*MachineCreated)(nil),                  // 15: herald.users.v1.MachineCreated
+	(*MachineChanged)(nil),                  // 16: herald.users.v1.MachineChanged
+	(*MachineSecretSet)(nil),                // 17: herald.users.v1.MachineSecretSet
+	(*MachineSecretRemoved)(nil),            // 18: herald.users.v1.MachineSecretRemoved
+	(*MachineKeyAdded)(nil),                 // 19: herald.users.v1.MachineKeyAdded
+	(*MachineKeyRemoved)(nil),               // 20: herald.users.v1.MachineKeyRemoved
+	(*MemberAdded)(nil),                     // 21: herald.users.v1.MemberAdded
+	(*MemberChanged)(nil),                   // 22: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 23: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 24: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 25: herald.users.v1.PersonalAccessTokenRemoved
+	(*OtpAdded)(nil),                        // 26: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                     // 27: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                      // 28: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),     // 29: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpCodeRefused)(nil),                  // 30: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                       // 31: herald.users.v1.OtpLocked
+	(UserState)(0),                          // 32: herald.users.v1.UserState
+	(InitMail)(0),                           // 33: herald.users.v1.InitMail
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	31, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	32, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	31, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	32, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	32, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	31, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	31, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	31, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	31, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	32, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	33, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	32, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	33, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	33, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	32, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	32, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	32, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	32, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
 	9,  // [9:9] is the sub-list for method output_type
 	9,  // [9:9] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
@@ -1751,7 +1803,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,13 +22,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A user can no longer log in with an account at the provider. If the provider or the user was
-// removed, there is one event for each user and provider, even if the user was linked to several
-// accounts there.
+// A user can no longer log in with an account at the provider. If the event has a cause, there is one
+// for each user and provider, even if the user was linked to several accounts there.
 type IdpLinkRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
-	// The id of the event of the provider's or user's removal.
+	// The id of the event of the provider's or user's removal, or of the event that gave the user a role whose
+	// permissions the maker of the link lacks. Empty if the link was removed alone.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -154,7 +154,11 @@ type UsersClient interface {
 	// Reads an organization of the instance.
 	GetOrg(ctx context.Context, in *GetOrgRequest, opts ...grpc.CallOption) (*GetOrgResponse, error)
 	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
-	// permission that the user gets now ends: personal access tokens, keys, the secret and mailed codes.
+	// permission that the user gets now ends: personal access tokens, keys, the secret, the password, the
+	// second factor, links to accounts at identity providers, and mailed codes. To an e-mail address that
+	// such a maker chose no code is sent any more (`EMAIL_OUTRANKED`). The user's state stays. A user who has
+	// no password then chooses one by RequestPasswordReset, or by the page that asks for such a mail. If the
+	// address is outranked too, or not verified, somebody who may act on the user sets it first (UpdateEmail).
 	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
 	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
@@ -170,18 +174,19 @@ type UsersClient interface {
 	SearchOrgMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Gives a user roles on a project. It fails in the same cases as AddOrgMember.
+	// Gives a user roles on a project. It ends the same, and fails in the same cases, as AddOrgMember.
 	AddProjectMember(ctx context.Context, in *AddProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces a project member's roles.
+	// Replaces a project member's roles. New permissions end what AddOrgMember ends.
 	UpdateProjectMember(ctx context.Context, in *UpdateProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Removes a member of a project, who loses all roles on it.
 	RemoveProjectMember(ctx context.Context, in *RemoveProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Lists a project's members.
 	SearchProjectMembers(ctx context.Context, in *SearchProjectMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
-	// Gives a user roles in the whole instance. It fails in the same cases as AddOrgMember.
+	// Gives a user roles in the whole instance. It ends the same, and fails in the same cases, as
+	// AddOrgMember.
 	AddIamMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces the roles of a member of the instance. It fails with `LAST_IAM_OWNER` if no IAM_OWNER
-	// could log in any more.
+	// Replaces the roles of a member of the instance. New permissions end what AddOrgMember ends. It fails
+	// with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	UpdateIamMember(ctx context.Context, in *UpdateMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Removes a member of the instance, who loses all roles in it. The user stays. It fails with
 	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
@@ -1398,7 +1403,11 @@ type UsersServer interface {
 	// Reads an organization of the instance.
 	GetOrg(context.Context, *GetOrgRequest) (*GetOrgResponse, error)
 	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
-	// permission that the user gets now ends: personal access tokens, keys, the secret and mailed codes.
+	// permission that the user gets now ends: personal access tokens, keys, the secret, the password, the
+	// second factor, links to accounts at identity providers, and mailed codes. To an e-mail address that
+	// such a maker chose no code is sent any more (`EMAIL_OUTRANKED`). The user's state stays. A user who has
+	// no password then chooses one by RequestPasswordReset, or by the page that asks for such a mail. If the
+	// address is outranked too, or not verified, somebody who may act on the user sets it first (UpdateEmail).
 	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
 	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
 	AddOrgMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
@@ -1414,18 +1423,19 @@ type UsersServer interface {
 	SearchOrgMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Gives a user roles on a project. It fails in the same cases as AddOrgMember.
+	// Gives a user roles on a project. It ends the same, and fails in the same cases, as AddOrgMember.
 	AddProjectMember(context.Context, *AddProjectMemberRequest) (*MemberResponse, error)
-	// Replaces a project member's roles.
+	// Replaces a project member's roles. New permissions end what AddOrgMember ends.
 	UpdateProjectMember(context.Context, *UpdateProjectMemberRequest) (*MemberResponse, error)
 	// Removes a member of a project, who loses all roles on it.
 	RemoveProjectMember(context.Context, *RemoveProjectMemberRequest) (*MemberResponse, error)
 	// Lists a project's members.
 	SearchProjectMembers(context.Context, *SearchProjectMembersRequest) (*SearchMembersResponse, error)
-	// Gives a user roles in the whole instance. It fails in the same cases as AddOrgMember.
+	// Gives a user roles in the whole instance. It ends the same, and fails in the same cases, as
+	// AddOrgMember.
 	AddIamMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
-	// Replaces the roles of a member of the instance. It fails with `LAST_IAM_OWNER` if no IAM_OWNER
-	// could log in any more.
+	// Replaces the roles of a member of the instance. New permissions end what AddOrgMember ends. It fails
+	// with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	UpdateIamMember(context.Context, *UpdateMemberRequest) (*MemberResponse, error)
 	// Removes a member of the instance, who loses all roles in it. The user stays. It fails with
 	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.

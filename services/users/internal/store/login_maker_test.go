@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	"herald/shared/testkit"
+)
+
+// bringing returns a user of org-a who logs in with a password, a second factor and two accounts at a provider.
+func bringing(id string) store.NewUser {
+	u := user("org-a", id)
+	u.PasswordHash, u.PasswordChangeRequired, u.OTP = "hash", true, []byte{1}
+	u.IdpLinks = []domain.IdpLink{
+		{IdpID: "idp-a", ExternalUserID: id + " first"}, {IdpID: "idp-a", ExternalUserID: id + " second"},
+	}
+	return u
+}
+
+// creating are the statements that write a new user.
+var creating = map[string]func(ctx context.Context, w world, u store.NewUser) error{
+	"alone": func(ctx context.Context, w world, u store.NewUser) error {
+		_, err := w.CreateUser(ctx, u, happened)
+		return err
+	},
+	"in bulk": func(ctx context.Context, w world, u store.NewUser) error {
+		_, err := w.ImportUsers(ctx, "org-a", []store.ImportRow{{NewUser: u, Imported: happened}})
+		return err
+	},
+}
+
+// Every statement that gives roles ends the password, the factor and the links that came with a new user. The user
+// stays active. Another user loses nothing.
+func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
+	t.Parallel()
+	for how, create := range creating {
+		for name, give := range giving {
+			w := newWorld(t)
+			ctx := t.Context()
+			w.org("org-a")
+			w.user("org-a", "a")
+			w.must(nil, create(by(ctx, "a", ""), w, bringing("k")))
+			w.must(nil, create(by(ctx, "a", ""), w, bringing("other")))
+			// The membership itself already outranks the maker, and so does every further one.
+			w.must(w.db.Exec(ctx, `insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
+				values ('k', 'org-a', '{ORG_PROJECT_CREATOR}', 1, now(), now())`))
+			w.must(nil, give(ctx, w))
+			for row, want := range map[string]int{
+				`users where password_hash = '' and not password_change_required and password_makers = '{}'
+					and state = 1 and id = 'k'`: 1,
+				"users where password_hash <> '' and password_change_required and id = 'other'": 1,
+				"otp_factors": 1, "otp_factors where user_id = 'other'": 1,
+				"user_idp_links": 2, "user_idp_links where user_id = 'other'": 2,
+				`users u join events e on e.position = u.sequence and e.time = u.changed_at
+					where e.aggregate = 'human' and e.name = 'password_removed' and u.id = 'k'`: 1,
+				`events r join events c on c.id = r.data->>'cause' and c.position < r.position
+					where r.history_id = 'k' and r.aggregate || '.' || r.name
+						in ('human.password_removed', 'otp.removed', 'idp_link.removed')`: 3,
+				"events where name like '%removed'":                                       3,
+				"events r join outbox using (position) where r.name like '%removed'":      3,
+				"events where aggregate = 'idp_link' and data->>'idpId' = 'idp-a'":        1,
+				"events where name like '%removed' and data::text like '%first%'":         0,
+				"events where name like '%removed' and aggregate_id is distinct from 'k'": 0,
+			} {
+				if got := testkit.Rows(t, w.db, row); got != want {
+					t.Errorf("%s, %s: %d %s, not %d", how, name, got, row, want)
+				}
+			}
+		}
+	}
+}
+
+// What stays after a role was given, and what ends, depends on who made it last.
+func TestMakersOfLogins(t *testing.T) {
+	t.Parallel()
+	const password, factor = "users where id = 'k' and password_hash <> ''", "otp_factors where user_id = 'k'"
+	for name, c := range map[string]struct {
+		make func(world) error
+		left map[string]int
+	}{
+		"set by a maker": {func(w world) error { return w.setPassword("a", "") }, map[string]int{password: 0}},
+		"set through a token of a maker": {func(w world) error { return w.setPassword("k", "of k") },
+			map[string]int{password: 0}},
+		"set by the user": {func(w world) error { return w.setPassword("k", "") }, map[string]int{password: 1}},
+		"set by one with the permissions": {func(w world) error { return w.setPassword("root", "") },
+			map[string]int{password: 1}},
+		"chosen with a code": {func(w world) error { return w.choosePassword("new") }, map[string]int{password: 1}},
+		"a code without password": {func(w world) error { return w.choosePassword("hash") },
+			map[string]int{password: 0}},
+		"another change by the user": {func(w world) error {
+			_, _, err := w.ChangeUser(by(w.Context(), "k", ""), "org-a", "k",
+				func(u *domain.User) (store.UserChange, error) {
+					u.NickName = "Mini"
+					return store.UserChange{Event: happened}, nil
+				})
+			return err
+		}, map[string]int{password: 0}},
+		"a factor used": {func(w world) error {
+			return w.changeFactor("k", "", func(f *domain.OTP) { f.LastStep = 7 })
+		}, map[string]int{factor: 0}},
+		"a factor of one's own": {func(w world) error {
+			return w.changeFactor("k", "", func(f *domain.OTP) { f.Secret = []byte{2} })
+		}, map[string]int{factor: 1}},
+		"a factor made through a token of a maker": {func(w world) error {
+			return w.changeFactor("k", "of k", func(f *domain.OTP) { f.Secret = []byte{2} })
+		}, map[string]int{factor: 0}},
+		"a factor of one's own verified through a token of a maker": {func(w world) error {
+			w.must(nil, w.changeFactor("k", "", func(f *domain.OTP) {
+				f.Secret, f.State = []byte{2}, domain.FactorNotReady
+			}))
+			return w.changeFactor("k", "of k", func(f *domain.OTP) { f.State = domain.FactorReady })
+		}, map[string]int{factor: 0}},
+		"a factor of a maker verified by the user": {func(w world) error {
+			w.must(nil, w.changeFactor("a", "", func(f *domain.OTP) {
+				f.Secret, f.State = []byte{2}, domain.FactorNotReady
+			}))
+			return w.changeFactor("k", "", func(f *domain.OTP) { f.State = domain.FactorReady })
+		}, map[string]int{factor: 0}},
+		"removed and added": {func(w world) error {
+			w.must(w.RemoveOTP(w.Context(), "org-a", "k", happened))
+			_, err := w.CreateOTP(by(w.Context(), "k", ""), app("k", "org-a"), happened)
+			return err
+		}, map[string]int{factor: 1}},
+		"removed and added through a token of a maker": {func(w world) error {
+			w.must(w.RemoveOTP(w.Context(), "org-a", "k", happened))
+			_, err := w.CreateOTP(by(w.Context(), "k", "of k"), app("k", "org-a"), happened)
+			return err
+		}, map[string]int{factor: 0}},
+	} {
+		w := newWorld(t)
+		ctx := t.Context()
+		w.org("org-a")
+		w.user("org-a", "a")
+		w.user("org-a", "root")
+		w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+		w.must(w.CreateUser(by(ctx, "a", ""), bringing("k"), happened))
+		w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, happened))
+		w.must(nil, c.make(w))
+		w.must(w.CreateMember(ctx, owner("k", "org-a", ""), happened))
+		for row, want := range c.left {
+			if got := testkit.Rows(t, w.db, row); got != want {
+				t.Errorf("%s: %d %s, not %d", name, got, row, want)
+			}
+		}
+	}
+}
+
+// What somebody brought who has the permissions, or who is the first start, stays.
+func TestBroughtByThoseAbove(t *testing.T) {
+	t.Parallel()
+	for how, create := range creating {
+		for _, maker := range []string{"root", ""} {
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "root")
+			w.must(w.CreateMember(t.Context(), domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+			w.must(nil, create(by(t.Context(), maker, ""), w, bringing("k")))
+			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+			for row, want := range map[string]int{
+				"users where id = 'k' and password_hash <> ''": 1, "otp_factors": 1, "user_idp_links": 2,
+				"events where name like '%removed'": 0,
+			} {
+				if got := testkit.Rows(t, w.db, row); got != want {
+					t.Errorf("%s by %q: %d %s, not %d", how, maker, got, row, want)
+				}
+			}
+		}
+	}
+}
+
+// setPassword sets another password of k.
+func (w world) setPassword(caller, tokenID string) error {
+	_, _, err := w.ChangeUser(by(w.Context(), caller, tokenID), "org-a", "k",
+		func(u *domain.User) (store.UserChange, error) {
+			c, err := u.SetPassword(domain.Password{Hash: "other"})
+			return store.UserChange{Event: happened, Ended: c.Ended}, err
+		})
+	return err
+}
+
+// choosePassword uses a mailed code of k, which sets a password hash.
+func (w world) choosePassword(hash domain.Hidden) error {
+	w.must(w.db.Exec(w.Context(), `insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
+		values ('k', 'passwordreset', 'n', '', 'mac', '{}', now())`))
+	_, err := w.UseCode(w.Context(), "k", domain.KindPasswordReset, []byte("mac"),
+		func(u *domain.User) (store.UserChange, error) {
+			u.PasswordHash = hash
+			return store.UserChange{Event: happened}, nil
+		})
+	return err
+}
+
+func (w world) changeFactor(caller, tokenID string, change func(*domain.OTP)) error {
+	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (proto.Message, error) {
+		change(f)
+		return happened, nil
+	})
+	return err
+}

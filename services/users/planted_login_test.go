@@ -1,0 +1,184 @@
+package users_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// plantings are the ways in which an owner of an organization makes what a person logs in with: all of them set a
+// password, and the imports a second factor and a link too.
+func (w *world) plantings(as context.Context) map[string]func(name string) (string, error) {
+	data := func(name, password, hash string) *usersv1.ImportHumanUserRequest {
+		r := linked(name, "company/"+name)
+		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, hashed(hash)
+		r.OtpCode = "JBSWY3DPEHPK3PXPJBSWY3DP"
+		return r
+	}
+	one := func(r *usersv1.ImportHumanUserRequest) (string, error) {
+		got, err := w.gateway.ImportHumanUser(as, r)
+		return got.GetUserId(), err
+	}
+	many := func(r *usersv1.ImportHumanUserRequest) (string, error) {
+		ids, _ := w.imported(as, bulk(w.orgID, &usersv1.ImportHumanUserRow{UserId: r.UserName, User: wrapped(r).User}))
+		return ids[0], nil
+	}
+	const password = "correct horse battery"
+	return map[string]func(string) (string, error){
+		"imported password":         func(n string) (string, error) { return one(data(n, password, "")) },
+		"imported hash":             func(n string) (string, error) { return one(data(n, "", someHash)) },
+		"imported password in bulk": func(n string) (string, error) { return many(data(n, password, "")) },
+		"imported hash in bulk":     func(n string) (string, error) { return many(data(n, "", someHash)) },
+		"initial password": func(n string) (string, error) {
+			m := minimal(n)
+			m.Email.IsEmailVerified = true
+			got, err := w.gateway.CreateHumanUser(as, &usersv1.CreateHumanUserRequest{
+				UserName: n, Profile: m.Profile, Email: m.Email, InitialPassword: password,
+			})
+			return got.GetUserId(), err
+		},
+		"password set": func(n string) (string, error) {
+			id := w.person(w.admin, n)
+			_, err := w.gateway.SetPassword(as, &usersv1.SetPasswordRequest{UserId: id, Password: password})
+			return id, err
+		},
+	}
+}
+
+// Hostile case 29: a password, a second factor and a linked account that an owner of the organization made end with a
+// role in the instance, however they were made. Roles that the owner may give end nothing.
+func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	testkit.Serve(t, w.ground, "projects", &projectsv1.Projects_ServiceDesc, shop{orgID: w.orgID})
+	planter := w.person(w.admin, "planter")
+	w.addMember(w.admin, planter, "ORG_OWNER")
+	for name, plant := range w.plantings(w.login(w.admin, planter, "")) {
+		w.signIn()
+		id, err := plant(strings.ReplaceAll(name, " ", "-"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		w.addMember(w.admin, id, "ORG_OWNER")
+		_, err = w.gateway.AddProjectMember(w.admin, &usersv1.AddProjectMemberRequest{
+			ProjectId: "shop", UserId: id, Roles: []string{"PROJECT_OWNER"},
+		})
+		before := w.rows("otp_factors where user_id = $1", id) + w.rows("user_idp_links where user_id = $1", id)
+		if err != nil || w.hash(id) == "" || before != 0 && before != 2 {
+			t.Errorf("%s, as an owner of the organization: password %q, %d factors and links, %v", name, w.hash(id),
+				before, err)
+		}
+		w.addIamMember(id, "IAM_USER_MANAGER")
+		if n := w.rows("otp_factors where user_id = $1", id) + w.rows("user_idp_links where user_id = $1", id); n != 0 {
+			t.Errorf("%s: %d factors and links are left", name, n)
+		}
+		if w.hash(id) != "" || w.state(id) != usersv1.UserState_USER_STATE_ACTIVE {
+			t.Errorf("%s: password %q, %s", name, w.hash(id), w.state(id))
+		}
+		changes, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
+		want := map[bool][]string{
+			true:  {"human.password_removed", "member.added"},
+			false: {"idp_link.removed", "otp.removed", "human.password_removed", "member.added"},
+		}[before == 0]
+		got := kinds(changes)
+		for i, kind := range want {
+			if err != nil || !slices.Contains(got[:len(want)], kind+" by "+w.adminID) {
+				t.Errorf("%s: change %d, %s, is not in %v, %v", name, i, kind, got, err)
+			}
+		}
+	}
+}
+
+// After a promotion that ended the password, a user whose address was not outranked chooses one with a mailed code.
+// Otherwise somebody of enough rank sets the address first.
+func TestPasswordAfterThePromotion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	planter := w.person(w.admin, "planter")
+	w.addMember(w.admin, planter, "ORG_OWNER")
+	asPlanter := w.login(w.admin, planter, "")
+	choose := func(id string) {
+		t.Helper()
+		if _, err := w.completeKind("passwordreset", id, w.mail(id).Code, "of her own choice"); err != nil {
+			t.Fatal(err)
+		}
+		if !w.isPassword(id, "of her own choice") {
+			t.Error("the password is another one")
+		}
+	}
+
+	id := w.person(w.admin, "own address")
+	set := &usersv1.SetPasswordRequest{UserId: id, Password: "known to the planter"}
+	if _, err := w.gateway.SetPassword(asPlanter, set); err != nil {
+		t.Fatal(err)
+	}
+	w.addIamMember(id, "IAM_USER_MANAGER")
+	_, err := w.gateway.UpdateMyPassword(w.fresh(id, ""), &usersv1.UpdateMyPasswordRequest{
+		OldPassword: "known to the planter", NewPassword: "of the planter",
+	})
+	refused(t, err, "PASSWORD_WRONG")
+	_, err = w.gateway.SetPassword(asPlanter, set)
+	refused(t, err, "ESCALATION")
+	w.request("passwordreset", id)
+	choose(id)
+	// It stays with the next role, because she chose it herself.
+	if _, err := w.gateway.UpdateIamMember(w.admin, &usersv1.UpdateMemberRequest{
+		UserId: id, Roles: []string{"IAM_OWNER"},
+	}); err != nil || w.hash(id) == "" {
+		t.Errorf("password %q, %v", w.hash(id), err)
+	}
+
+	m := minimal("planted address")
+	m.Email.IsEmailVerified, m.HashedPassword = true, hashed(someHash)
+	got, err := w.gateway.ImportHumanUser(asPlanter, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
+	w.unwritten(func() { w.request("passwordreset", got.UserId) })
+	reset := &usersv1.RequestPasswordResetRequest{UserId: got.UserId}
+	_, err = w.gateway.RequestPasswordReset(w.admin, reset)
+	refused(t, err, "EMAIL_OUTRANKED")
+	w.updateEmail(got.UserId, m.Email.Email, true)
+	if _, err := w.gateway.RequestPasswordReset(w.admin, reset); err != nil {
+		t.Fatal(err)
+	}
+	choose(got.UserId)
+}
+
+// A user who waits for the first mail keeps waiting. The new mail asks for a password, because the one that was
+// imported has ended.
+func TestInitialUserAfterThePromotion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	planter := w.person(w.admin, "planter")
+	w.addMember(w.admin, planter, "ORG_OWNER")
+	m := minimal("mini")
+	m.HashedPassword = hashed(someHash)
+	got, err := w.gateway.ImportHumanUser(w.login(w.admin, planter, ""), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
+	if s := w.state(got.UserId); s != usersv1.UserState_USER_STATE_INITIAL {
+		t.Error(s)
+	}
+	again := &usersv1.ResendInitializationRequest{UserId: got.UserId, Email: m.Email.Email}
+	if _, err := w.gateway.ResendInitialization(w.admin, again); err != nil {
+		t.Fatal(err)
+	}
+	mail := w.mail(got.UserId)
+	if mail.PasswordSet {
+		t.Error("the mail says that there is a password")
+	}
+	_, err = w.complete(got.UserId, mail.Code, "")
+	refused(t, err, "PASSWORD_REQUIRED")
+	if _, err := w.complete(got.UserId, mail.Code, "of her own choice"); err != nil {
+		t.Error(err)
+	}
+}
