@@ -31,6 +31,8 @@ type edge struct {
 	calls   *rpc.Conn
 	streams streams
 	proxies proxies
+	// stopping ends when the gateway begins to stop.
+	stopping context.Context
 
 	rest  *http.ServeMux
 	paths *literals
@@ -69,10 +71,10 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !span.SpanContext().IsValid() {
 		ctx = trace.ContextWithSpanContext(ctx, newTrace())
 	}
+	found := e.find(r)
+	x := &exchange{ResponseWriter: w, began: time.Now(), untimed: ctx, form: found.form}
 	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
 	defer cancel()
-	found := e.find(r)
-	x := &exchange{ResponseWriter: w, began: time.Now(), form: found.form}
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	x.Header().Set("X-Request-Id", id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")

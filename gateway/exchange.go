@@ -24,7 +24,9 @@ import (
 type exchange struct {
 	http.ResponseWriter
 	began time.Time
-	form  form
+	// untimed is the request's context without its time limit. It ends when the sender has gone.
+	untimed context.Context
+	form    form
 	// route is the path template, procedure or prefix for logs and metrics. It is never the
 	// path itself, which may contain personal data.
 	route  string

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -45,7 +44,8 @@ type Gateway struct {
 	conn     *nats.Conn
 	listener *net.TCPListener
 	server   *http.Server
-	stopping atomic.Bool
+	stopping context.Context
+	stop     context.CancelFunc
 }
 
 // New logs in to the bus, reads the contracts that are linked into the program and opens
@@ -57,7 +57,10 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{conn: conn}
-	e := &edge{log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health}
+	g.stopping, g.stop = context.WithCancel(context.WithoutCancel(ctx))
+	e := &edge{
+		log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health, stopping: g.stopping,
+	}
 	if e.proxies, err = parseProxies(c.Proxies); err != nil {
 		conn.Close()
 		return nil, err
@@ -100,7 +103,7 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 
 func (g *Gateway) ready(context.Context) error {
 	switch {
-	case g.stopping.Load():
+	case g.stopping.Err() != nil:
 		return errStopping
 	case !g.conn.IsConnected():
 		return errAway
@@ -111,8 +114,8 @@ func (g *Gateway) ready(context.Context) error {
 // Addr is the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Run serves until ctx ends. It then reports not ready, waits for the requests under way at
-// most 10 s, and leaves the bus last, because they need it.
+// Run serves until ctx ends. It then reports not ready, ends imports early, waits for the requests
+// under way at most 10 s, and leaves the bus last, because they need it.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)
@@ -122,7 +125,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("gateway: %w", err)
 	case <-ctx.Done():
 	}
-	g.stopping.Store(true)
+	g.stop()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
 	if g.server.Shutdown(limit) != nil {

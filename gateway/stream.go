@@ -3,9 +3,11 @@ package gateway
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -58,11 +60,12 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	}
 	defer p.leave()
 	control := http.NewResponseController(x)
-	// The context of a request ends after the time that other requests have.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	// net/http ends it if a read of the body fails, and after the last byte as soon as the connection is closed.
+	ctx, cancel := context.WithCancelCause(x.untimed)
 	defer cancel(nil)
 	timer := time.AfterFunc(streamTime, func() { cancel(imports.ErrTimedOut) })
 	defer timer.Stop()
+	defer context.AfterFunc(e.stopping, func() { cancel(imports.ErrInterrupted) })()
 	body := &imports.Body{
 		Timeout: func(d time.Duration) { timer.Reset(time.Until(x.began.Add(d))) },
 	}
@@ -84,6 +87,11 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 		return err
 	}
 	defer answer.Close()
+	if answer.Ended != nil {
+		e.log.WarnContext(ctx, "an import ended early: send it again for the rest, the imported users stay as they are",
+			"fault", answer.Ended.ID, "imported", answer.Imported, "refused", answer.Refused)
+		defer x.drain(r)
+	}
 	text, err := answer.Reader()
 	if err != nil {
 		return err
@@ -212,13 +220,24 @@ type patient struct {
 	control *http.ResponseController
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. It returns at the end of the context too.
 func (p patient) Read(b []byte) (int, error) {
+	_ = p.control.SetReadDeadline(time.Now().Add(streamPause)) // replaces the server's limit
 	if err := context.Cause(p.ctx); err != nil {
 		return 0, err
 	}
-	_ = p.control.SetReadDeadline(time.Now().Add(streamPause)) // replaces the server's limit
+	woken := make(chan struct{})
+	forget := context.AfterFunc(p.ctx, func() {
+		_ = p.control.SetReadDeadline(time.Unix(1, 0))
+		close(woken)
+	})
 	n, err := p.body.Read(b)
+	if !forget() {
+		<-woken // the deadline must not be set later, when there may be another request
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = context.Cause(p.ctx)
+		}
+	}
 	if err == io.EOF {
 		_ = p.control.SetReadDeadline(time.Time{})
 	}

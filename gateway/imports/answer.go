@@ -8,12 +8,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/gateway/transcode"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
+
+// wholeImport is the type of an error that ended an import.
+const wholeImport = "import"
 
 // Answer is the response of a whole import, which is put together from those of its requests. It is
 // partly in memory and partly on disk.
 type Answer struct {
+	// Imported counts the users who were imported, now or before, and Refused what was refused.
+	Imported, Refused int
+	// Ended is the fault that ended the import early, or nil.
+	Ended *fault.Fault
+
 	folder string
 	check  bool
 	// success is the list of organizations in JSON without the end of the last one. machines is the
@@ -22,7 +31,6 @@ type Answer struct {
 	org                       string
 	orgs                      int
 	ids                       [2]int // the numbers of human and machine users of the last organization
-	failed                    int
 	counts                    *usersv1.CheckImportResponse
 }
 
@@ -61,7 +69,10 @@ func (a *Answer) fail(e *usersv1.ImportError) error {
 	if err != nil {
 		return err
 	}
-	if a.failed++; a.failed > 1 {
+	if e.Type != wholeImport {
+		a.Refused++
+	}
+	if a.errors.size > 0 {
 		text = append([]byte{','}, text...)
 	}
 	return a.errors.write(a.folder, text)
@@ -118,6 +129,7 @@ func (a *Answer) end() error {
 
 func (a *Answer) list(to *Spool, kind int, ids []string) error {
 	var text []byte
+	a.Imported += len(ids)
 	for _, id := range ids {
 		if a.ids[kind]++; a.ids[kind] > 1 {
 			text = append(text, ',')

@@ -25,11 +25,20 @@ const (
 	// maxOrgs is how many organizations can have rows that wait for a full request.
 	maxOrgs = 16
 	tries   = 8
+	// grace is how long the requests under way may take after the end of an import, so that its answer has
+	// their users.
+	grace = 3 * time.Second
 )
 
-// ErrTimedOut is the fault of an import that takes longer than its timeout.
-var ErrTimedOut = fault.New(fault.Deadline, "IMPORT_TIMED_OUT", "The import took longer than its timeout allows; send "+
-	"it again to import the rest")
+// Faults of an import that ends early.
+var (
+	ErrTimedOut = fault.New(fault.Deadline, "IMPORT_TIMED_OUT", "The import took longer than its timeout allows; send "+
+		"it again to import the rest")
+	ErrAbandoned = fault.New(fault.Deadline, "IMPORT_ABANDONED", "The connection was closed before the import ended; "+
+		"send it again to import the rest")
+	ErrInterrupted = fault.New(fault.Unavailable, "IMPORT_INTERRUPTED", "Herald was stopped before the import ended; "+
+		"send it again to import the rest")
+)
 
 // Import sends the rows of an import in requests, two at a time.
 type Import struct {
@@ -45,7 +54,6 @@ type Import struct {
 	sent    []sentBatch
 	// proven reports whether a request succeeded. Before that, a fault refuses the whole import.
 	proven bool
-	rows   uint64
 }
 
 // batch is a request to which rows are added.
@@ -73,7 +81,8 @@ type outcome struct {
 }
 
 // Run imports a body. It returns an error if the first request fails; then nothing was imported.
-// After that it returns an answer, which has the error if the import ended early.
+// After that it returns an answer, which has the error if the import ended early. After the end of ctx
+// no request is sent, and those under way are soon given up.
 func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
 	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
 	err := read(func(r Row) error { return i.row(ctx, r) })
@@ -92,15 +101,15 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		return nil, err
 	}
 	f := fault.From(err)
-	return i.answer, i.answer.fail(&usersv1.ImportError{Type: "import", Message: f.Message, Reason: f.ID})
+	i.answer.Ended = f
+	return i.answer, i.answer.fail(&usersv1.ImportError{Type: wholeImport, Message: f.Message, Reason: f.ID})
 }
 
 // row adds a row to the next request of its organization.
 func (i *Import) row(ctx context.Context, r Row) error {
-	if err := context.Cause(ctx); err != nil {
+	if err := cause(ctx); err != nil {
 		return err
 	}
-	i.rows = r.Number
 	var human usersv1.ImportHumanUserRow
 	var machine usersv1.ImportMachineUserRow
 	err := r.Err
@@ -194,6 +203,9 @@ func (i *Import) send(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
+	if err := cause(ctx); err != nil {
+		return err
+	}
 	f := sentBatch{b, make(chan outcome, 1)}
 	i.sent = append(i.sent, f)
 	go func() {
@@ -213,10 +225,12 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	if b.org != nil {
 		r.DataOrgs = &usersv1.ImportData{Orgs: []*usersv1.ImportOrg{b.org}}
 	}
+	longer, stop := outlasting(ctx)
+	defer stop()
 	for try := 1; ; try++ {
-		response, err := i.Call(ctx, b.org.GetOrgId(), r)
+		response, err := i.Call(longer, b.org.GetOrgId(), r)
 		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
+			err = cause(ctx)
 		}
 		if err == nil || try == tries || ctx.Err() != nil {
 			return response, err
@@ -231,8 +245,29 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, cause(ctx)
 		}
+	}
+}
+
+// cause returns why ctx has ended, or nil. A context without a cause has ended with its connection.
+func cause(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, context.Canceled) {
+		return ErrAbandoned
+	}
+	return err
+}
+
+// outlasting returns a context that ends a grace after ctx.
+func outlasting(ctx context.Context) (longer context.Context, stop context.CancelFunc) {
+	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { end(cause(ctx)) })
+	})
+	return longer, func() {
+		forget()
+		end(nil)
 	}
 }
 

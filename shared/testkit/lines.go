@@ -2,20 +2,53 @@ package testkit
 
 import (
 	"bytes"
+	"strings"
 	"sync"
+	"testing"
+	"time"
 )
 
 // Lines is a buffer for logs that several goroutines may write and read.
 type Lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
+	more chan struct{} // closed by the next write
 }
 
 // Write implements io.Writer.
 func (l *Lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
 	return l.text.Write(b)
+}
+
+// Wait returns the first line that contains a text. It fails the test if none comes within 20 s.
+func (l *Lines) Wait(t testing.TB, text string) string {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		l.mu.Lock()
+		for line := range strings.Lines(l.text.String()) {
+			if strings.Contains(line, text) {
+				l.mu.Unlock()
+				return line
+			}
+		}
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more := l.more
+		l.mu.Unlock()
+		select {
+		case <-more:
+		case <-limit:
+			t.Fatalf("no line with %q in %s", text, l.String())
+		}
+	}
 }
 
 // String returns everything that was written so far.

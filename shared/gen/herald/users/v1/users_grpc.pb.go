@@ -219,7 +219,9 @@ type UsersClient interface {
 	// can be sent again: users who were imported already stay as they are and get no second mail. The
 	// permission is needed in every organization that the request names; the header x-service-orgid
 	// does not count. Over REST the body can have any size, can be compressed with gzip, and can have
-	// one user or organization in each line (application/x-ndjson).
+	// one user or organization in each line (application/x-ndjson). The connection must stay open until the
+	// response: when it is closed, or Herald is stopped, the import ends after the users who are being imported
+	// at that moment, at most some thousands.
 	ImportUsers(ctx context.Context, in *ImportRequest, opts ...grpc.CallOption) (*ImportResponse, error)
 	// Reports what ImportUsers would do with the same request, and changes nothing. It compares each
 	// row with the existing users and with up to 1,000 neighbouring rows of the same organization.
@@ -1468,7 +1470,9 @@ type UsersServer interface {
 	// can be sent again: users who were imported already stay as they are and get no second mail. The
 	// permission is needed in every organization that the request names; the header x-service-orgid
 	// does not count. Over REST the body can have any size, can be compressed with gzip, and can have
-	// one user or organization in each line (application/x-ndjson).
+	// one user or organization in each line (application/x-ndjson). The connection must stay open until the
+	// response: when it is closed, or Herald is stopped, the import ends after the users who are being imported
+	// at that moment, at most some thousands.
 	ImportUsers(context.Context, *ImportRequest) (*ImportResponse, error)
 	// Reports what ImportUsers would do with the same request, and changes nothing. It compares each
 	// row with the existing users and with up to 1,000 neighbouring rows of the same organization.

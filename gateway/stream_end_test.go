@@ -1,0 +1,176 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/gateway"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// endedEarly waits for the log line of an import that ended early.
+func (w *world) endedEarly(t *testing.T) (line struct {
+	Level, Request, Fault string
+	Imported, Refused     int
+}) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(w.lines.Wait(t, "ended early")), &line); err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+// An import whose client has gone sends no more requests, at any place of its body and over any protocol. Its place
+// is free again, and the log says how many users are there.
+func TestStreamEndsWithItsClient(t *testing.T) {
+	t.Parallel()
+	one, two := &http.Protocols{}, &http.Protocols{}
+	one.SetHTTP1(true)
+	two.SetUnencryptedHTTP2(true)
+	for name, c := range map[string]struct {
+		protocols *http.Protocols
+		rest      string // what the client would send later
+		fault     string
+	}{
+		"HTTP/1.1, everything sent": {one, "", "IMPORT_ABANDONED"},
+		"HTTP/2, everything sent":   {two, "", "IMPORT_ABANDONED"},
+		"HTTP/1.1, in the body":     {one, "]}]}}", "IMPORT_BROKEN_OFF"},
+		"HTTP/2, in the body":       {two, "]}]}}", "IMPORT_BROKEN_OFF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			token := w.owner()
+			began, proceed := make(chan struct{}, 9), make(chan struct{})
+			defer close(proceed)
+			w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+				if n > 0 {
+					began <- struct{}{}
+					<-proceed
+				}
+				return nil
+			})
+			// Two requests are under way when the rest waits to be sent.
+			all := crowd("u", 3500)
+			body := strings.NewReader(strings.TrimSuffix(all, c.rest))
+			later, never := io.Pipe()
+			defer never.Close()
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			r, err := http.NewRequestWithContext(ctx, "POST", w.url+importPath, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.ContentLength = int64(len(all)); c.rest != "" {
+				r.Body = struct {
+					io.Reader
+					io.Closer
+				}{io.MultiReader(body, later), later}
+			}
+			r.Header.Set("Authorization", "Bearer "+token)
+			transport := &http.Transport{Protocols: c.protocols}
+			defer transport.CloseIdleConnections()
+			left := make(chan error)
+			go func() {
+				_, err := transport.RoundTrip(r) //nolint:bodyclose // there is no answer
+				left <- err
+			}()
+			<-began
+			<-began
+			leave()
+			line := w.endedEarly(t)
+			never.Close()
+			if err := <-left; err == nil {
+				t.Error("the client has an answer")
+			}
+			if line.Fault != c.fault || line.Level != "WARN" || line.Request == "" || line.Imported != 1000 ||
+				line.Refused != 0 {
+				t.Errorf("log: %+v", line)
+			}
+			if requests, _ := w.importer.seen(); len(requests) != 3 {
+				t.Errorf("requests %v", requests)
+			}
+		})
+	}
+}
+
+// When the gateway stops, an import ends at its next request. Its client learns who was imported and what to do, also
+// if it is still sending.
+func TestStopEndsImports(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+		if n == 1 {
+			stop()
+		}
+		return nil
+	})
+	c, err := net.Dial("tcp", g.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := strings.TrimSuffix(crowd("u", 2001), "]}]}}")
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nX-Request-Id: slow\r\n"+
+		"Content-Length: 1000000\r\n\r\n%s", importPath, w.owner(), body)
+	got, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	var told importAnswer
+	if err := json.NewDecoder(got.Body).Decode(&told); err != nil || got.StatusCode != 200 {
+		t.Fatal(got.Status, err)
+	}
+	if n := len(told.Success.Orgs[0].HumanUserIDs); n != 2000 || len(told.Errors) != 1 ||
+		told.Errors[0].Type != "import" || told.Errors[0].Reason != "IMPORT_INTERRUPTED" {
+		t.Errorf("%d users, %v", n, told.Errors)
+	}
+	c.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if line := w.endedEarly(t); line.Fault != "IMPORT_INTERRUPTED" || line.Imported != 2000 || line.Request != "slow" {
+		t.Errorf("log: %+v", line)
+	}
+}
+
+// The timeout also ends an import whose client has not sent everything.
+func TestStreamOfASlowClientTimesOut(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	_, conn := w.upload(t, w.owner())
+	body := strings.Replace(crowd("u", 1001), "{", `{"timeout":"1s",`, 1)
+	if _, err := conn.WriteString(strings.TrimSuffix(body, "}]}}")); err != nil || conn.Flush() != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	answer, err := http.ReadResponse(conn.Reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told importAnswer
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(told.Success.Orgs[0].HumanUserIDs); n != 1000 || len(told.Errors) != 1 ||
+		told.Errors[0].Reason != "IMPORT_TIMED_OUT" || time.Since(began) > 10*time.Second {
+		t.Errorf("%d users, %v after %s", n, told.Errors, time.Since(began))
+	}
+}
