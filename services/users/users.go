@@ -48,7 +48,8 @@ const waitingHashes = 64
 // waitingPairs is how many calls can wait for a key pair.
 const waitingPairs = 16
 
-// New registers the service and makes what a first start needs.
+// New registers the service and makes what a first start needs. It returns the administrator also together with an
+// error.
 func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return Administrator{}, err
@@ -64,7 +65,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	passwords := password.NewHasher(queue.Processors(), waitingHashes)
 	admin, err := start.Run(ctx, db, passwords, start.Settings{Host: s.PublicURL.Hostname(), TokenFile: c.TokenFile})
 	if err != nil {
-		return Administrator{}, err
+		return admin, err
 	}
 	s.Background(func(ctx context.Context) { forget(ctx, s, db) })
 	methods := api.Users{

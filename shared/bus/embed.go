@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -65,6 +66,38 @@ func (e Embedded) Start() (*server.Server, error) {
 func Stop(s *server.Server) {
 	s.Shutdown()
 	s.WaitForShutdown()
+}
+
+const (
+	// look is how often Ended looks at a server.
+	look = time.Second
+	// sure is how many looks in a row find a server that does not work. A stream that is just made looks broken once.
+	sure = 2
+)
+
+// Ended waits until a server has ended or does not write its streams any more, as after its disk was full, and
+// returns why. It returns nil when ctx has ended. Only a restart helps such a server.
+func Ended(ctx context.Context, s *server.Server) error {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for broken := 0; ; {
+		h := s.Healthz(nil)
+		switch {
+		case !s.Running():
+			return errors.New("NATS has ended")
+		case h.Error == "":
+			broken = 0
+		default:
+			if broken++; broken == sure {
+				return fmt.Errorf("NATS: %s", h.Error)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func (u User) server(password secret.Text) *server.User {

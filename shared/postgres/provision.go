@@ -51,6 +51,27 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	return own, nil
 }
 
+// Provisioned reports whether a server has a database that Provision has made for one of the services.
+func Provisioned(ctx context.Context, admin secret.Text, services []string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, provisionLimit)
+	defer cancel()
+	if _, err := WithDatabase(admin, "", "", secret.Text{}); err != nil {
+		return false, err
+	}
+	conn, err := pgx.Connect(ctx, admin.Reveal())
+	if err != nil {
+		return false, fmt.Errorf("connect to the database server: %w", Fault(err))
+	}
+	defer conn.Close(ctx)
+	var names []string
+	for _, service := range services {
+		names = append(names, Name(service))
+	}
+	var made bool
+	err = conn.QueryRow(ctx, `select exists (select from pg_database where datname = any($1))`, names).Scan(&made)
+	return made, err
+}
+
 // preparation returns the statements that set up a role and a database; role and database say
 // whether these exist already. Only the creation is left out then, because an earlier start may
 // have ended before the statements after it.

@@ -17,6 +17,9 @@ import (
 // ErrSeal is returned for a secret that was sealed with other keys or for another place.
 var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
+// ErrNoKey is returned for a text without any key.
+var ErrNoKey = errors.New("there is no key")
+
 // Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first.
 // Open takes the one that sealed: the others are those of before a rotation, or wait for theirs.
 type Keys struct{ sources []source }
@@ -42,14 +45,14 @@ func ParseKeys(text string) (Keys, error) {
 		k.sources = append(k.sources, s)
 	}
 	if len(k.sources) == 0 {
-		return Keys{}, errors.New("there is no master key; `openssl rand -hex 32` makes one")
+		return Keys{}, ErrNoKey
 	}
 	return k, nil
 }
 
 func parseSource(line string) (s source, err error) {
-	const rule = "a master key is a line of 64 hexadecimal digits; `openssl rand -hex 32` makes one; " +
-		"a line of derived keys has purpose=64 digits for each, with a space between"
+	const rule = "a master key is a line of 64 hexadecimal digits, and a line of derived keys has purpose=64 digits " +
+		"for each, with a space between"
 	for part := range strings.FieldsSeq(line) {
 		purpose, digits, derived := strings.Cut(part, "=")
 		if !derived {

@@ -12,16 +12,15 @@ import (
 // started.
 func Address(dir string) (string, error) {
 	s := Server{dir: dir}
-	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
-	if err != nil {
+	if _, err := os.Stat(pidFile(s.data())); err != nil {
 		return "", fmt.Errorf("no Postgres is running in %s: %w", dir, err)
 	}
-	lines := strings.Split(string(text), "\n")
+	lines := lockFile(s.data())
 	if len(lines) > 3 {
-		s.port, err = strconv.Atoi(strings.TrimSpace(lines[3])) // of the data directory's lock file
+		s.port, _ = strconv.Atoi(strings.TrimSpace(lines[3]))
 	}
-	if s.port == 0 || err != nil {
-		return "", fmt.Errorf("the Postgres in %s is not ready", dir)
+	if s.port == 0 || !answers(s.data()) {
+		return "", fmt.Errorf("the Postgres in %s does not answer", dir)
 	}
 	password, err := os.ReadFile(filepath.Join(dir, "password"))
 	s.password = string(password)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,15 +62,22 @@ func (s *Server) claim(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	return s.claimFiles(ctx)
+}
+
+// claimFiles returns when no process uses the database files any more but those that this one starts.
+func (s *Server) claimFiles(ctx context.Context) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for told := false; ; told = true {
+	for told := false; ; {
+		var err error
 		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
 		// Where the kernel does not end the server with its parent, we end it.
-		if pid, _ := readPID(s.data()); pid > 1 && !told {
+		if pid, _ := readPID(s.data()); pid > 1 && !told && answers(s.data()) {
 			_ = syscall.Kill(pid, syscall.SIGINT)
+			told = true
 		}
 		select {
 		case <-again.C:
@@ -95,7 +103,7 @@ func (s *Server) lock(name string) (*os.File, error) {
 
 // initialize makes the database files if there are none, and reads the password. It makes them
 // under another name, so that no incomplete files remain.
-func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) error {
+func (s *Server) initialize(ctx context.Context) error {
 	if writtenBy(s.data()) != 0 {
 		text, err := os.ReadFile(filepath.Join(s.dir, "password"))
 		s.password = string(text)
@@ -113,14 +121,14 @@ func (s *Server) initialize(ctx context.Context, b binaries, volatile bool) erro
 		"--pgdata=" + unfinished, "--username=" + superuser, "--pwfile=" + filepath.Join(s.dir, "password"),
 		"--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-instructions", "--no-sync",
 	}
-	p, err := s.spawn(b.initdb(), args)
+	p, err := s.spawn(s.bin.initdb(), args)
 	if err != nil {
 		return err
 	}
 	if err := p.wait(ctx); err != nil {
 		return s.explain("initdb", err)
 	}
-	if !volatile {
+	if !s.volatile {
 		// One sync takes half the time of initdb's thousand under load. On Linux it returns when all
 		// is on the disk, on other systems before.
 		syscall.Sync()
@@ -171,8 +179,42 @@ func (s *Server) placeSockets() error {
 // readPID returns the server's process id and whether it accepts connections, from the first and
 // eighth lines of its lock file.
 func readPID(data string) (pid int, ready bool) {
-	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid"))
-	lines := strings.Split(string(text), "\n")
+	lines := lockFile(data)
 	pid, _ = strconv.Atoi(lines[0])
 	return pid, len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready"
+}
+
+func pidFile(data string) string { return filepath.Join(data, "postmaster.pid") }
+
+// lockFile returns the lines of the server's lock file, at least one.
+func lockFile(data string) []string {
+	text, _ := os.ReadFile(pidFile(data))
+	return strings.Split(string(text), "\n")
+}
+
+// answers reports whether the server that the lock file names accepts connections. Its process id says little: after
+// a power cut it may be that of any other process.
+func answers(data string) bool {
+	lines := lockFile(data)
+	if len(lines) < 5 {
+		return false
+	}
+	socket := filepath.Join(strings.TrimSpace(lines[4]), ".s.PGSQL."+strings.TrimSpace(lines[3]))
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+// forgetServer removes the lock file of a server that was not stopped. Postgres does not start if the process id in
+// it is in use, whoever uses it. We have the files' lock, so only a server that somebody else has started can run.
+func (s *Server) forgetServer() error {
+	if answers(s.data()) {
+		return nil // Postgres then refuses to start
+	}
+	if err := os.Remove(pidFile(s.data())); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -5,7 +5,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -47,6 +49,8 @@ type Server struct {
 	sockets  string // directory of the unix socket
 	port     int
 	process  *process
+	bin      binaries
+	volatile bool
 	// parentLock says that this process uses dir, fileLock that some process, the
 	// server included, uses the database files.
 	parentLock, fileLock *os.File
@@ -74,17 +78,18 @@ func (s *Server) start(ctx context.Context, o Options, port func() (int, error))
 	if err := s.makeDir(); err != nil {
 		return err
 	}
-	bin, err := s.account.findBinaries(ctx, o.Bin, writtenBy(s.data()))
-	if err != nil {
+	var err error
+	if s.bin, err = s.account.findBinaries(ctx, o.Bin, writtenBy(s.data())); err != nil {
 		return err
 	}
-	if err := s.account.enter(ctx, bin, s.dir); err != nil {
+	s.volatile = o.Volatile
+	if err := s.account.enter(ctx, s.bin, s.dir); err != nil {
 		return err
 	}
 	if err := s.claim(ctx); err != nil {
 		return err
 	}
-	if err := s.initialize(ctx, bin, o.Volatile); err != nil {
+	if err := s.initialize(ctx); err != nil {
 		return err
 	}
 	if err := s.placeSockets(); err != nil {
@@ -94,7 +99,7 @@ func (s *Server) start(ctx context.Context, o Options, port func() (int, error))
 		if s.port, err = port(); err != nil {
 			return err
 		}
-		if err = s.launch(ctx, bin, o.Volatile); err == nil || ctx.Err() != nil {
+		if err = s.launch(ctx); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -122,6 +127,35 @@ func (s *Server) url(host string, query url.Values) string {
 		RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20"),
 	}
 	return u.String()
+}
+
+// Wait returns how the server has ended by itself, with the end of its log; nil if ctx ended first.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-s.process.done:
+		return s.explain("the server has ended", cmp.Or(s.process.err, errEnded))
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// errEnded stands for the end of a server that has ended without an error, as somebody's signal makes it.
+var errEnded = errors.New("exit status 0")
+
+// Restart starts a server again that has ended by itself, at the same address. It waits for the end of all its
+// processes first.
+func (s *Server) Restart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s.fileLock.Close()
+	err := s.claimFiles(ctx)
+	if err == nil {
+		err = s.launch(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("start Postgres in %s again: %w", s.dir, err)
+	}
+	return nil
 }
 
 // Stop disconnects the clients, shuts the server down and waits for its end. When the context

@@ -68,9 +68,12 @@ func (p *process) wait(ctx context.Context) error {
 }
 
 // launch starts the server and waits until it accepts connections.
-func (s *Server) launch(ctx context.Context, b binaries, volatile bool) error {
-	var err error
-	if s.process, err = s.spawn(b.postgres(), s.arguments(volatile)); err != nil {
+func (s *Server) launch(ctx context.Context) error {
+	err := s.forgetServer()
+	if err != nil {
+		return err
+	}
+	if s.process, err = s.spawn(s.bin.postgres(), s.arguments()); err != nil {
 		return err
 	}
 	again := time.NewTicker(2 * time.Millisecond)
@@ -92,7 +95,7 @@ func (s *Server) launch(ctx context.Context, b binaries, volatile bool) error {
 
 // arguments returns all settings. They are not in a file, so that a newer Herald changes them for
 // existing databases too.
-func (s *Server) arguments(volatile bool) []string {
+func (s *Server) arguments() []string {
 	settings := []string{
 		"listen_addresses=" + loopback, "port=" + strconv.Itoa(s.port),
 		"unix_socket_directories=" + s.sockets, "unix_socket_permissions=0700",
@@ -100,7 +103,7 @@ func (s *Server) arguments(volatile bool) []string {
 		// Logged statements may contain personal data. Our own log has their errors.
 		"log_min_messages=log", "log_checkpoints=off",
 	}
-	if volatile {
+	if s.volatile {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off",
 			"autovacuum=off") // of the many databases of short tests
 	}

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"herald/deploy/herald/internal/inbox"
 	"herald/gateway"
 	"herald/shared/boot"
@@ -48,10 +46,14 @@ const stopLimit = 20 * time.Second
 // system is the running parts, in the order of their start.
 type system struct {
 	Config
+	boot.Observe
 	services *Services
+	out      io.Writer
+	lock     *os.File
 	ground   boot.Ground
+	closeOps func()
 	postgres *local.Server
-	nats     *server.Server
+	nats     *nats
 	inbox    *inbox.Inbox
 	page     net.Listener
 	smtp     net.Listener
@@ -60,49 +62,45 @@ type system struct {
 }
 
 // Run runs everything until ctx ends. It writes what the operator reads to out, with a line `ready`
-// when requests will succeed, and logs to logs.
+// when requests will succeed, and logs to logs. It returns InUse if another process has the data directory.
 func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
-	s := system{services: NewServices()}
-	var observe boot.Observe
-	if err := boot.Load(environ, append(s.services.Configs(), &s.Config, &observe)...); err != nil {
+	s := system{services: NewServices(), out: out}
+	if err := boot.Load(environ, append(s.services.Configs(), &s.Config, &s.Observe)...); err != nil {
 		return err
 	}
-	err := s.prepare(ctx, observe, logs)
+	err := s.prepare(ctx, logs)
 	if err == nil {
 		err = s.start(ctx)
 	}
-	closeOps := func() {}
 	if err == nil {
-		closeOps, err = boot.ServeOps(observe, s.ground)
+		s.ground.Health.Started()
+		s.welcome()
+		err = s.work(ctx)
 	}
-	if err != nil {
-		return errors.Join(err, s.stop())
-	}
-	defer closeOps()
-	s.services.Welcome(out)
-	s.welcome(out)
-	s.work(ctx)
-	return s.stop()
+	return errors.Join(err, s.stop())
 }
 
-// prepare makes the data directory and the keys.
-func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writer) error {
-	telemetry, err := boot.NewTelemetry(ctx, observe, "run", logs)
+// prepare takes the data directory, and makes the keys at the first start. Before it makes anything it checks what
+// would fail later.
+func (s *system) prepare(ctx context.Context, logs io.Writer) error {
+	telemetry, err := boot.NewTelemetry(ctx, s.Observe, "run", logs)
+	if err != nil {
+		return err
+	}
+	public, err := s.services.PublicURL(s.PublicURL)
 	if err != nil {
 		return err
 	}
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
 	}
-	// Postgres may run as another user, who must be able to enter; other users cannot read the files.
-	if err := os.MkdirAll(s.DataDir, 0o711); err != nil {
-		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
-	}
-	keys, err := masterKey(s.MasterKey, s.file("master.key"))
-	if err != nil {
+	if s.lock, err = claim(s.DataDir, time.Now()); err != nil {
 		return err
 	}
-	public, err := s.services.PublicURL(s.PublicURL)
+	if err := s.checkPorts(); err != nil {
+		return err
+	}
+	keys, err := s.masterKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,7 +111,9 @@ func (s *system) prepare(ctx context.Context, observe boot.Observe, logs io.Writ
 	if s.services.Users.TokenFile == "" {
 		s.services.Users.TokenFile = s.file("admin.pat")
 	}
-	return nil
+	s.ground.Health.Starting()
+	s.closeOps, err = boot.ServeOps(s.Observe, s.ground)
+	return err
 }
 
 func (s *system) file(name string) string { return filepath.Join(s.DataDir, name) }
@@ -132,7 +132,7 @@ func (s *system) start(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			service, err := s.services.Open(ctx, s.ground, name, database)
+			service, err := s.services.Open(ctx, s.ground, name, database, s.out)
 			if err != nil {
 				return err
 			}
@@ -171,8 +171,8 @@ func (s *system) startNATS() error {
 		return nil
 	}
 	var err error
-	if s.nats, err = (bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen,
-		Keys: s.ground.Keys}).Start(); err != nil {
+	if s.nats, err = startNATS(bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen,
+		Keys: s.ground.Keys}); err != nil {
 		return err
 	}
 	s.ground.Bus = bus.Address{Server: s.nats}
@@ -185,7 +185,7 @@ func (s *system) startNATS() error {
 // writeURL writes a file with the URL and password of a NATS user on this machine.
 func (s *system) writeURL(user string) error {
 	u := url.URL{
-		Scheme: "nats", Host: s.nats.Addr().String(), User: url.UserPassword(user,
+		Scheme: "nats", Host: s.nats.Listen, User: url.UserPassword(user,
 			bus.Password(s.ground.Keys, user).Reveal()),
 	}
 	return durable.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
@@ -210,15 +210,15 @@ func (s *system) startInbox() error {
 	return nil
 }
 
-func (s *system) welcome(out io.Writer) {
-	fmt.Fprintf(out, "administrator's token: %s\n", s.services.Users.TokenFile)
+func (s *system) welcome() {
+	fmt.Fprintf(s.out, "administrator's token: %s\n", s.services.Users.TokenFile)
 	if s.page != nil {
-		fmt.Fprintf(out, "mails: http://%s\n", shown(s.page.Addr()))
+		fmt.Fprintf(s.out, "mails: http://%s\n", shown(s.page.Addr()))
 	}
 	if s.nats != nil && s.NATSListen != "" {
-		fmt.Fprintf(out, "events: %s\n", s.file("subscriber.url"))
+		fmt.Fprintf(s.out, "events: %s\n", s.file("subscriber.url"))
 	}
-	fmt.Fprintf(out, "ready %s\n", s.ground.PublicURL)
+	fmt.Fprintf(s.out, "ready %s\n", s.ground.PublicURL)
 }
 
 // shown returns an address that a browser on this machine can open.

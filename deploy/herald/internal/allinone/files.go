@@ -9,37 +9,11 @@ import (
 	"strings"
 
 	"herald/shared/bus"
-	"herald/shared/durable"
 	"herald/shared/secret"
 )
 
 // secretMode is the mode of files that only their owner may read.
 const secretMode = 0o600
-
-// masterKey reads the master key, or makes one at the first start. It returns when the key is on
-// the disk, because databases cannot be read without it.
-func masterKey(given secret.Text, file string) (secret.Keys, error) {
-	if !given.Empty() {
-		return parse(given.Reveal(), "HERALD_MASTER_KEY")
-	}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		text = []byte(secret.NewKeyText())
-		err = durable.Replace(file, string(text), secretMode)
-	}
-	if err != nil {
-		return secret.Keys{}, fmt.Errorf("master key: %w", err)
-	}
-	return parse(string(text), file)
-}
-
-func parse(text, source string) (secret.Keys, error) {
-	keys, err := secret.ParseKeys(text)
-	if err != nil {
-		return secret.Keys{}, fmt.Errorf("%s: %w", source, err)
-	}
-	return keys, nil
-}
 
 // Operator returns the NATS address and login of the operator, from the files in DataDir.
 func (c Config) Operator() (bus.Address, error) {

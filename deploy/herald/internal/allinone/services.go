@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 
 	"herald/gateway"
 	"herald/services/auth"
@@ -111,14 +113,26 @@ func (s *Services) PublicURL(setting string) (*url.URL, error) {
 	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
-// Open opens a service with its database and registers it. Services may be opened in parallel.
-func (s *Services) Open(ctx context.Context, g boot.Ground, name string, database secret.Text) (*boot.Service, error) {
-	for _, known := range s.all {
-		if known.name == name {
-			return known.open(ctx, g, database)
-		}
+// Open opens a service with its database and registers it. Services may be opened in parallel. If it has made an
+// administrator it tells out how that one logs in, also if it fails afterwards: nobody can learn it later.
+func (s *Services) Open(
+	ctx context.Context, g boot.Ground, name string, database secret.Text, out io.Writer,
+) (*boot.Service, error) {
+	i := slices.IndexFunc(s.all, func(known service) bool { return known.name == name })
+	if i < 0 {
+		return nil, UnknownService(name)
 	}
-	return nil, fmt.Errorf("there is no service %s", name)
+	opened, err := s.all[i].open(ctx, g, database)
+	if name == "users" && s.admin.LoginName != "" {
+		fmt.Fprintf(out, "administrator: login name %s, one-time password %s (shown only now)\n", s.admin.LoginName,
+			s.admin.Password.Reveal())
+	}
+	return opened, err
+}
+
+// UnknownService returns the error for a name that is no service's.
+func UnknownService(name string) error {
+	return fmt.Errorf("there is no service %q; the services are %s", name, strings.Join(Names(), ", "))
 }
 
 func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) (*boot.Service, error) {
@@ -135,12 +149,4 @@ func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) 
 		return nil, fmt.Errorf("service %s: %w", s.name, err)
 	}
 	return opened, nil
-}
-
-// Welcome tells the operator how the administrator logs in, if users has just made one.
-func (s *Services) Welcome(w io.Writer) {
-	if s.admin.LoginName != "" {
-		fmt.Fprintf(w, "administrator: login name %s, one-time password %s (shown only now)\n", s.admin.LoginName,
-			s.admin.Password.Reveal())
-	}
 }

@@ -8,25 +8,32 @@ import (
 	"time"
 
 	"herald/shared/boot"
-	"herald/shared/bus"
 )
 
-// work serves until ctx ends. Then it stops the gateway, the services when they have finished
-// their requests, and the inbox, in this order.
-func (s *system) work(ctx context.Context) {
+// work serves until ctx ends, or until Postgres does not run any more, which it returns. Then it stops the gateway, the
+// services when they have finished their requests, and the inbox, in this order.
+func (s *system) work(ctx context.Context) error {
 	inward := context.WithoutCancel(ctx)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	services, stopServices := context.WithCancel(inward)
-	mails, stopMails := context.WithCancel(inward)
+	servers, stopServers := context.WithCancel(inward)
 	defer stopServices()
-	defer stopMails()
+	defer stopServers()
 	var inner, outer sync.WaitGroup
 	for _, service := range s.opened {
 		inner.Go(func() { service.Run(services) })
 	}
+	if s.postgres != nil {
+		outer.Go(func() { fail(s.keepPostgres(servers)) })
+	}
+	if s.nats != nil {
+		outer.Go(func() { s.keepNATS(servers) })
+	}
 	if s.inbox != nil {
-		outer.Go(func() { s.logged("inbox", s.inbox.ServeSMTP(mails, s.smtp)) })
+		outer.Go(func() { s.logged("inbox", s.inbox.ServeSMTP(servers, s.smtp)) })
 		outer.Go(func() {
-			s.logged("inbox page", boot.ServeHTTP(mails, s.page, &http.Server{
+			s.logged("inbox page", boot.ServeHTTP(servers, s.page, &http.Server{
 				Handler: s.inbox.Handler(), ReadHeaderTimeout: 5 * time.Second,
 			}))
 		})
@@ -34,8 +41,12 @@ func (s *system) work(ctx context.Context) {
 	s.logged("gateway", s.gateway.Run(ctx))
 	stopServices()
 	inner.Wait()
-	stopMails()
+	stopServers()
 	outer.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
 }
 
 func (s *system) logged(what string, err error) {
@@ -55,7 +66,7 @@ func (s *system) stop() error {
 		}
 	}
 	if s.nats != nil {
-		bus.Stop(s.nats)
+		s.nats.stop()
 	}
 	if s.inbox != nil {
 		errs = append(errs, s.inbox.Close())
@@ -66,5 +77,9 @@ func (s *system) stop() error {
 	if s.ground.Flush != nil {
 		errs = append(errs, s.ground.Flush(ctx))
 	}
+	if s.closeOps != nil {
+		s.closeOps()
+	}
+	s.lock.Close() // nil if it was not taken, and then Close does nothing
 	return errors.Join(errs...)
 }

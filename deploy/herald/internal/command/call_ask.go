@@ -125,10 +125,16 @@ func (r *refusal) Error() string {
 	return strings.Join(append(lines, line("request id: "+r.request)), "\n  ")
 }
 
+// inUse is the exit code of `herald run` if another process has the data directory.
+const inUse = 3
+
 // exitCode returns the exit code of a process whose command returned err, which is not nil.
 func exitCode(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return 10 + int(r.fault.Code)
+	}
+	if _, ok := errors.AsType[*allinone.InUse](err); ok {
+		return inUse
 	}
 	return 1
 }

@@ -105,7 +105,10 @@ func Run() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
-		Args:  cobra.NoArgs,
+		Long: `Run everything in this process, with a local Postgres, NATS and an inbox for the mails.
+
+Exit codes: 0 after a signal; 3 if another process has HERALD_DATA_DIR, of which nothing was changed; else 1.`,
+		Args: cobra.NoArgs,
 		RunE: serving(func(c *cobra.Command) error {
 			runOnFour()
 			return allinone.Run(c.Context(), os.Environ(), c.OutOrStdout(), c.ErrOrStderr())
@@ -182,11 +185,10 @@ func service(name string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := p.services.Open(c.Context(), p.ground, name, database)
+			s, err := p.services.Open(c.Context(), p.ground, name, database, c.OutOrStdout())
 			if err != nil {
 				return err
 			}
-			p.services.Welcome(c.OutOrStdout())
 			p.ground.Health.Started()
 			p.ground.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())

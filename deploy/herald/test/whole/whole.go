@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
@@ -86,6 +87,9 @@ func (i *Instance) Start() {
 	if err == nil {
 		err = testkit.PostgresFiles(data + "/postgres")
 	}
+	if err == nil { // of the start that would have made them
+		err = os.WriteFile(data+"/master.key", []byte(secret.NewKeyText()), 0o600)
+	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		i.T.Fatal(err)
 	}
@@ -137,10 +141,17 @@ func (i *Instance) StartCommand(name string, args ...string) {
 func (i *Instance) Stop(signal syscall.Signal) error {
 	i.T.Helper()
 	_ = syscall.Kill(-i.Cmd.Process.Pid, signal) // the whole group, because make does not pass signals on
-	i.Cmd = nil
 	if i.ended == nil {
+		i.Cmd = nil
 		return nil
 	}
+	return i.Ended()
+}
+
+// Ended waits for the end of the process and returns how it ended.
+func (i *Instance) Ended() error {
+	i.T.Helper()
+	i.Cmd = nil
 	select {
 	case err := <-i.ended:
 		return err

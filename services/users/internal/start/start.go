@@ -38,7 +38,7 @@ const (
 	userName = "admin"
 )
 
-// Run makes the missing objects.
+// Run makes the missing objects. It returns the administrator that it has made also together with an error.
 func Run(ctx context.Context, s store.Store, passwords *password.Hasher, settings Settings) (Administrator, error) {
 	started, err := s.Started(ctx)
 	if err != nil {

@@ -1,0 +1,72 @@
+package start_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// A local Postgres that ends by itself is started again, and everything goes on.
+func TestPostgresThatEnds(t *testing.T) {
+	t.Parallel()
+	i := whole.Start(t)
+	for n, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
+		end(i, signal)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		for status := 0; status != http.StatusOK && ctx.Err() == nil; {
+			status, _, _ = i.Try("GET", "/management/v1/orgs/me", "")
+		}
+		cancel()
+		i.Import("u" + strconv.Itoa(n))
+		i.Mail("u" + strconv.Itoa(n) + "@example.com")
+	}
+	if err := i.Stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	for _, says := range []string{"Postgres has ended; starting it again", "Postgres runs again"} {
+		if n := strings.Count(i.Logs.String(), says); n != 2 {
+			t.Errorf("the log says %d times: %s", n, says)
+		}
+	}
+}
+
+// A local Postgres that cannot be started again ends the process, which says why.
+func TestPostgresThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	i := whole.Start(t)
+	if err := os.Remove(i.Dir + "/data/postgres/data/global/pg_control"); err != nil {
+		t.Fatal(err)
+	}
+	end(i, syscall.SIGKILL)
+	err := i.Ended()
+	exit, ok := err.(*exec.ExitError)
+	if said := whole.Tail(i.Logs); !ok || exit.ExitCode() != 1 ||
+		!strings.Contains(said, "herald: Postgres does not run") || !strings.Contains(said, "pg_control") {
+		t.Errorf("ended with %v and said %s", err, said)
+	}
+}
+
+// end sends a signal to the local Postgres.
+func end(i *whole.Instance, signal syscall.Signal) {
+	i.T.Helper()
+	text, err := os.ReadFile(i.Dir + "/data/postgres/data/postmaster.pid")
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		i.T.Fatal(err)
+	}
+}
