@@ -185,6 +185,9 @@ type Locked[T any] struct {
 	// LockParts locks rows that belong to the object and are not protected by Lock. It has the
 	// arguments of Lock. Empty for none.
 	LockParts string
+	// Check adds queries that see, after the locks, whether the caller may change the object. Their failure ends
+	// the transaction. Nil for none.
+	Check func(*pgx.Batch)
 	// Write returns the statement that saves the changed object.
 	Write func(T) Statement
 }
@@ -303,6 +306,9 @@ func (l Locked[T]) lock(ctx context.Context, j Journal, c *pgxpool.Conn) (row T,
 	})
 	if l.LockParts != "" {
 		b.Queue(l.LockParts, l.Args)
+	}
+	if l.Check != nil {
+		l.Check(&b)
 	}
 	err = c.SendBatch(ctx, &b).Close()
 	return row, err

@@ -86,10 +86,7 @@ func (u Users) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) (
 func (u Users) DeactivateMyOrg(
 	ctx context.Context, _ *usersv1.DeactivateMyOrgRequest,
 ) (*usersv1.DeactivateMyOrgResponse, error) {
-	if err := u.mayEndLogins(ctx); err != nil {
-		return nil, err
-	}
-	o, err := u.Store.ChangeOrg(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
+	o, err := u.Store.EndLogins(ctx, orgID(ctx), func(o *domain.Org) (proto.Message, error) {
 		err := o.Deactivate()
 		return &usersv1.OrgDeactivated{Generation: uint64(o.Generation)}, err
 	})
@@ -116,24 +113,11 @@ func (u Users) ReactivateMyOrg(
 func (u Users) RemoveMyOrg(
 	ctx context.Context, _ *usersv1.RemoveMyOrgRequest,
 ) (*usersv1.RemoveMyOrgResponse, error) {
-	if err := u.mayEndLogins(ctx); err != nil {
-		return nil, err
-	}
 	o, err := u.Store.RemoveOrg(ctx, orgID(ctx), &usersv1.OrgRemoved{})
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.RemoveMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
-}
-
-// mayEndLogins refuses a caller who lacks a permission that a user of the organization acted on has in the
-// instance: without the organization that user cannot log in.
-func (u Users) mayEndLogins(ctx context.Context) error {
-	members, err := u.Store.InstanceMembersOf(ctx, orgID(ctx))
-	if err != nil {
-		return err
-	}
-	return covers(ctx, members...)
 }
 
 // SearchOrgs lists the instance's organizations.

@@ -98,10 +98,6 @@ var everything = []asked{
 	{[]string{"SearchMemberships"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMemberships(ctx, orgID, "u1", page))
 	}},
-	{[]string{"InstanceMembersOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		places, err := s.InstanceMembersOf(ctx, orgID)
-		return len(places), err
-	}},
 	{[]string{"MembershipsOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		places, err := s.MembershipsOf(ctx, orgID, []string{"u1"})
 		return len(places), err
@@ -172,7 +168,8 @@ var elsewhere = map[string]string{
 	"CreateInstance": "needs nothing that is there", "Started": "is the instance's",
 	"LastingKey": "is the instance's",
 	"Org":        "is the organization itself", "ChangeOrg": "is the organization itself",
-	"Orgs": "are the instance's", "SearchOrgs": "are the instance's",
+	"EndLogins": "is the organization itself",
+	"Orgs":      "are the instance's", "SearchOrgs": "are the instance's",
 	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
 	"AnyUser":      "is for services that ask about a user of any organization",
 	"CreateMember": "takes users of any organization", "CreateProjectOwner": "takes users of any organization",

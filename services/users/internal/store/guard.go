@@ -26,13 +26,6 @@ func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string
 		postgres.Args{"org_id": orgID, "user_ids": userIDs})
 }
 
-// InstanceMembersOf returns the memberships in the instance of an organization's users.
-func (s Store) InstanceMembersOf(ctx context.Context, orgID string) ([]domain.Member, error) {
-	return postgres.All[domain.Member](ctx, s.journal.DB, `select `+prefixed("m", memberColumns)+`
-		from members m join users u on u.id = m.user_id where m.org_id = '' and u.org_id = @org_id`,
-		postgres.Args{"org_id": orgID})
-}
-
 // lockUser locks a user whose rights or credentials change. Who gives roles locks the user first too. So
 // a role is given before a change of the user begins, or sees all that the change made.
 func lockUser(id string) event.Lock {
@@ -42,12 +35,21 @@ func lockUser(id string) event.Lock {
 	}
 }
 
+// lockReceiver is lockUser for a user who gets a role. It locks the user's organization too, against its end,
+// which is refused because of some roles.
+func lockReceiver(id string) event.Lock {
+	l := lockUser(id)
+	l.SQL = `select from users u join organizations o on o.id = u.org_id where u.id = @user_id
+		for update of u for share of o`
+	return l
+}
+
 // give writes new roles of a user, and ends what somebody whom they outrank has made for the user.
 func (s Store) give(
 	ctx context.Context, m domain.Member, given proto.Message, save event.Statement,
 ) (resource.Record, error) {
 	endOutranked(&save, m)
-	return s.journal.CreateLocked(ctx, lockUser(m.UserID), given, save)
+	return s.journal.CreateLocked(ctx, lockReceiver(m.UserID), given, save)
 }
 
 // guard refuses, in the transaction of a change, a caller who lacks a permission of the user acted on.
@@ -58,11 +60,26 @@ func guard(ctx context.Context, target *caller.Target, b *pgx.Batch) {
 	// One id and no list: for lists Postgres makes a new plan every time.
 	args := postgres.Args{"org_id": c.OrganizationID, "user_id": target.UserID}
 	b.Queue(membershipsOf+`@user_id`, args).Query(func(rows pgx.Rows) error {
-		theirs, err := pgx.CollectRows(rows, pgx.RowToStructByName[domain.Member])
-		if err != nil {
-			return err
-		}
 		target.Checked()
-		return domain.CheckEscalation(c.Memberships, c.OrganizationID, theirs...)
+		return covers(c, rows)
 	})
+}
+
+// guardOrg refuses, in the transaction that ends an organization, a caller who lacks a permission that a user of
+// the organization has in the instance: without the organization that user cannot log in.
+func guardOrg(ctx context.Context, id string) func(*pgx.Batch) {
+	return func(b *pgx.Batch) {
+		b.Queue(`select `+prefixed("m", memberColumns)+` from members m join users u on u.id = m.user_id
+			where m.org_id = '' and u.org_id = @org_id`, postgres.Args{"org_id": id}).
+			Query(func(rows pgx.Rows) error { return covers(caller.From(ctx), rows) })
+	}
+}
+
+// covers returns a fault if the caller lacks a permission of the memberships in rows.
+func covers(c caller.Caller, rows pgx.Rows) error {
+	theirs, err := pgx.CollectRows(rows, pgx.RowToStructByName[domain.Member])
+	if err != nil {
+		return err
+	}
+	return domain.CheckEscalation(c.Memberships, c.OrganizationID, theirs...)
 }

@@ -106,6 +106,73 @@ func TestChangeDuringPromotion(t *testing.T) {
 	}
 }
 
+// A role in the instance that is given while the organization of its user is being ended counts: the end waits for
+// it and is refused.
+func TestPromotionDuringEndOfOrganization(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context, world) error{
+		"deactivated": func(ctx context.Context, w world) error {
+			_, err := w.EndLogins(ctx, "org-a", func(o *domain.Org) (proto.Message, error) {
+				return happened, o.Deactivate()
+			})
+			return err
+		},
+		"removed": func(ctx context.Context, w world) error {
+			_, err := w.RemoveOrg(ctx, "org-a", happened)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "u1")
+			ctx := caller.With(t.Context(), caller.Caller{UserID: "owner", OrganizationID: "org-a",
+				Memberships: domain.Memberships([]domain.Member{owner("owner", "org-a", "")})})
+			tx := w.begin(`with locked as (select from organizations where id = 'org-a' for share)
+				insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
+				select 'u1', '', '', '{IAM_OWNER_VIEWER}', 1, now(), now() from locked`)
+			if err := w.whileLocked(tx, func() error { return end(ctx, w) }); !errors.Is(err, domain.ErrEscalation) {
+				t.Errorf("after the promotion: %v, want %v", err, domain.ErrEscalation)
+			}
+			w.must(w.db.Exec(ctx, `update members set roles = '{}'`))
+			if err := end(ctx, w); err != nil {
+				t.Errorf("without the role: %v", err)
+			}
+		})
+	}
+}
+
+// A role is not given while the organization of its user is being ended, which otherwise would not see it.
+func TestEndOfOrganizationDuringPromotion(t *testing.T) {
+	t.Parallel()
+	for name, promotion := range map[string]func(world) error{
+		"new member": func(w world) error {
+			return w.createMember(domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER"}})
+		},
+		"new role": func(w world) error {
+			_, err := w.ChangeMember(w.Context(), "", "", "u2", func(m *domain.Member) (proto.Message, error) {
+				m.Roles = []string{"IAM_OWNER"}
+				return happened, nil
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "u1")
+			w.user("org-a", "u2")
+			w.must(nil, w.createMember(domain.Member{UserID: "u2", Roles: []string{"IAM_OWNER_VIEWER"}}))
+			tx := w.begin(`select from organizations where id = 'org-a' for update`)
+			if err := w.whileLocked(tx, func() error { return promotion(w) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // A new secret of a second factor waits while a role is given, which otherwise would not see who made it.
 func TestFactorDuringPromotion(t *testing.T) {
 	t.Parallel()

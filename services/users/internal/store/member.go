@@ -46,7 +46,7 @@ func (s Store) ChangeMember(
 	ctx context.Context, orgID, projectID, userID string, change func(*domain.Member) (proto.Message, error),
 ) (domain.Member, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Member]{
-		LockFirst: lockUser(userID),
+		LockFirst: lockReceiver(userID),
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},

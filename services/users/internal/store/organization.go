@@ -66,10 +66,24 @@ func newOrg(o domain.Org, ownerID string) event.Statement {
 func (s Store) ChangeOrg(
 	ctx context.Context, id string, change func(*domain.Org) (proto.Message, error),
 ) (domain.Org, error) {
-	return event.Change(ctx, s.journal, event.Locked[domain.Org]{
+	return event.Change(ctx, s.journal, lockOrg(id), change)
+}
+
+// EndLogins is ChangeOrg for a change after which no user of the organization can log in. It refuses a caller who
+// lacks a permission that one of them has in the instance.
+func (s Store) EndLogins(
+	ctx context.Context, id string, change func(*domain.Org) (proto.Message, error),
+) (domain.Org, error) {
+	l := lockOrg(id)
+	l.Check = guardOrg(ctx, id)
+	return event.Change(ctx, s.journal, l, change)
+}
+
+func lockOrg(id string) event.Locked[domain.Org] {
+	return event.Locked[domain.Org]{
 		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
 		Write: saveOrg,
-	}, change)
+	}
 }
 
 func saveOrg(o domain.Org) event.Statement {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/testkit"
 )
 
@@ -15,7 +16,9 @@ func TestRemoveOrg(t *testing.T) {
 	w := newWorld(t)
 	w.must(nil, w.CreateInstance(t.Context(), instance("first"), instanceHappened))
 	w.org("org-a")
-	if _, err := w.RemoveOrg(t.Context(), "first-org", happened); !errors.Is(err, domain.ErrOrgOfInstance) {
+	asOwner := caller.With(t.Context(), caller.Caller{UserID: "first-admin", OrganizationID: "first-org",
+		Memberships: domain.Memberships([]domain.Member{{Roles: []string{"IAM_OWNER"}}})})
+	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, domain.ErrOrgOfInstance) {
 		t.Errorf("the instance's own: %v", err)
 	}
 	w.user("org-a", "u1")
