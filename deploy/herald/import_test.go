@@ -82,13 +82,15 @@ func TestImportFile(t *testing.T) {
 	body := fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s,%s,%s]}]}}`, home,
 		importRow("a", whole.Hash), importRow("b", "plain"), importRow("c", whole.Hash))
 	people := i.file("people.json", body)
-	i.runs(1, "user 2 b: hashedPassword.value: hash: |3 users: 2 new, 0 imported before, 1 refused|"+
-		"66.67 % of 3 password hashes|  pbkdf2-sha256: 2\n|  hash: 0, 1 refused|0 mails|herald: 1 user refused",
+	i.runs(1, "user 2 b: hashedPassword.value: unknown format: |3 users in "+people+"\n  2 new\n  0 imported before\n"+
+		"  1 refused\n    1 PASSWORD_HASH_INVALID\n3 password hashes\n  2 can be verified (66.67 %)\n"+
+		"    2 pbkdf2-sha256\n  1 cannot be verified\n    1 unknown format\n0 mails|herald: 1 user refused",
 		people, "--check")
 	if status, _ := i.Call("GET", "/management/v1/users/a", ""); status != 404 {
 		t.Errorf("the check left a user: %d", status)
 	}
-	i.runs(1, "2 users imported in |1 refused|PASSWORD_HASH_INVALID: 1|people.failed.json", people)
+	i.runs(1, "2 users imported in |1 refused\n  1 PASSWORD_HASH_INVALID\n|people.failed.json",
+		people)
 	failed := i.text("people.failed.json")
 	if want := fmt.Sprintf("{\"dataOrgs\":{\"orgs\":[{\"orgId\":%q,\"humanUsers\":[\n%s]}]}}\n", home,
 		importRow("b", "plain")); failed != want {
@@ -96,8 +98,8 @@ func TestImportFile(t *testing.T) {
 	}
 	i.file("people.failed.json", strings.Replace(failed, `"plain"`, `"`+whole.Hash+`"`, 1))
 	i.runs(0, "1 user imported in |0 refused", i.folder+"/people.failed.json")
-	i.runs(0, "3 users: 0 new, 3 imported before, 0 refused", i.file("again.json.gz", packed(t, strings.Replace(body,
-		`"plain"`, `"`+whole.Hash+`"`, 1))), "--check")
+	again := packed(t, strings.Replace(body, `"plain"`, `"`+whole.Hash+`"`, 1))
+	i.runs(0, "3 users in |0 new\n|3 imported before\n|0 refused\n", i.file("again.json.gz", again), "--check")
 	line := func(id, hash string) string {
 		return strings.Replace(importRow(id, hash), "{", fmt.Sprintf(`{"orgId":%q,`, home), 1) + "\n"
 	}
@@ -108,7 +110,7 @@ func TestImportFile(t *testing.T) {
 		t.Errorf("the file of refused users is\n%s, want\n%s", got, want)
 	}
 	broken := i.file("broken.json", strings.ReplaceAll(body, `"a"`, `"g"`)[:len(body)-20])
-	i.runs(1, "1 user imported|ended early: The body breaks off at line 1, column ", broken)
+	i.runs(1, "1 user imported|ended early: "+broken+" breaks off at line 1, column ", broken)
 	i.runs(1, "names the file that is imported", broken, "--failed", i.folder+"/../"+filepath.Base(i.folder)+
 		"/broken.json")
 	i.twice(home)
@@ -118,7 +120,10 @@ func TestImportFile(t *testing.T) {
 	i.runs(0, "0 users imported",
 		i.file("org.json", `{"dataOrgs":{"orgs":[{"orgId":"empty","org":{"name":"Empty"}}]}}`))
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
-	i.runs(13, "JSON_MALFORMED|request id: ", i.file("none.json", "none"))
+	none := i.file("none.json", "none")
+	i.runs(13, "JSON_MALFORMED: "+none+" is not JSON at line 1, column 5 |request id: ", none)
+	wrong := i.file("wrong.json", `{"dataOrgs":1}`)
+	i.runs(13, "INVALID_ARGUMENT: "+wrong+": dataOrgs: must be an object\n  request id: ", wrong)
 	i.runs(26, "UNAUTHENTICATED", people, "--token-file", i.file("nobody", "hrld_nobody"))
 	i.runs(1, "connection refused|send the file again", people, "--url", "http://"+whole.FreeAddress(t),
 		"--token-file", i.Dir+"/data/admin.pat")
@@ -162,9 +167,10 @@ func (i importer) twice(org string) {
 	file := i.file("twice.json", fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s]}]}}`, org,
 		strings.Join(rows, ",")))
 	i.runs(1, "user 1104 t1: user 2 of the file has the same id|user 1105 t2: The user name is taken|"+
-		"1105 users: 1103 new, 0 imported before, 2 refused|IMPORT_DIFFERS: 1|USER_NAME_TAKEN: 1", file, "--check")
-	i.runs(1, "1103 users imported in |2 refused|user 1104 t1: |user 1105 t2: |IMPORT_DIFFERS: 1|USER_NAME_TAKEN: 1",
-		file)
+		"1105 users in |1103 new\n|0 imported before\n|2 refused\n|1 IMPORT_DIFFERS\n|1 USER_NAME_TAKEN\n",
+		file, "--check")
+	i.runs(1, "1103 users imported in |2 refused\n|user 1104 t1: |user 1105 t2: |1 IMPORT_DIFFERS\n|"+
+		"1 USER_NAME_TAKEN\n", file)
 }
 
 // One bad user among a hundred thousand is refused; the others are imported.

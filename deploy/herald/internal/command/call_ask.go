@@ -112,7 +112,7 @@ func (r *refusal) Error() string {
 	f := r.fault
 	lines := []string{line(f.ID + ": " + f.Message)}
 	for _, v := range f.Fields {
-		if said := v.Path + ": " + v.Reason; said != f.Message {
+		if said := v.Path + ": " + v.Reason; !strings.Contains(f.Message, said) {
 			lines = append(lines, line(said))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +38,9 @@ func Main(more ...*cobra.Command) {
 		err = errors.New("interrupted: what is done stays done; the command can be repeated")
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "herald:", err)
+		for text := range strings.SplitSeq("herald: "+err.Error(), "\n") {
+			fmt.Fprintln(os.Stderr, folded(text, os.Stderr))
+		}
 		os.Exit(exitCode(err))
 	}
 }

@@ -87,33 +87,36 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	began := time.Now()
 	answer, err := f.send(ctx, file, terminal)
 	if err != nil {
-		return file.because(err)
+		return file.because(file.blame(err))
 	}
 	defer answer.Close()
-	told, err := readAnswer(answer, terminal)
+	told, err := readAnswer(answer)
 	if err != nil {
 		return fmt.Errorf("the answer broke off: %w; send the file again", err)
 	}
+	took := time.Since(began)
 	if f.check && told.ended == "" {
 		if err := told.refuseTwice(file, terminal); err != nil {
 			return err
 		}
 	}
+	told.tell(terminal)
 	if f.check {
 		if err := file.warnUnknown(terminal); err != nil {
 			return err
 		}
 	}
-	told.print(out, f.check, time.Since(began))
+	told.print(out, name, f.check, took)
 	if len(told.failed) > 0 && !f.check {
 		if err := file.keepFailed(f.failed, told.failed); err != nil {
 			return err
 		}
-		fmt.Fprintf(terminal, "the refused users are in %s\n", f.failed)
+		fmt.Fprintln(terminal, folded("the refused users are in "+line(f.failed), terminal))
 	}
 	switch {
 	case told.ended != "":
-		return file.because(told.err())
+		about, _ := file.say(told.ended)
+		return file.because(fmt.Errorf("the import ended early: %s", line(about)))
 	case told.empty() && !f.check:
 		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers; "+
 			"--check names unknown fields", name)
@@ -185,6 +188,28 @@ func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) 
 		err = tcp.SetWriteBuffer(128 << 10)
 	}
 	return c, err
+}
+
+// blame names the file in an error about its content.
+func (f *importFile) blame(err error) error {
+	r, ok := errors.AsType[*refusal](err)
+	if ok && r.fault.Code == fault.Invalid {
+		about, named := f.say(r.fault.Message)
+		if !named {
+			about = f.name + ": " + about
+		}
+		r.fault = r.fault.Say("%s", about)
+	}
+	return err
+}
+
+// say returns the server's words with the file for the body, and reports whether they are about the body.
+func (f *importFile) say(words string) (text string, named bool) {
+	about, named := strings.CutPrefix(words, "The body ")
+	if !named {
+		return words, false
+	}
+	return f.name + " " + about, true
 }
 
 // refusedBody returns the error in the body of an answer.

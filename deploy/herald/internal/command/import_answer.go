@@ -1,34 +1,41 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
-// mostTold is the maximum number of refusals that are printed.
+// mostTold is the maximum number of refusals that are printed: the first ones of the file.
 const mostTold = 20
 
 // importAnswer is a summary of an answer, which may be larger than the memory.
 type importAnswer struct {
 	// orgs and imported are the numbers of organizations and users that are there now.
 	orgs, imported int
-	// failed has the numbers of the refused users.
-	failed map[uint64]bool
+	// failed has the numbers of the refused users, and reasons how many were refused by the id of the error.
+	failed  map[uint64]bool
+	reasons map[string]uint64
+	// told are the first refusals, in the order of the file. untold is the number of the others.
+	told   []told
+	untold int
 	// others is the number of errors about no user. ended is the error that ended the import.
 	others int
 	ended  string
-	// reasons has the number of errors by their id.
-	reasons map[string]int
-	check   struct {
+	check  struct {
 		NewUsers, KnownUsers, Mails uint64
 		HashFormats                 []hashFormat
 	}
+}
+
+// told is the refusal of a user, or of none if the row is 0.
+type told struct {
+	row  uint64
+	text string
 }
 
 type hashFormat struct {
@@ -41,9 +48,9 @@ type importError struct {
 	Row                       uint64 `json:",string"`
 }
 
-// readAnswer reads an answer in pieces, and prints the first errors.
-func readAnswer(from io.Reader, terminal io.Writer) (*importAnswer, error) {
-	a := &importAnswer{failed: map[uint64]bool{}, reasons: map[string]int{}}
+// readAnswer reads an answer in pieces.
+func readAnswer(from io.Reader) (*importAnswer, error) {
+	a := &importAnswer{failed: map[uint64]bool{}, reasons: map[string]uint64{}}
 	d := json.NewDecoder(from)
 	return a, members(d, func(name string) error {
 		switch name {
@@ -55,7 +62,7 @@ func readAnswer(from io.Reader, terminal io.Writer) (*importAnswer, error) {
 				if err := d.Decode(&e); err != nil {
 					return err
 				}
-				a.refused(e, terminal)
+				a.refused(e)
 				return nil
 			})
 		case "newUsers":
@@ -96,86 +103,36 @@ func (a *importAnswer) org(d *json.Decoder) error {
 	})
 }
 
-func (a *importAnswer) refused(e importError, terminal io.Writer) {
-	a.reasons[e.Reason]++
+func (a *importAnswer) refused(e importError) {
 	about := e.Type
 	switch {
 	case e.Row > 0:
 		a.failed[e.Row] = true
-		about = fmt.Sprintf("user %d %s", e.Row, e.ID)
+		a.reasons[e.Reason]++
+		about = fmt.Sprintf("user %d", e.Row)
 	case e.Type == "import":
 		a.ended = e.Message
 		return
 	default:
 		a.others++
-		about += " " + e.ID
 	}
-	switch told := len(a.failed) + a.others; {
-	case told <= mostTold:
-		fmt.Fprintln(terminal, line(fmt.Sprintf("%s: %s", strings.TrimSpace(about), e.Message)))
-	case told == mostTold+1:
-		fmt.Fprintln(terminal, "…")
+	text := line(fmt.Sprintf("%s: %s", strings.TrimSpace(about+" "+e.ID), e.Message))
+	at, _ := slices.BinarySearchFunc(a.told, e.Row, func(t told, row uint64) int {
+		return cmp.Or(cmp.Compare(t.row, row), -1) // behind those of the same row
+	})
+	a.told = slices.Insert(a.told, at, told{e.Row, text})
+	if len(a.told) > mostTold {
+		a.told = a.told[:mostTold]
+		a.untold++
 	}
-}
-
-// print writes the result of the import.
-func (a *importAnswer) print(out io.Writer, check bool, took time.Duration) {
-	if !check {
-		fmt.Fprintf(out, "%s imported in %s, %d refused\n", count(a.imported, "user"), took.Round(100*time.Millisecond),
-			len(a.failed))
-	} else {
-		all := a.check.NewUsers + a.check.KnownUsers + uint64(len(a.failed))
-		fmt.Fprintf(out, "%s: %d new, %d imported before, %d refused\n", count(all, "user"), a.check.NewUsers,
-			a.check.KnownUsers, len(a.failed))
-		fmt.Fprintf(out, "%s would be sent\n", count(a.check.Mails, "mail"))
-		a.printFormats(out)
-	}
-	for _, reason := range slices.Sorted(maps.Keys(a.reasons)) {
-		fmt.Fprintf(out, "  %s: %d\n", reason, a.reasons[reason])
-	}
-}
-
-func (a *importAnswer) printFormats(out io.Writer) {
-	var accepted, all uint64
-	for _, f := range a.check.HashFormats {
-		accepted, all = accepted+f.Accepted, all+f.Accepted+f.Refused
-	}
-	if all == 0 {
-		fmt.Fprintln(out, "no password hashes")
-		return
-	}
-	fmt.Fprintf(out, "%.4g %% of %s can be verified\n", 100*float64(accepted)/float64(all),
-		count(all, "password hash"))
-	byName := func(f, g hashFormat) int { return strings.Compare(f.Format, g.Format) }
-	for _, f := range slices.SortedFunc(slices.Values(a.check.HashFormats), byName) {
-		fmt.Fprintf(out, "  %s: %d", f.Format, f.Accepted)
-		if f.Refused > 0 {
-			fmt.Fprintf(out, ", %d refused", f.Refused)
-		}
-		fmt.Fprintln(out)
-	}
-}
-
-// count returns a number and what there is so many of: 1 user, 2 users.
-func count[N int | int64 | uint64](n N, of string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(of, "sh"):
-		of += "es"
-	default:
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
 }
 
 // empty reports whether an import found neither a user nor an organization.
 func (a *importAnswer) empty() bool { return a.orgs+a.imported+len(a.failed)+a.others == 0 }
 
-// err returns nil if every user was imported.
+// err returns nil if no user and no organization was refused.
 func (a *importAnswer) err() error {
 	switch {
-	case a.ended != "":
-		return fmt.Errorf("the import ended early: %s", line(a.ended))
 	case len(a.failed) > 0:
 		return fmt.Errorf("%s refused", count(len(a.failed), "user"))
 	case a.others > 0:

@@ -108,7 +108,7 @@ func (a *importAnswer) refuseTwice(f *importFile, terminal io.Writer) error {
 				a.check.NewUsers -= min(1, a.check.NewUsers)
 				a.refused(importError{
 					Type: "human_user", ID: p.id, Reason: u.kind, Row: r.Number, Message: before.message(u.kind),
-				}, terminal)
+				})
 				return
 			case twice[sum(u)]:
 				mine = append(mine, u)

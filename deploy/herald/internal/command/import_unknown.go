@@ -44,8 +44,8 @@ func (f *importFile) warnUnknown(terminal io.Writer) error {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.path, b.path))
 	})
 	for _, u := range all[:min(len(all), mostTold)] {
-		fmt.Fprintln(terminal, line(fmt.Sprintf("warning: line %d: %s is unknown and ignored (%s in the file)", u.line,
-			u.path, count(u.times, "time"))))
+		fmt.Fprintln(terminal, folded(line(fmt.Sprintf("warning: line %d: %s is unknown and ignored (%s in the file)",
+			u.line, u.path, count(u.times, "time"))), terminal))
 	}
 	if more := len(all) - mostTold; more > 0 {
 		fmt.Fprintf(terminal, "warning: %s more are unknown\n", count(more, "field"))

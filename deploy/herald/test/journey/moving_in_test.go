@@ -113,7 +113,7 @@ func TestMovingIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.do("herald import shown.json --check")
-			m.holds("2 users: 2 new, 0 imported before, 0 refused\n")
+			m.holds("2 users in shown.json\n  2 new\n  0 imported before\n  0 refused\n")
 		case "sql":
 			m.export(b[2])
 		}
@@ -124,5 +124,5 @@ func TestMovingIn(t *testing.T) {
 	m.do("herald import people.ndjson")
 	m.holds("2 users imported in …\n")
 	m.do("herald import people.ndjson --check") // its organization is there by now
-	m.holds("2 users: 0 new, 2 imported before, 0 refused\n")
+	m.holds("2 users in people.ndjson\n  0 new\n  2 imported before\n  0 refused\n")
 }

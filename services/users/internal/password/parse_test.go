@@ -119,12 +119,12 @@ func TestParseRefusesWhatCouldNeverVerify(t *testing.T) {
 	t.Parallel()
 	tail := "$" + salt16 + "$" + key32
 	cases := []struct{ encoded, format string }{
-		{"plaintext", "hash"},
-		{"$argon2d$v=19$m=64,t=1,p=1" + tail, "hash"},
-		{"$2x$04$" + strings.Repeat(".", 53), "hash"},
-		{"$pbkdf2-md5$1000" + tail, "hash"},
-		{"{SHA}" + base64Of(20), "hash"},
-		{" $1$s$" + strings.Repeat(".", 22), "hash"},
+		{"plaintext", "unknown format"},
+		{"$argon2d$v=19$m=64,t=1,p=1" + tail, "unknown format"},
+		{"$2x$04$" + strings.Repeat(".", 53), "unknown format"},
+		{"$pbkdf2-md5$1000" + tail, "unknown format"},
+		{"{SHA}" + base64Of(20), "unknown format"},
+		{" $1$s$" + strings.Repeat(".", 22), "unknown format"},
 
 		{"$pbkdf2-sha256$1000$" + salt16, "pbkdf2-sha256"},
 		{"$pbkdf2-sha256$1000" + tail + "$", "pbkdf2-sha256"},

@@ -57,7 +57,7 @@ func Parse(encoded string) (Hash, error) {
 	for _, f := range formats {
 		known = append(known, f.prefix)
 	}
-	return Hash{}, &FormatError{"hash", "unknown format; it must start with one of " + strings.Join(known, " ")}
+	return Hash{}, &FormatError{"unknown format", "it must start with one of " + strings.Join(known, " ")}
 }
 
 func (f format) parse(encoded, text string) (Hash, error) {

@@ -674,7 +674,7 @@ func (x *CheckImportResponse) GetErrors() []*ImportError {
 
 type HashFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the format, such as pbkdf2-sha256. It is hash for all unknown formats.
+	// The name of the format, such as pbkdf2-sha256. All others together are one, named `unknown format`.
 	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
 	// The number of hashes that can be verified when their users log in.
 	Accepted uint64 `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
