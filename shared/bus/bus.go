@@ -4,6 +4,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -86,10 +87,16 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	for {
+	for told := false; ; told = true {
 		nc, err := nats.Connect(a.URL, options...)
 		if err == nil {
 			return nc, nil
+		}
+		if errors.Is(err, nats.ErrAuthorization) {
+			err = fmt.Errorf("%w: the master key of this process is not that of the NATS server", err)
+		}
+		if !told {
+			log.Warn("waiting for NATS", "err", err)
 		}
 		select {
 		case <-time.After(300 * time.Millisecond):

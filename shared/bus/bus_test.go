@@ -1,9 +1,12 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,4 +132,39 @@ func TestPublishFailsAtOnce(t *testing.T) {
 	if err := nc.Publish("events.users.org.created.o", nil); err == nil {
 		t.Error("kept for later")
 	}
+}
+
+// A process with another master key says so at once, and not only when it gives up.
+func TestWrongKeyIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, newKeys(t), "127.0.0.1:0")
+	var logs bytes.Buffer
+	said := make(chan string, 10)
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(&logs, lines(said)), nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		url := "nats://" + server.Addr().String()
+		_, err := bus.Connect(ctx, bus.Address{URL: url}.As(bus.Gateway, newKeys(t)), log)
+		failed <- err
+	}()
+	const why = "the master key of this process is not that of the NATS server"
+	if line := <-said; !strings.Contains(line, "waiting for NATS") || !strings.Contains(line, why) {
+		t.Errorf("the log says %s", line)
+	}
+	cancel()
+	if err := <-failed; err == nil || !strings.Contains(err.Error(), why) {
+		t.Error(err)
+	}
+	if n := strings.Count(logs.String(), "waiting for NATS"); n != 1 {
+		t.Errorf("the log says %d times: %s", n, logs.String())
+	}
+}
+
+// lines is a writer that sends on what it gets.
+type lines chan<- string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }

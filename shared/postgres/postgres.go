@@ -92,6 +92,14 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations
 		if err := m.LoadMigrations(files); err != nil {
 			return fmt.Errorf("migrate %s: %w", history, err)
 		}
+		version, err := m.GetCurrentVersion(ctx)
+		if err != nil {
+			return fmt.Errorf("migrate %s: %w", history, Fault(err))
+		}
+		if known := len(m.Migrations); int(version) > known {
+			return fmt.Errorf("the database is of a newer Herald: its %s is %d, and this program knows %d; start the "+
+				"newer one, or restore the backup of before the upgrade", history, version, known)
+		}
 		if err := m.Migrate(ctx); err != nil {
 			return fmt.Errorf("migrate %s: %w%s", history, err, hint(err))
 		}

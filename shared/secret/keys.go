@@ -102,6 +102,20 @@ type KeyID [keyIDSize]byte
 // String returns 8 hexadecimal digits, enough to tell a handful of keys apart.
 func (id KeyID) String() string { return hex.EncodeToString(id[:4]) }
 
+// Holds reports whether keys for these purposes can be derived; without purposes, whether all keys are master keys. A
+// process asks when it starts, because Derive, Seal, Open and Text panic if they lack a key.
+func (k Keys) Holds(purposes ...string) bool {
+	return !slices.ContainsFunc(k.sources, func(s source) bool {
+		if s.derived == nil {
+			return false
+		}
+		return len(purposes) == 0 || slices.ContainsFunc(purposes, func(purpose string) bool {
+			_, held := s.derived[purpose]
+			return !held
+		})
+	})
+}
+
 // IDs returns the ids of the keys in their order.
 func (k Keys) IDs() []KeyID {
 	ids := make([]KeyID, len(k.sources))

@@ -172,6 +172,9 @@ func TestKeysForPurposes(t *testing.T) {
 			}
 		}
 	}
+	if !k.Holds() || !k.Holds("b") || few.Holds() || !few.Holds("a", "b/c") || few.Holds("a", "b") {
+		t.Error("what keys say that they hold is wrong")
+	}
 	for name, use := range map[string]func(){
 		"another purpose": func() { few.Derive("b") },
 		"sealing":         func() { few.Seal([]byte("x"), secret.Column{}, "") },

@@ -51,6 +51,10 @@ func (s *system) masterKey(ctx context.Context) (secret.Keys, error) {
 		if err != nil {
 			return secret.Keys{}, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
 		}
+		if !keys.Holds() {
+			return secret.Keys{}, errors.New("HERALD_MASTER_KEY holds derived keys only, as gateway.key does: " +
+				"set the master key")
+		}
 		return keys, nil
 	}
 	file := s.file("master.key")

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"herald/shared/contract"
+	notificationv1 "herald/shared/gen/herald/notification/v1"
 )
 
 const callHelp = `Call a method of a running Herald. Without a name, list the methods with their REST
@@ -29,10 +30,10 @@ in a file or on the standard input, and the token in the file that --token-file 
 in HERALD_TOKEN or HERALD_TOKEN_FILE. Without any of them, the administrator's token of the
 first start is sent, but never to an instance that --url names.
 
-Exit codes: 1 where the call was not made or not answered, as for a mistake in the request;
-else 10 and the code of the answer: 13 invalid, 14 took too long, 15 not found, 16 exists,
-17 denied, 18 slow down, 19 wrong state, 22 no such method, 23 internal error,
-24 unavailable, 26 no valid token.`
+Exit codes: 1 where the call was not made or not answered, as for a mistake in the request,
+and for a test mail that the mail server has not taken; else 10 and the code of the
+answer: 13 invalid, 14 took too long, 15 not found, 16 exists, 17 denied, 18 slow down,
+19 wrong state, 22 no such method, 23 internal error, 24 unavailable, 26 no valid token.`
 
 // callFlags are the flags of a call.
 type callFlags struct {
@@ -124,7 +125,35 @@ func (f *callFlags) run(c *cobra.Command, m contract.Method) error {
 	if err != nil {
 		return err
 	}
-	return show(c.OutOrStdout(), m.Output(), answer)
+	if err := show(c.OutOrStdout(), m.Output(), answer); err != nil {
+		return err
+	}
+	return unsent(m, answer)
+}
+
+// unsent returns an error for the answer of a call that sends a mail, if it tells that the mail server has not
+// taken it.
+func unsent(m contract.Method, answer []byte) error {
+	var mail notificationv1.SendTestMailResponse
+	if m.Output().FullName() != mail.ProtoReflect().Descriptor().FullName() {
+		return nil
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(answer, &mail); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	sent := mail.GetNotification()
+	reply := "it has not answered yet"
+	if n := len(sent.GetAttempts()); n > 0 {
+		reply = line(sent.GetAttempts()[n-1].GetReply())
+	}
+	switch sent.GetState() {
+	case notificationv1.NotificationState_NOTIFICATION_STATE_SENT,
+		notificationv1.NotificationState_NOTIFICATION_STATE_UNSPECIFIED:
+		return nil
+	case notificationv1.NotificationState_NOTIFICATION_STATE_UNCERTAIN:
+		return fmt.Errorf("nobody knows whether the mail server took the mail: %s", reply)
+	}
+	return fmt.Errorf("the mail server has not taken the mail: %s", reply)
 }
 
 // request reads the request and checks it against its contract.

@@ -138,17 +138,18 @@ type process struct {
 	stop func()
 }
 
-// prepare reads the settings and prepares the ground. It accepts the settings of other services,
-// so that all processes can share one file of settings.
+// prepare reads the settings and prepares the ground. It accepts the settings of other services and
+// of `herald run`, so that all processes can share one file of settings.
 func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
 	p := process{services: allinone.NewServices()}
 	var o boot.Observe
-	if err := boot.Load(os.Environ(), append(p.services.Configs(), &p.single, &o)...); err != nil {
+	configs := append(p.services.Configs(), &p.single, &allinone.Config{}, &o)
+	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return nil, err
 	}
-	keys, err := secret.ParseKeys(p.MasterKey.Reveal())
+	keys, err := ownKeys(p.MasterKey, name)
 	if err != nil {
-		return nil, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
+		return nil, err
 	}
 	public, err := boot.ParsePublicURL(p.PublicURL)
 	if err != nil {

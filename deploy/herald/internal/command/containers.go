@@ -61,12 +61,10 @@ func subscriberPassword() *cobra.Command {
 func loadKeys() (single, secret.Keys, error) {
 	var own single
 	services := allinone.NewServices()
-	if err := boot.Load(os.Environ(), append(services.Configs(), &own, &boot.Observe{})...); err != nil {
+	configs := append(services.Configs(), &own, &allinone.Config{}, &boot.Observe{})
+	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return single{}, secret.Keys{}, err
 	}
-	keys, err := secret.ParseKeys(own.MasterKey.Reveal())
-	if err != nil {
-		return single{}, secret.Keys{}, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
-	}
-	return own, keys, nil
+	keys, err := masterKeys(own.MasterKey)
+	return own, keys, err
 }

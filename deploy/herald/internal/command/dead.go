@@ -19,7 +19,6 @@ import (
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
-	"herald/shared/secret"
 )
 
 // operatorLimit is after how long the command reports that NATS cannot be reached.
@@ -192,9 +191,9 @@ func operator(c allinone.Config) (bus.Address, error) {
 	if c.NATS == "" {
 		return c.Operator()
 	}
-	keys, err := secret.ParseKeys(c.MasterKey.Reveal())
+	keys, err := masterKeys(c.MasterKey)
 	if err != nil {
-		return bus.Address{}, fmt.Errorf("HERALD_MASTER_KEY: %w", err)
+		return bus.Address{}, err
 	}
 	return bus.Address{URL: c.NATS}.As(bus.Operator, keys), nil
 }

@@ -137,7 +137,7 @@ func newRing() (*ring, error) {
 	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return nil, err
 	}
-	text, source := r.MasterKey.Reveal(), "HERALD_MASTER_KEY"
+	text, source := r.MasterKey.Reveal(), keySource()
 	if r.file = os.Getenv("HERALD_MASTER_KEY_FILE"); r.MasterKey.Empty() && r.file == "" {
 		r.file = filepath.Join(r.DataDir, "master.key")
 		source = r.file
@@ -153,7 +153,10 @@ func newRing() (*ring, error) {
 	}
 	var err error
 	if r.keys, err = secret.ParseKeys(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
+		return nil, fmt.Errorf("%s: %w; %s", source, err, restoreKey)
+	}
+	if !r.keys.Holds() {
+		return nil, fmt.Errorf("%s %s", source, needsMaster)
 	}
 	return &r, nil
 }

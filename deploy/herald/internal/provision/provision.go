@@ -66,10 +66,13 @@ func Write(dir string) error {
 	return errors.Join(
 		refresh(filepath.Join(dir, adminURL), superuser(strings.TrimSpace(password))),
 		refresh(filepath.Join(dir, natsUsers), users),
-		refresh(filepath.Join(dir, gatewayKey), keys.For(caller.Purpose, bus.Purpose(bus.Gateway)).Reveal()),
+		refresh(filepath.Join(dir, gatewayKey), keys.For(GatewayKeys()...).Reveal()),
 		giveFolders(dir),
 	)
 }
+
+// GatewayKeys returns what the gateway's keys are for.
+func GatewayKeys() []string { return []string{caller.Purpose, bus.Purpose(bus.Gateway)} }
 
 // Databases makes the missing roles and databases of all services. admin is a superuser or may
 // create databases and roles.
