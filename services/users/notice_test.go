@@ -26,7 +26,8 @@ func (w *world) noticed(userID string) (kind string, m *usersv1.PrepareMailRespo
 }
 
 // The address that was gets a notice of another one, and the address that is of another password. The notice
-// says who made the change, and has neither a code nor another address.
+// says who made the change, and has neither a code nor another address. It tells the login name to a verified address
+// only.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -39,7 +40,8 @@ func TestNotices(t *testing.T) {
 		}
 		got, m := w.noticed(id)
 		if m == nil || got != kind || m.Recipient != recipient || m.ChangedByReader != own || m.Code != "" ||
-			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil {
+			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil ||
+			m.UserName != map[bool]string{true: "mini", false: recipient}[recipient != "third@example.com"] {
 			t.Errorf("%s: a notice %s: %v", what, got, m)
 		}
 		event, _, data := w.last(id)
@@ -63,6 +65,10 @@ func TestNotices(t *testing.T) {
 	w.request("passwordreset", id)
 	_, err = w.completeKind("passwordreset", id, w.mail(id).Code, "correct horse")
 	expect("the user resets it by mail", "passwordchanged", "fourth@example.com", true, err)
+	w.setColumns(id, "email = 'third@example.com', email_verified = false")
+	expect("the address is not verified", "passwordchanged", "third@example.com", false,
+		w.setPassword(id, "battery staple", false))
+	w.setColumns(id, "email = 'fourth@example.com', email_verified = true")
 
 	before := w.rows("notices")
 	w.updateEmail(id, "fourth@example.com", false) // the address stays

@@ -14,14 +14,15 @@ import (
 
 // `make check` runs the tests whose names begin with TestTexts. They check the default texts only.
 
-// needed lists the placeholders that the texts of a kind must have. Mails that may reach somebody who mistyped
-// an address, or who has it no more, name neither the user nor the login name.
+// needed lists the placeholders that the texts of a kind must have. A mail to an address that nobody has verified
+// names neither the user nor the login name, because its reader may be a stranger. In a notice to such an address
+// {{.PreferredLoginName}} is the address.
 var needed = map[mailkind.Kind][]string{
 	mailkind.Init:            {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
 	mailkind.VerifyEmail:     {"Code", "Expiry", "OrgName", "LastEmail"},
 	mailkind.PasswordReset:   {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mailkind.EmailChanged:    {"OrgName", "LastEmail", "ChangeDate", "ChangedBy"},
-	mailkind.PasswordChanged: {"OrgName", "LastEmail", "ChangeDate", "ChangedBy"},
+	mailkind.EmailChanged:    {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
+	mailkind.PasswordChanged: {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 }
 
 // says is what the texts of a language must say, by its tag.
@@ -33,28 +34,37 @@ var says = map[string]struct {
 	orders []string
 	// button is the word for a button, which a mail in plain text does not have.
 	button string
+	// self is words by which a notice would say that its reader made the change. It may have been an administrator.
+	self string
 }{
-	"bg": {"Никога не давайте", []string{"Активирайте", "Потвърдете", "Задайте", "Изберете"}, "бутон"},
-	"cs": {"nikdy nikomu nesdělujte", []string{"Aktivujte", "Potvrďte", "Nastavte", "Zvolte"}, "lačítk"},
-	"de": {"niemals weiter", []string{"Aktivieren Sie", "Bestätigen Sie", "Setzen Sie", "Wählen Sie"}, "chaltfläche"},
-	"en": {"Never share this code", []string{"Activate", "Confirm your", "Reset your", "Choose", "Set "}, "button"},
-	"es": {"No comparta nunca", []string{"Active", "Confirme", "Restablezca", "Elija"}, "botón"},
-	"fr": {"Ne communiquez jamais", []string{"Activez", "Confirmez", "Réinitialisez", "Choisissez"}, "bouton"},
-	"hu": {"soha ne adja meg", []string{"aktiválja", "erősítse meg", "adjon meg"}, "gomb"},
-	"id": {"Jangan pernah memberikan kode", []string{"Aktifkan", "Atur", "Buat"}, "tombol"},
-	"it": {"Non comunichi mai", []string{"Attivi", "Confermi", "Reimposti", "Scelga"}, "pulsante"},
-	"ja": {"絶対に他の人に教えないで", []string{"ください"}, "ボタン"},
-	"ko": {"절대 다른 사람에게 알려 주지", []string{"주십시오"}, "버튼"},
-	"mk": {"не го давајте", []string{"Активирајте", "Потврдете", "Поставете", "Изберете"}, "копче"},
-	"nl": {"nooit", []string{"Activeer", "Bevestig ", "Stel ", "Kies"}, "knop"},
-	"pl": {"Nigdy nikomu nie podawaj", []string{"Aktywuj", "Potwierdź", "Ustaw"}, "przycisk"},
-	"pt": {"Nunca informe", []string{"Ative", "Confirme", "Redefina", "Crie"}, "botão"},
-	"ro": {"niciodată nimănui", []string{"Activați", "Confirmați", "Resetați", "Alegeți"}, "buton"},
-	"ru": {"никому не сообщайте", []string{"ктивируйте", "одтвердите", "адайте", "ридумайте"}, "кнопк"},
-	"sv": {"aldrig", []string{"Aktivera", "Bekräfta ", "Återställ", "Välj"}, "knapp"},
-	"tr": {"kimseyle paylaşmayın", []string{"etkinleştirin", "doğrulayın", "sıfırlayın", "belirleyin"}, "düğme"},
-	"uk": {"нікому не повідомляйте", []string{"ктивуйте", "ідтвердьте", "творіть"}, "кнопк"},
-	"zh": {"告诉任何人", []string{"请"}, "按钮"},
+	"bg": {"Никога не давайте", []string{"Активирайте", "Потвърдете", "Задайте", "Изберете"}, "бутон",
+		"сте били Вие"},
+	"cs": {"nikdy nikomu nesdělujte", []string{"Aktivujte", "Potvrďte", "Nastavte", "Zvolte"}, "lačítk",
+		"to byli Vy"},
+	"de": {"niemals weiter", []string{"Aktivieren Sie", "Bestätigen Sie", "Setzen Sie", "Wählen Sie"}, "chaltfläche",
+		"selbst waren"},
+	"en": {"Never share this code", []string{"Activate", "Confirm your", "Reset your", "Choose", "Set "}, "button",
+		"was you"},
+	"es": {"No comparta nunca", []string{"Active", "Confirme", "Restablezca", "Elija"}, "botón", "sido usted"},
+	"fr": {"Ne communiquez jamais", []string{"Activez", "Confirmez", "Réinitialisez", "Choisissez"}, "bouton",
+		"c’est vous"},
+	"hu": {"soha ne adja meg", []string{"aktiválja", "erősítse meg", "adjon meg"}, "gomb", "Ön volt"},
+	"id": {"Jangan pernah memberikan kode", []string{"Aktifkan", "Atur", "Buat"}, "tombol", "Anda yang melakukan"},
+	"it": {"Non comunichi mai", []string{"Attivi", "Confermi", "Reimposti", "Scelga"}, "pulsante", "una sua scelta"},
+	"ja": {"絶対に他の人に教えないで", []string{"ください"}, "ボタン", "ご自身による"},
+	"ko": {"절대 다른 사람에게 알려 주지", []string{"주십시오"}, "버튼", "본인이 변경"},
+	"mk": {"не го давајте", []string{"Активирајте", "Потврдете", "Поставете", "Изберете"}, "копче", "бевте Вие"},
+	"nl": {"nooit", []string{"Activeer", "Bevestig ", "Stel ", "Kies"}, "knop", "zelf gedaan"},
+	"pl": {"Nigdy nikomu nie podawaj", []string{"Aktywuj", "Potwierdź", "Ustaw"}, "przycisk", "Twoja zmiana"},
+	"pt": {"Nunca informe", []string{"Ative", "Confirme", "Redefina", "Crie"}, "botão", "foi você"},
+	"ro": {"niciodată nimănui", []string{"Activați", "Confirmați", "Resetați", "Alegeți"}, "buton",
+		"fost dumneavoastră"},
+	"ru": {"никому не сообщайте", []string{"ктивируйте", "одтвердите", "адайте", "ридумайте"}, "кнопк", "сделали Вы"},
+	"sv": {"aldrig", []string{"Aktivera", "Bekräfta ", "Återställ", "Välj"}, "knapp", "var du"},
+	"tr": {"kimseyle paylaşmayın", []string{"etkinleştirin", "doğrulayın", "sıfırlayın", "belirleyin"}, "düğme",
+		"siz yap"},
+	"uk": {"нікому не повідомляйте", []string{"ктивуйте", "ідтвердьте", "творіть"}, "кнопк", "зробили Ви"},
+	"zh": {"告诉任何人", []string{"请"}, "按钮", "本人操作"},
 }
 
 func catalog(t testing.TB) Catalog {
@@ -142,6 +152,11 @@ func TestTextsAreOfTheirLanguage(t *testing.T) {
 			}
 			if whole := text.Text + text.FooterText + text.PreHeader; strings.Contains(whole, rules.button) {
 				t.Errorf("%s %s speaks of a button, which plain text lacks: %q", tag, kind, whole)
+			}
+			if kind.Notice() && (strings.Contains(text.Text+text.PreHeader, rules.self) ||
+				!strings.Contains(text.Text, text.PreHeader)) {
+				t.Errorf("%s %s says %q and %q, also if an administrator made the change", tag, kind, text.PreHeader,
+					text.Text)
 			}
 			if strings.Contains(text.Text, "UTC") {
 				t.Errorf("%s %s names a time zone, which its date says", tag, kind)

@@ -92,7 +92,8 @@ func (u Users) ResendInitialization(
 }
 
 // PrepareMail returns the contents of a mail, with its code, when the mail is to be sent. A notice has no code
-// and names no address but the recipient's, which may belong to somebody else now.
+// and names no address but the recipient's, which may belong to somebody else now. It tells the login name only to
+// an address that was verified; to another one it shows the address in its place.
 func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	m, err := u.Store.PrepareMail(ctx, r.NotificationId, r.UserId, u.Now())
 	if err != nil {
@@ -102,6 +103,9 @@ func (u Users) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (
 	if m.Notice != nil {
 		out.Recipient, out.ChangedByReader = m.Notice.Recipient, m.Notice.Own
 		out.ChangeDate = timestamppb.New(m.NoticedAt)
+		if !m.Notice.Verified {
+			out.UserName = m.Notice.Recipient
+		}
 		return out, nil
 	}
 	out.Code, out.Expiry, out.Recipient = u.Codes.Code(m.Purpose, m.ID, m.Nonce), timestamppb.New(m.ExpiresAt), m.Email

@@ -66,9 +66,9 @@ func (u Users) changeEmail(ctx context.Context, found *domain.User, to domain.Em
 	if c.Mail != "" {
 		change.Code = u.newCode(c.Mail, found.ID)
 	}
-	if c.Noticed != "" {
+	if c.Noticed.Address != "" {
 		changed.Notice = string(domain.KindEmailChanged)
-		change.Notice = &store.Notice{Recipient: c.Noticed, Own: isOwn(ctx, found)}
+		change.Notice = newNotice(c.Noticed, isOwn(ctx, found))
 	}
 	return change, nil
 }

@@ -13,11 +13,15 @@ import (
 func passwordChanged(found *domain.User, c domain.PasswordChange, own bool) store.UserChange {
 	changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
 	change := store.UserChange{Event: changed, Ended: c.Ended, Forgiven: c.Forgiven}
-	if c.Noticed != "" {
+	if c.Noticed.Address != "" {
 		changed.Notice = string(domain.KindPasswordChanged)
-		change.Notice = &store.Notice{Recipient: c.Noticed, Own: own}
+		change.Notice = newNotice(c.Noticed, own)
 	}
 	return change
+}
+
+func newNotice(to domain.Email, own bool) *store.Notice {
+	return &store.Notice{Recipient: to.Address, Verified: to.Verified, Own: own}
 }
 
 // isOwn reports whether the caller is the user who is changed.

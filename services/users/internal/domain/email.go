@@ -23,7 +23,7 @@ type EmailChange struct {
 	Changed []string // names of changed fields; if empty, nothing changes
 	Mail    Kind     // is sent to the address with a new code; empty for none
 	Ended   []Kind   // kinds whose codes are not valid any more
-	Noticed string   // the address that was, which gets a notice; empty for none
+	Noticed Email    // the one that was, which gets a notice; none if the address is empty
 }
 
 // EmailIsCredential reports whether a change of the e-mail takes the permission to change credentials.

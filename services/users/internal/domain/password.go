@@ -35,7 +35,7 @@ type PasswordChange struct {
 	Ended   []Kind // whose codes are no longer valid
 	// Forgiven reports that guesses at the password count no longer.
 	Forgiven bool
-	Noticed  string // the address that gets a notice; empty for none
+	Noticed  Email // gets a notice; none if the address is empty
 }
 
 // SetPassword sets the user's password and ends codes for choosing one. A user who was never active

@@ -13,6 +13,8 @@ import (
 // Notice is a mail that tells an address of a change of the user. Its id is made of the event's.
 type Notice struct {
 	Recipient string
+	// Verified reports whether the address was verified.
+	Verified bool
 	// Own reports whether the user made the change.
 	Own bool
 }
@@ -20,9 +22,10 @@ type Notice struct {
 // save adds SQL that stores what the notice tells. The statement must have the user's id as @id.
 func (n Notice) save(s *event.Statement) {
 	s.Also(`noticed as (
-		insert into notices (id, user_id, recipient, own, time)
-		select @event_id::text || @of_notice, @id, @recipient, @own, time from event
-	)`, postgres.Args{"of_notice": mailevent.OfNotice, "recipient": n.Recipient, "own": n.Own})
+		insert into notices (id, user_id, recipient, verified, own, time)
+		select @event_id::text || @of_notice, @id, @recipient, @recipient_verified, @own, time from event
+	)`, postgres.Args{"of_notice": mailevent.OfNotice, "recipient": n.Recipient, "recipient_verified": n.Verified,
+		"own": n.Own})
 }
 
 // notice returns the contents of a notice. It returns ErrMailObsolete if its user was removed.
@@ -32,7 +35,7 @@ func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail,
 		Notice
 		NoticedAt time.Time
 		OrgName   string
-	}](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+`, n.recipient, n.own, n.time as noticed_at,
+	}](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+`, n.recipient, n.verified, n.own, n.time as noticed_at,
 			o.name as org_name
 		from notices n join users u on u.id = n.user_id join organizations o on o.id = u.org_id
 		where n.id = @notification_id and n.user_id is not distinct from @user_id`,

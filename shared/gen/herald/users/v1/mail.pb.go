@@ -1197,7 +1197,8 @@ func (x *PrepareMailRequest) GetUserId() string {
 }
 
 // What a mail says about its reader. The code is the same in every answer for one notification. A notice
-// has no code, no expiry and no verified address; its change date is that of the change it tells of.
+// has no code, no expiry and no verified address; its change date is that of the change it tells of. Its user
+// name is the recipient's address if that was not verified, because its reader may be a stranger.
 type PrepareMailResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Code   string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
