@@ -198,10 +198,16 @@ func TestWhatUsersIsAsked(t *testing.T) {
 				t.Errorf("%s %s: users was asked %v, want %v", j.kind, test.name, got, test.want)
 			}
 		}
+		// Different passwords do not reach users, which is only asked again whose code it is.
 		before := len(u.requests())
 		call(t, h, j.path, linked("password", "a", "confirmation", "b"))
-		if asked := len(u.requests()) > before; asked == j.password {
-			t.Errorf("%s: different passwords reached users: %t", j.kind, asked)
+		asked := u.requests()[before:]
+		want := proto.Message(&usersv1.CompleteCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD"})
+		if j.password {
+			want = &usersv1.CheckCodeRequest{Kind: j.kind, UserId: "u1", Code: "GUTERKXD"}
+		}
+		if len(asked) != 1 || !proto.Equal(asked[0], want) {
+			t.Errorf("%s: after different passwords users was asked %v, want %v", j.kind, asked, want)
 		}
 	}
 }

@@ -155,6 +155,27 @@ func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []stri
 	return []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}, "Tr0ub4dor3"
 }
 
+// After mistakes in the form a page still says whose account it is.
+func TestMistakesInABrowser(t *testing.T) {
+	t.Parallel()
+	origin := site(t, "127.0.0.1", &users{}, quiet)
+	ctx := browser.Open(t)
+	visit(t, ctx, origin+initialize.link("code", "NAMED222"))
+	whose := get(t, ctx, chromedp.Text(chromedp.CSS(".whose")))
+	if !strings.Contains(whose, "Analytical & Co") || !strings.Contains(whose, "ada <b>") {
+		t.Fatalf("the page names %q", whose)
+	}
+	for _, typed := range [][2]string{{"Tr0ub4dor3", "Tr0ub4dor"}, {"short", "short"}} {
+		status := submit(t, ctx, "password", typed[0], "confirmation", typed[1])
+		if again := get(t, ctx, chromedp.Text(chromedp.CSS(".whose"))); status != 400 || again != whose {
+			t.Errorf("after %q and %q: %d, the page names %q", typed[0], typed[1], status, again)
+		}
+	}
+	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 {
+		t.Errorf("%d %q", status, heading(t, ctx))
+	}
+}
+
 // Over plain HTTP, outside loopback, a browser sends no Sec-Fetch-Site. The header Origin alone
 // then shows that a form is ours.
 func TestPlainHTTP(t *testing.T) {

@@ -51,6 +51,24 @@ func TestPagesAreOfTheCodesHolder(t *testing.T) {
 			t.Errorf("%s: a page with a wrong code names somebody", j.kind)
 		}
 	}
+	for name, c := range map[string]struct {
+		values []string
+		named  bool
+	}{
+		"different passwords":  {[]string{"code", "NAMED222", "confirmation", "x"}, true},
+		"no password":          {[]string{"code", "NAMED222", "password", "", "confirmation", ""}, true},
+		"a password refused":   {[]string{"code", "NAMED222", "password", "short", "confirmation", "short"}, true},
+		"a code refused":       {[]string{"code", "WRONG222"}, false},
+		"with a wrong code":    {[]string{"code", "WRONG222", "confirmation", "x"}, false},
+		"without a code":       {[]string{"code", ""}, false},
+		"while users are away": {[]string{"code", "AWAY2222", "confirmation", "x"}, false},
+	} {
+		w := call(t, h, initialize.path, initialize.filled(c.values...))
+		whose := textOf(element(parse(t, w.Body.String()), "p", "class", "whose"))
+		if w.Code != 400 || whose != map[bool]string{true: "Analytical & Coada <b>"}[c.named] {
+			t.Errorf("after a mistake, %s: %d, the page names %q", name, w.Code, whose)
+		}
+	}
 	if got := len(supported); got != len(x.allowed) {
 		t.Errorf("%d languages", got)
 	}

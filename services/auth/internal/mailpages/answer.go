@@ -67,6 +67,16 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	})
 }
 
+// again writes the form after a mistake. It asks once more whose code it is, by which a wrong code counts as a guess,
+// as it does when the link is opened. Without an answer the form names nobody.
+func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong) {
+	if faulty.Field != "code" {
+		checked, _ := p.check(r)
+		r.holder = checked.GetHolder()
+	}
+	p.form(w, r, status, faulty)
+}
+
 // offerMail writes a page that says why the code cannot be used and offers a new mail.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
 	p.Look.Write(w, r.Request, look.Page{
@@ -95,13 +105,13 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	retryAfter(w, f.RetryAfter)
 	switch {
 	case f.ID == codeWrong:
-		p.form(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
+		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
 	case f.ID == codeExpired:
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == codeLocked:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
-		p.form(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
+		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
 		p.notice(w, r, f.HTTPStatus(), "away", r.address(r.path()))
 	default:

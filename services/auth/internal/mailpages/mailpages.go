@@ -107,9 +107,7 @@ func parse(r *http.Request) (url.Values, error) {
 // open writes the form, in the mail's language until the reader picks another. It checks the code first, so
 // that a person learns whose it is, or that it has expired, before choosing a password.
 func (p Pages) open(w http.ResponseWriter, r request) {
-	checked, err := p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
-		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
-	})
+	checked, err := p.check(r)
 	if r.holder = checked.GetHolder(); r.holder != nil && r.Language == "" {
 		r.Language = p.Look.Mailed(r.Context(), r.holder.PreferredLanguage)
 	}
@@ -123,9 +121,15 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 	}
 }
 
+func (p Pages) check(r request) (*usersv1.CheckCodeResponse, error) {
+	return p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
+		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
+	})
+}
+
 func (p Pages) complete(w http.ResponseWriter, r request) {
 	if faulty := r.mistake(); faulty != (wrong{}) {
-		p.form(w, r, http.StatusBadRequest, faulty)
+		p.again(w, r, http.StatusBadRequest, faulty)
 		return
 	}
 	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
@@ -143,8 +147,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	})
 }
 
-// mistake returns the wrong field of a form. It needs no request to users, so it does not use up
-// one of the tries of a code.
+// mistake returns the wrong field of a form.
 func (r request) mistake() wrong {
 	switch {
 	case r.Code == "":
