@@ -18,6 +18,7 @@ import (
 	"herald/gateway/internal/documents"
 	"herald/shared/boot"
 	"herald/shared/contract"
+	"herald/shared/queue"
 	"herald/shared/rpc"
 )
 
@@ -33,6 +34,7 @@ type edge struct {
 	proxies proxies
 	// stopping ends when the gateway begins to stop.
 	stopping context.Context
+	turns    *queue.Queue
 
 	rest  *http.ServeMux
 	paths *literals

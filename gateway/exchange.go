@@ -35,6 +35,8 @@ type exchange struct {
 	// until is when the sender of a gRPC or Connect call stops waiting; zero if it does not say.
 	until time.Time
 	pass  authn.Pass
+	// endTurn ends the turn of the request's organization; nil without one.
+	endTurn func()
 	// quiet requests are logged at level debug.
 	quiet bool
 }
@@ -48,6 +50,7 @@ func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 && status >= http.StatusOK {
 		x.status = status
 	}
+	x.worked()
 	x.ResponseWriter.WriteHeader(status)
 }
 
@@ -56,7 +59,15 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	x.worked()
 	return x.ResponseWriter.Write(b)
+}
+
+// worked ends the request's turn: nothing is left to do but to write.
+func (x *exchange) worked() {
+	if x.endTurn != nil {
+		x.endTurn()
+	}
 }
 
 // Flush implements http.Flusher, which streams need.
@@ -126,6 +137,7 @@ func (x *exchange) wrongVerb(r *http.Request, allowed ...string) {
 
 // end answers if the handler panicked, then measures and logs the request.
 func (x *exchange) end(e *edge, r *http.Request) {
+	defer x.worked() // of a request that was broken off
 	switch p := recover(); p {
 	case nil:
 	case http.ErrAbortHandler: // whoever broke the answer off has said why

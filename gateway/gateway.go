@@ -60,6 +60,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	g.stopping, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	e := &edge{
 		log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health, stopping: g.stopping,
+		turns: newTurns(),
 	}
 	if e.proxies, err = parseProxies(c.Proxies); err != nil {
 		conn.Close()

@@ -73,6 +73,9 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 	if err != nil {
 		return nil, err
 	}
+	if err := e.takeTurn(x, r); err != nil {
+		return nil, err
+	}
 	in := p.in.New()
 	in.Set(p.request, protoreflect.ValueOfMessage(e.browserRequest(r, body).ProtoReflect()))
 	data, err := proto.Marshal(in.Interface())

@@ -58,7 +58,14 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message,
 	if err := e.authenticate(x, r, b.method); err != nil {
 		return nil, err
 	}
-	request, err := b.read(x, r)
+	body, err := b.readBody(x, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.takeTurn(x, r); err != nil {
+		return nil, err
+	}
+	request, err := b.message(body, r)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +81,22 @@ func (e *edge) tryREST(x *exchange, r *http.Request, b *binding) (proto.Message,
 	return m, nil
 }
 
-// read makes the request's message from the body or the query, and from the path. A field of
+// readBody reads the body, if the method takes one.
+func (b *binding) readBody(x *exchange, r *http.Request) ([]byte, error) {
+	if !b.body {
+		return nil, nil
+	}
+	if err := takesJSON(r); err != nil {
+		return nil, err
+	}
+	return readBody(x, r, maxBody)
+}
+
+// message makes the request's message from the body or the query, and from the path. A field of
 // the path takes precedence.
-func (b *binding) read(x *exchange, r *http.Request) ([]byte, error) {
+func (b *binding) message(body []byte, r *http.Request) ([]byte, error) {
 	in := b.in.New()
 	if b.body {
-		if err := takesJSON(r); err != nil {
-			return nil, err
-		}
-		body, err := readBody(x, r, maxBody)
-		if err != nil {
-			return nil, err
-		}
 		if err := transcode.Decode(body, in.Interface()); err != nil {
 			return nil, err
 		}

@@ -93,6 +93,9 @@ func (e *edge) mountRPC(m *method) handler {
 		if err == nil {
 			err = readCall(x, r)
 		}
+		if err == nil {
+			err = e.takeTurn(x, r)
+		}
 		if err != nil {
 			x.fail(r, err)
 			return

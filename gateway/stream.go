@@ -17,6 +17,7 @@ import (
 	"herald/gateway/imports"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/rpc"
 )
 
 const (
@@ -142,7 +143,10 @@ func (e *edge) streamCall(r *http.Request, m *method) importCall {
 		if err != nil {
 			return nil, err
 		}
-		answer, err := e.call(ctx, m, pass, data)
+		var answer rpc.Answer
+		if busy := e.inTurn(ctx, pass, func() { answer, err = e.call(ctx, m, pass, data) }); busy != nil {
+			return nil, busy
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -70,6 +70,9 @@ type Pass struct {
 	reconnects uint64
 }
 
+// Organization returns the id of the organization acted on.
+func (p Pass) Organization() string { return p.caller.OrganizationID }
+
 // key is the key of the cache. It holds a hash, so that tokens are not kept.
 type key struct {
 	hash         [sha256.Size]byte

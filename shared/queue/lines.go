@@ -36,6 +36,9 @@ func NewLines[T comparable](most int) *Lines[T] {
 // Len returns how many elements wait.
 func (l *Lines[T]) Len() int { return l.count }
 
+// Has reports whether something waits in a line.
+func (l *Lines[T]) Has(line string) bool { return len(l.lines[line]) > 0 }
+
 // Add appends an element to a line. If too many wait then, the last of the longest line leaves, so that no line
 // takes the room of the others. Add returns the one that left, which may be the new one, and whether one did.
 func (l *Lines[T]) Add(line string, one T) (left T, any bool) {
@@ -57,15 +60,17 @@ func (l *Lines[T]) Add(line string, one T) (left T, any bool) {
 	return left, true
 }
 
-// Next takes the first element of the line whose turn it is. It returns false if nothing waits.
-func (l *Lines[T]) Next() (next T, any bool) {
-	if l.count == 0 {
+// Next takes the first element of the line whose turn it is, of those that may go on. It returns false if there
+// is none.
+func (l *Lines[T]) Next(may func(line string) bool) (next T, any bool) {
+	turn := slices.IndexFunc(l.turns, may)
+	if turn < 0 {
 		return next, false
 	}
-	line := l.turns[0]
+	line := l.turns[turn]
 	next = l.lines[line][0]
 	if l.take(line, 0); len(l.lines[line]) > 0 {
-		l.turns = append(l.turns[1:], line)
+		l.turns = append(slices.Delete(l.turns, turn, turn+1), line)
 	}
 	return next, true
 }

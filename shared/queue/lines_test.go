@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"herald/shared/queue"
 )
@@ -79,6 +80,40 @@ func TestLongestLineGivesWay(t *testing.T) {
 	})
 }
 
+// While calls of another line come, a line has no more than its share of the places; alone it has all of them.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, queue: queue.NewShared(3, 1, 10), leave: make(chan struct{})}
+		working := func(when, want string) {
+			t.Helper()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if got := strings.Join(w.worked, " "); got != want {
+				t.Errorf("%s: %s work, want %s", when, got, want)
+			}
+		}
+		w.do(t.Context(), "a")
+		w.do(t.Context(), "a")
+		working("alone", "a a")
+		w.do(t.Context(), "b")
+		w.do(t.Context(), "b")
+		working("another comes", "a a b")
+		w.leave <- struct{}{}
+		w.leave <- struct{}{}
+		w.leave <- struct{}{}
+		synctest.Wait()
+		working("all leave", "a a b b")
+		w.do(t.Context(), "a")
+		w.do(t.Context(), "a")
+		working("both have one", "a a b b a")
+		<-time.After(1100 * time.Millisecond) // of the bubble
+		w.do(t.Context(), "a")
+		working("alone for a second", "a a b b a a")
+		w.want("a a b b a a a", "")
+	})
+}
+
 // A call that gives up while it waits takes no turn.
 func TestTurnOfNobody(t *testing.T) {
 	t.Parallel()
@@ -117,7 +152,7 @@ func FuzzLines(f *testing.F) {
 				if left, any := lines.Add(line, n); any {
 					gone(left)
 				}
-			} else if next, any := lines.Next(); any && gone(next) != 0 {
+			} else if next, any := lines.Next(func(string) bool { return true }); any && gone(next) != 0 {
 				t.Fatalf("%d is not the first of its line", next)
 			}
 			sum := 0

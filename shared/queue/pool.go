@@ -30,6 +30,7 @@ type Pool[T any] struct {
 
 // task is a task and its call, which is nil if it need not wait.
 type task[T any] struct {
+	line string
 	what T
 	call *call
 }
@@ -48,7 +49,7 @@ func NewPool[T any](q *Queue, work func(T), refuse func(T, error)) *Pool[T] {
 // Give hands over a task of a line and does not wait for it.
 func (p *Pool[T]) Give(line string, what T) {
 	p.busy.Add(1)
-	given := task[T]{what, p.queue.join(line)}
+	given := task[T]{line, what, p.queue.join(line)}
 	select {
 	case p.next <- given:
 	default:
@@ -80,7 +81,7 @@ func (p *Pool[T]) do(given task[T]) {
 		p.refuse(given.what, fault.ErrOverloaded.After(retryAfter))
 		return
 	}
-	defer p.queue.Leave()
+	defer p.queue.leave(given.line)
 	p.work(given.what)
 }
 

@@ -27,10 +27,21 @@ func Processors() int { return processors }
 // concurrent use.
 type Queue struct {
 	mu sync.Mutex
-	// free is how many more calls may work. If it is above 0, nothing waits.
-	free  int
-	lines *Lines[*call]
+	// free is how many more calls may work, share how many of a line while there are others.
+	free, share int
+	working     map[string]int
+	lines       *Lines[*call]
+	seen        seen
 }
+
+// seen is which line came last, and when it and another one came.
+type seen struct {
+	line        string
+	last, other time.Time
+}
+
+// alone is for how long no other line must have come, so that a line may have more than its share.
+const alone = time.Second
 
 // call is a call that waits.
 type call struct {
@@ -40,8 +51,42 @@ type call struct {
 }
 
 // New makes a queue in which atOnce calls work, at least 1, and waiting calls wait.
-func New(atOnce, waiting int) *Queue {
-	return &Queue{free: max(atOnce, 1), lines: NewLines[*call](waiting)}
+func New(atOnce, waiting int) *Queue { return NewShared(atOnce, atOnce, waiting) }
+
+// NewShared makes a queue like New, in which at most share calls of a line work, unless no other line had calls
+// for a second.
+func NewShared(atOnce, share, waiting int) *Queue {
+	return &Queue{
+		free: max(atOnce, 1), share: max(share, 1), working: map[string]int{}, lines: NewLines[*call](waiting),
+	}
+}
+
+// came notes that a call of a line came.
+func (s *seen) came(line string, now time.Time) {
+	if line != s.line {
+		s.line, s.other = line, s.last
+	}
+	s.last = now
+}
+
+// alone reports whether no other line had a call for a while.
+func (s *seen) alone(line string, now time.Time) bool {
+	other := s.last
+	if line == s.line {
+		other = s.other
+	}
+	return now.Sub(other) > alone
+}
+
+// may reports whether one more call of a line may work.
+func (q *Queue) may(line string) bool {
+	return q.free > 0 && (q.working[line] < q.share || q.seen.alone(line, time.Now()))
+}
+
+// work notes that a call of a line works.
+func (q *Queue) work(line string) {
+	q.free--
+	q.working[line]++
 }
 
 // Do waits for the turn of ctx's line and calls work. If too many calls wait, or ctx ends first, it returns
@@ -50,7 +95,7 @@ func (q *Queue) Do(ctx context.Context, work func()) error {
 	if err := q.Enter(ctx); err != nil {
 		return err
 	}
-	defer q.Leave()
+	defer q.Leave(ctx)
 	work()
 	return nil
 }
@@ -65,20 +110,30 @@ func (q *Queue) Enter(ctx context.Context) error {
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		q.Leave()
+		q.Leave(ctx)
 		return fault.ErrOverloaded.After(retryAfter).Because(err)
 	}
 	return nil
 }
 
-// Leave ends the work of a call: the next one works.
-func (q *Queue) Leave() {
+// Leave ends the work of a call of ctx's line: the next one works.
+func (q *Queue) Leave(ctx context.Context) { q.leave(lineOf(ctx)) }
+
+func (q *Queue) leave(line string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if next, any := q.lines.Next(); any {
+	q.free++
+	if q.working[line]--; q.working[line] == 0 {
+		delete(q.working, line)
+	}
+	q.call()
+}
+
+// call lets those who wait work, as many as may.
+func (q *Queue) call() {
+	for next, any := q.lines.Next(q.may); any; next, any = q.lines.Next(q.may) {
+		q.work(next.line)
 		next.called <- true
-	} else {
-		q.free++
 	}
 }
 
@@ -87,14 +142,16 @@ func (q *Queue) Leave() {
 func (q *Queue) join(line string) *call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.free > 0 {
-		q.free--
+	q.seen.came(line, time.Now())
+	if !q.lines.Has(line) && q.may(line) {
+		q.work(line)
 		return nil
 	}
 	c := &call{line, make(chan bool, 1)}
 	if left, any := q.lines.Add(line, c); any {
 		left.called <- false
 	}
+	q.call() // the line may be alone by now
 	return c
 }
 
@@ -109,7 +166,7 @@ func await[E any](q *Queue, c *call, end <-chan E) bool {
 	waited := q.lines.Remove(c.line, c)
 	q.mu.Unlock()
 	if !waited && <-c.called { // its turn came together with the end
-		q.Leave()
+		q.leave(c.line)
 	}
 	return false
 }

@@ -3,10 +3,12 @@ package mailpages
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/queue"
 )
 
 const (
@@ -22,35 +24,53 @@ const (
 )
 
 // Later asks users for new mails after the page was answered: a user who gets one costs more than a user
-// who does not exist, and the time of the answer must not tell which it was.
+// who does not exist, and the time of the answer must not tell which it was. The requests of one client wait
+// in a line, and the lines take turns.
 type Later struct {
 	users usersv1.UsersClient
 	now   func() time.Time
 	log   *slog.Logger
-	asked chan asked
+
+	mu    sync.Mutex
+	asked *queue.Lines[asked]
 }
 
 type asked struct {
-	kind   kind
-	userID string
-	since  time.Time
+	kind           kind
+	userID, client string
+	since          time.Time
 }
 
 // NewLater returns a Later, whose method Run does the work.
 func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger) *Later {
-	return &Later{users, now, log, make(chan asked, mostAsked)}
+	return &Later{users: users, now: now, log: log, asked: queue.NewLines[asked](mostAsked)}
 }
 
-// ask reports whether there was room for the request of a mail.
-func (l *Later) ask(k kind, userID string) bool { return l.add(asked{k, userID, l.now()}) }
+// ask reports whether there was room for a client's request of a mail.
+func (l *Later) ask(k kind, userID, client string) bool {
+	left, any := l.add(asked{k, userID, client, l.now()})
+	return !any || left.client != client
+}
 
-func (l *Later) add(a asked) bool {
-	select {
-	case l.asked <- a:
-		return true
-	default:
-		return false
-	}
+// add returns the request for which there is no room any more, and whether there is one.
+func (l *Later) add(a asked) (left asked, any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked.Add(a.client, a)
+}
+
+func (l *Later) next() asked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, _ := l.asked.Next(func(string) bool { return true })
+	return a
+}
+
+// waiting returns how many requests wait for a round.
+func (l *Later) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked.Len()
 }
 
 // Run works until ctx ends, and then does what is left.
@@ -67,7 +87,7 @@ func (l *Later) Run(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	l.round(ctx)
-	l.lost(ctx, len(l.asked))
+	l.lost(ctx, l.waiting())
 }
 
 // round passes on what was asked before it began, each mail once. If users is away the rest waits for
@@ -75,8 +95,8 @@ func (l *Later) Run(ctx context.Context) {
 func (l *Later) round(ctx context.Context) {
 	done := map[asked]bool{}
 	away, lost := false, 0
-	for range len(l.asked) {
-		a := <-l.asked
+	for range l.waiting() {
+		a := l.next()
 		one := asked{kind: a.kind, userID: a.userID}
 		if done[one] {
 			continue
@@ -84,8 +104,12 @@ func (l *Later) round(ctx context.Context) {
 		if !away {
 			away = !l.request(ctx, a)
 		}
-		if away && (l.now().Sub(a.since) >= keptAsked || !l.add(a)) {
+		if away && l.now().Sub(a.since) >= keptAsked {
 			lost++
+		} else if away {
+			if _, any := l.add(a); any {
+				lost++
+			}
 		}
 		done[one] = true
 	}

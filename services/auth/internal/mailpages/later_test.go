@@ -35,11 +35,11 @@ func TestLostRequestsAreLogged(t *testing.T) {
 			t.Errorf("%d requests are lost %d times, want %d: %s", count, n, times, log)
 		}
 	}
-	l.ask("init", "u1")
-	l.ask("init", "u2")
+	l.ask("init", "u1", "client")
+	l.ask("init", "u2", "client")
 	now = now.Add(keptAsked - 1)
 	l.round(t.Context())
-	l.ask("init", "u3")
+	l.ask("init", "u3", "client")
 	logged(2, 0)
 	now = now.Add(1)
 	l.round(t.Context())
@@ -48,4 +48,25 @@ func TestLostRequestsAreLogged(t *testing.T) {
 	stop()
 	l.Run(stopped)
 	logged(1, 1)
+}
+
+// A client who asks for more than there is room for takes no other client's room, and others' mails wait for one
+// of its requests at most.
+func TestRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
+	l := NewLater(absent{}, time.Now, slog.New(slog.DiscardHandler))
+	for n := range mostAsked {
+		if !l.ask("init", fmt.Sprint("u", n), "flood") {
+			t.Fatalf("request %d is refused", n)
+		}
+	}
+	if l.ask("init", "one more", "flood") {
+		t.Error("there is room for one more")
+	}
+	if !l.ask("init", "mini", "other") || l.waiting() != mostAsked {
+		t.Error("a flood took another client's room")
+	}
+	if first, second := l.next(), l.next(); first.userID != "u0" || second.userID != "mini" {
+		t.Errorf("%s and %s are first", first.userID, second.userID)
+	}
 }

@@ -166,7 +166,7 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if !p.Later.ask(r.kind, r.UserID) {
+	if !p.Later.ask(r.kind, r.UserID, r.RemoteAddr) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}

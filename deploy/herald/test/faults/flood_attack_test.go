@@ -1,0 +1,213 @@
+package faults_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// client sends requests with a token, over a connection for each simultaneous one. It uses fasthttp, because it shares
+// the processors with Herald.
+type client struct {
+	http       *fasthttp.Client
+	url, token string
+}
+
+func newClient(url, token string) client {
+	const limit = time.Minute
+	return client{&fasthttp.Client{MaxConnsPerHost: 1000, ReadTimeout: limit, WriteTimeout: limit}, url, token}
+}
+
+// send returns the body of the answer, and an error unless it is 200.
+func (c client) send(method, path, body string) (string, error) {
+	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(request)
+	defer fasthttp.ReleaseResponse(answer)
+	request.Header.SetMethod(method)
+	request.SetRequestURI(c.url + path)
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.SetContentType("application/json")
+	if strings.HasPrefix(body, "userID=") {
+		request.Header.SetContentType("application/x-www-form-urlencoded")
+		request.Header.Set("Origin", c.url)
+	}
+	request.SetBodyString(body)
+	if err := c.http.Do(request, answer); err != nil {
+		return "", err
+	}
+	if answer.StatusCode() != http.StatusOK {
+		return "", fmt.Errorf("%d %s", answer.StatusCode(), answer.Body())
+	}
+	return string(answer.Body()), nil
+}
+
+// attack is the flood of an organization by its owner.
+type attack struct {
+	client
+	t     testing.TB
+	org   string
+	kinds []*kind
+	count atomic.Int64
+}
+
+// kind is one kind of requests. So many clients send the next one as soon as the last one is answered.
+type kind struct {
+	name    string
+	clients int
+	// send sends the n-th request.
+	send func(n int64) (string, error)
+	// refused is the expected answer of requests that cannot succeed, such as 400.
+	refused  string
+	answered atomic.Int64
+}
+
+func newAttack(t testing.TB, admin *whole.Instance) *attack {
+	t.Helper()
+	in := *admin
+	in.Org = in.Must("POST", "/management/v1/orgs", `{"name":"Flood"}`)["id"].(string)
+	in.Must("POST", "/management/v1/users/human/_import", whole.Active("flood-owner"))
+	in.Must("POST", "/management/v1/users/human/_import", whole.Active("flood-user"))
+	in.Must("POST", "/management/v1/orgs/me/members", `{"userId":"flood-owner","roles":["ORG_OWNER"]}`)
+	token := in.Must("POST", "/management/v1/users/flood-owner/pats", `{}`)["token"].(string)
+	a := &attack{client: newClient(in.URL, token), t: t, org: in.Org}
+	a.kinds = []*kind{
+		{name: "texts", clients: 4, send: a.text}, {name: "metadata", clients: 8, send: a.metadata},
+		{name: "bulk roles", clients: 4, send: a.roles}, {name: "lists", clients: 4, send: a.list, refused: "400"},
+		{name: "passwords", clients: 90, send: a.password}, {name: "searches", clients: 8, send: a.search},
+		{name: "bulk imports", clients: 2, send: a.bulk}, {name: "mails", clients: 8, send: a.mail},
+		{name: "anonymous mails", clients: 1, send: a.resend, refused: "429"},
+	}
+	return a
+}
+
+const usersPath = "/management/v1/users/"
+
+func (a *attack) text(n int64) (string, error) {
+	return a.send("PUT", "/management/v1/text/message/init/de", fmt.Sprintf(`{"text":"%040000d"}`, n))
+}
+
+func (a *attack) metadata(n int64) (string, error) { // 64 KiB
+	return a.send("POST", fmt.Sprint(usersPath, "flood-user/metadata/", n%100), fmt.Sprintf(`{"value":"%087380d"}`, n))
+}
+
+// bodyOf returns n elements, made by one, with commas between them.
+func bodyOf(n int, one func(n int) string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = one(i)
+	}
+	return strings.Join(all, ",")
+}
+
+func (a *attack) roles(n int64) (string, error) {
+	made, err := a.send("POST", "/management/v1/projects", fmt.Sprintf(`{"name":"flood %d"}`, n))
+	if err != nil {
+		return "", err
+	}
+	_, id, _ := strings.Cut(made, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	return a.send("POST", "/management/v1/projects/"+id+"/roles/_bulk", `{"roles":[`+bodyOf(200, func(n int) string {
+		return fmt.Sprintf(`{"key":"%0200d","displayName":"%0200d"}`, n, n)
+	})+`]}`)
+}
+
+func (a *attack) list(int64) (string, error) {
+	return a.send("POST", "/management/v1/projects/_search", `{"queries":[`+strings.Repeat("{},", 49_999)+`{}]}`)
+}
+
+func (a *attack) password(int64) (string, error) {
+	return a.send("POST", usersPath+"flood-user/password", `{"password":"correct horse battery"}`)
+}
+
+func (a *attack) search(int64) (string, error) {
+	return a.send("POST", usersPath+"_search", `{"queries":[`+bodyOf(20, func(n int) string {
+		return fmt.Sprintf(`{"displayNameQuery":{"displayName":%q,"method":"TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE"}}`,
+			"Mini Mouse"[n%5:n%5+4])
+	})+`]}`)
+}
+
+// bulk imports a thousand people, of whom every second one is refused.
+func (a *attack) bulk(n int64) (string, error) {
+	return a.send("POST", "/admin/v1/import", fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s]}]}}`,
+		a.org, bodyOf(1000, func(row int) string {
+			id := fmt.Sprintf("flood-%d-%d", n, row)
+			person := whole.Active(id)
+			if row%2 == 0 {
+				person = strings.Replace(person, "@example.com", "", 1)
+			}
+			return fmt.Sprintf(`{"userId":%q,"user":%s}`, id, person)
+		})))
+}
+
+func (a *attack) mail(n int64) (string, error) {
+	return a.send("POST", usersPath+"human/_import", whole.Person(fmt.Sprint("flood-new-", n)))
+}
+
+func (a *attack) resend(n int64) (string, error) {
+	return a.send("POST", "/ui/login/password/reset/resend", fmt.Sprint("userID=flood-user&orgID=", n))
+}
+
+// unread is how many connections ask for a document and read nothing.
+const unread = 600
+
+// begin floods until stop is called, which waits for the last answers.
+func (a *attack) begin() (stop func()) {
+	a.t.Helper()
+	var clients sync.WaitGroup
+	var over atomic.Bool
+	for _, k := range a.kinds {
+		for range k.clients {
+			clients.Go(func() {
+				for !over.Load() {
+					a.one(k)
+				}
+			})
+		}
+	}
+	var silent []net.Conn
+	for range unread {
+		c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, "GET /docs/viewer/redoc.js HTTP/1.1\r\nHost: x\r\n\r\n")
+		silent = append(silent, c)
+	}
+	return func() {
+		over.Store(true)
+		clients.Wait()
+		for _, c := range silent {
+			_ = c.Close()
+		}
+	}
+}
+
+// one sends a request. It may be refused, because there is no room for all.
+func (a *attack) one(k *kind) {
+	_, err := k.send(a.count.Add(1))
+	switch {
+	case err == nil, k.refused != "" && strings.HasPrefix(err.Error(), k.refused):
+		k.answered.Add(1)
+	case !strings.HasPrefix(err.Error(), "429"):
+		a.t.Errorf("%s: %.300s", k.name, err)
+	}
+}
+
+// String says how many requests of each kind were answered.
+func (a *attack) String() string {
+	var all []string
+	for _, k := range a.kinds {
+		all = append(all, fmt.Sprint(k.answered.Load(), " ", k.name))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"herald/gateway/authn"
+	"herald/shared/queue"
+)
+
+const (
+	// atOnce is how many requests the gateway works on at a time, and waiting how many may wait.
+	atOnce  = 512
+	waiting = 1024
+)
+
+// newTurns returns the queue of all requests. While others come too, an organization has half of the processors, so
+// that its flood leaves the other half to them.
+func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()/2, waiting) }
+
+// takeTurn waits until it is the turn of the organization that a request acts on, or of the client if it has no
+// token. The turn ends when the answer is written, which may take as long as its reader likes.
+func (e *edge) takeTurn(x *exchange, r *http.Request) error {
+	line := x.pass.Organization()
+	if line == "" {
+		line = "client " + e.proxies.client(r) // no organization has such an id
+	}
+	ctx := queue.In(r.Context(), line)
+	if err := e.turns.Enter(ctx); err != nil {
+		return err
+	}
+	x.endTurn = sync.OnceFunc(func() { e.turns.Leave(ctx) })
+	return nil
+}
+
+// inTurn does a part of a stream when it is the turn of the organization that it acts on.
+func (e *edge) inTurn(ctx context.Context, pass authn.Pass, work func()) error {
+	return e.turns.Do(queue.In(ctx, pass.Organization()), work)
+}

@@ -1,0 +1,62 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/shared/caller"
+	"herald/shared/queue"
+)
+
+// Hostile case 31: while requests of another organization come, a flood has half of the processors; the others of its
+// requests wait, and the other organization's do not.
+func TestFloodTakesTurns(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.join(token, "o2")
+	get := func(organization string) {
+		r := w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), "X-Service-Orgid", organization)...)
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", organization, r.StatusCode, r.body)
+		}
+	}
+	// flood returns how many of the flood's requests were worked on at once, and the longest time in which the
+	// other organization sent nothing: after a second without others a flood has all.
+	flood := func() (atOnce int, pause time.Duration) {
+		entered, release := make(chan struct{}, 50), make(chan struct{})
+		w.failWith(func(ctx context.Context) error {
+			if caller.From(ctx).OrganizationID == "o1" {
+				entered <- struct{}{}
+				<-release
+			}
+			return nil
+		})
+		get("o2")
+		var requests sync.WaitGroup
+		defer requests.Wait()
+		defer close(release)
+		for range cap(entered) {
+			requests.Go(func() { get("o1") })
+		}
+		for last, n := time.Now(), 0; n < 20; n++ {
+			get("o2")
+			pause, last = max(pause, time.Since(last)), time.Now()
+		}
+		return len(entered), pause
+	}
+	for range 20 {
+		atOnce, pause := flood()
+		if pause > time.Second/2 {
+			continue
+		}
+		if want := max(queue.Processors()/2, 1); atOnce > want {
+			t.Errorf("%d requests of the flood were worked on at once, want %d", atOnce, want)
+		}
+		return
+	}
+	t.Error("the machine is too slow")
+}
