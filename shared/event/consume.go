@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -205,5 +206,18 @@ func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
 			return handler.handle(ctx, d, m.Data())
 		}
 	}
-	return errors.New("no handler: was it asked for by a newer version?")
+	return c.unhandled(m.Subject(), d)
+}
+
+// unhandled returns why none of the handlers is for an event, and what to do about it.
+func (c Consumer) unhandled(subject string, d Delivery) error {
+	for _, handler := range c.Handlers {
+		if strings.HasPrefix(subject, handler.kind.subject("")) {
+			return fmt.Errorf("the header %s is %q, and the subject names another organization: "+
+				"Herald publishes no such event, and it need not be redriven",
+				contract.HeaderOrganization, d.OrganizationID)
+		}
+	}
+	return fmt.Errorf("this replica of %s has no handler for it, but another one, of another version, asked for it: "+
+		"redrive it when all replicas have one version", c.Service)
 }

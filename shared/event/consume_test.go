@@ -274,16 +274,22 @@ func TestOldReplicaLeavesNewEvents(t *testing.T) {
 	testkit.Go(t, old.Run)
 	all.wait(t, 1)
 	testkit.Go(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
-	r.until("the new one asks for more", func() bool {
-		c, err := old.JS.Consumer(t.Context(), event.Stream, "text")
-		return err == nil && len(c.CachedInfo().Config.FilterSubjects) == 2
-	})
+	r.untilAsked(old, 2)
 	for i := range 20 {
 		if _, err := r.rename("a", fmt.Sprint("renamed ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all.wait(t, 20)
+}
+
+// untilAsked waits until a service is given n kinds of events.
+func (r *replica) untilAsked(c event.Consumer, n int) {
+	r.Helper()
+	r.until("another replica asks for more", func() bool {
+		there, err := c.JS.Consumer(r.Context(), event.Stream, c.Service)
+		return err == nil && len(there.CachedInfo().Config.FilterSubjects) == n
+	})
 }
 
 func TestConsumerOutlivesNATS(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/bus"
@@ -74,6 +75,44 @@ func TestTenthFaultPutsAside(t *testing.T) {
 	r.letters(operator, 0)
 	if _, err := event.Redrive(t.Context(), operator, l.Sequence); !errors.Is(err, event.ErrNoLetter) {
 		t.Errorf("redriven twice: %v", err)
+	}
+}
+
+// An event for which a replica has no handler is put aside with what is known of it: whether its headers and its
+// subject disagree, or another version of the service asked for it.
+func TestReasonsOfUnhandled(t *testing.T) {
+	t.Parallel()
+	r := newSource(t, testkit.Ground(t))
+	all := newTally()
+	old := consumer(t, r.ground, onCreated(all.note))
+	testkit.Go(t, old.Run)
+	r.mustCreate("a")
+	all.wait(t, 1)
+	_, operator := connect(t, r.ground, bus.Operator)
+	_, users := connect(t, r.ground, "users")
+	strange := nats.NewMsg("events.users.org.created.org-1")
+	strange.Header = r.stream(1)[0].Headers()
+	strange.Header.Set(nats.MsgIdHdr, "another")
+	strange.Header.Set("ce-orgid", "org-2")
+	if _, err := users.PublishMsg(t.Context(), strange); err != nil {
+		t.Fatal(err)
+	}
+	want := `the header ce-orgid is "org-2", and the subject names another organization: ` +
+		"Herald publishes no such event, and it need not be redriven"
+	if l := r.letters(operator, 1)[0]; l.Reason != want {
+		t.Errorf("put aside because %q, want %q", l.Reason, want)
+	}
+
+	stop := testkit.Go(t, consumer(t, r.ground, onCreated(all.note), onRenamed(all.note)).Run)
+	r.untilAsked(old, 2)
+	stop()
+	if _, err := r.rename("a", "renamed"); err != nil {
+		t.Fatal(err)
+	}
+	want = "this replica of text has no handler for it, but another one, of another version, asked for it: " +
+		"redrive it when all replicas have one version"
+	if l := r.letters(operator, 2)[1]; l.Reason != want {
+		t.Errorf("put aside because %q, want %q", l.Reason, want)
 	}
 }
 
