@@ -2,6 +2,8 @@ package boot
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -9,10 +11,19 @@ import (
 )
 
 // backlog is a collector of metrics: how many of a service's events wait in its outbox, for how
-// long, and how full the stream is. It leaves out what it cannot read.
+// long, and how full the stream is. While the database does not answer it tells what it knew last.
 type backlog struct {
-	service               *Service
-	waiting, oldest, fill *prometheus.Desc
+	service                      *Service
+	waiting, oldest, stale, fill *prometheus.Desc
+	mu                           sync.Mutex
+	last                         outbox
+}
+
+// outbox is what waited at a time, which is zero if it was never read.
+type outbox struct {
+	n      int
+	oldest time.Duration
+	at     time.Time
 }
 
 func newBacklog(s *Service) *backlog {
@@ -23,21 +34,45 @@ func newBacklog(s *Service) *backlog {
 			"Events of a service that are not published yet.", nil, labels),
 		oldest: prometheus.NewDesc("herald_outbox_oldest_seconds",
 			"Age of the oldest event of a service that is not published yet, 0 when none waits.", nil, labels),
+		stale: prometheus.NewDesc("herald_outbox_stale_seconds",
+			"For how long the outbox of a service could not be read, 0 when it can. The other figures are of before.",
+			nil, labels),
 		fill: prometheus.NewDesc("herald_events_stream_fill",
 			"How full the stream EVENTS is, from 0 to 1; a full one drops its oldest.", nil, labels),
 	}
 }
 
-func (b *backlog) Describe(ch chan<- *prometheus.Desc) { ch <- b.waiting; ch <- b.oldest; ch <- b.fill }
+func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- b.waiting
+	ch <- b.oldest
+	ch <- b.stale
+	ch <- b.fill
+}
 
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
-	if n, oldest, err := event.Backlog(ctx, b.service.DB); err == nil {
-		ch <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(n))
-		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, oldest.Seconds())
+	if last := b.read(ctx); !last.at.IsZero() {
+		age := b.service.Now().Sub(last.at)
+		if last.n > 0 {
+			last.oldest += age
+		}
+		ch <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(last.n))
+		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, last.oldest.Seconds())
+		ch <- prometheus.MustNewConstMetric(b.stale, prometheus.GaugeValue, age.Seconds())
 	}
 	if fill, err := event.Fill(ctx, b.service.JS); err == nil {
 		ch <- prometheus.MustNewConstMetric(b.fill, prometheus.GaugeValue, fill)
 	}
+}
+
+// read returns what waits now or, if the database does not answer, what waited when it did last.
+func (b *backlog) read(ctx context.Context) outbox {
+	n, oldest, err := event.Backlog(ctx, b.service.DB)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.last = outbox{n, oldest, b.service.Now()}
+	}
+	return b.last
 }

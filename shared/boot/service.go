@@ -64,7 +64,8 @@ func (g Ground) Open(ctx context.Context, name string, database secret.Text, mig
 }
 
 func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.FS) (err error) {
-	if s.DB, err = postgres.OpenAs(ctx, database, s.Keys, s.Name, s.Traces); err != nil {
+	if s.DB, err = postgres.OpenAs(ctx, database, s.Keys, s.Name,
+		postgres.Observers{Traces: s.Traces, Watch: s.Outages}); err != nil {
 		return err
 	}
 	if err = postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {

@@ -138,6 +138,8 @@ func TestOpenFails(t *testing.T) {
 func TestServiceMetrics(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
+	now := time.Now()
+	g.Now = func() time.Time { return now }
 	s := kit.Open(t, g)
 	t.Cleanup(s.Close)
 	told := func() map[string]float64 {
@@ -167,11 +169,24 @@ func TestServiceMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := told()
+	if stale, ok := m["herald_outbox_stale_seconds"]; !ok || stale != 0 {
+		t.Errorf("the outbox was read just now, told is %v", m)
+	}
 	if oldest := m["herald_outbox_oldest_seconds"]; m["herald_outbox_events"] != 3 || oldest < 180 || oldest > 240 {
 		t.Errorf("three events wait for 1 to 3 minutes, told is %v", m)
 	}
 	if fill := m["herald_events_stream_fill"]; fill < 1.0/64 || fill > 1.1/64 {
 		t.Errorf("a 64th of the stream is full, told is %v", fill)
+	}
+	now = now.Add(time.Hour)
+	if _, err := s.DB.Exec(t.Context(), `drop table outbox`); err != nil {
+		t.Fatal(err)
+	}
+	later := told()
+	oldest := later["herald_outbox_oldest_seconds"] - m["herald_outbox_oldest_seconds"]
+	if oldest < 3599 || oldest > 3601 ||
+		later["herald_outbox_events"] != 3 || later["herald_outbox_stale_seconds"] != 3600 {
+		t.Errorf("an hour after the outbox was read last, told is %v", later)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"herald/shared/postgres"
 	"herald/shared/rpc"
 )
 
@@ -35,6 +36,8 @@ type Telemetry struct {
 	Log     *slog.Logger
 	Metrics *prometheus.Registry
 	Traces  trace.TracerProvider
+	// Outages logs when a database does not work, once for all services of the process.
+	Outages *postgres.Watch
 	// Flush sends the traces that are still buffered.
 	Flush func(context.Context) error
 }
@@ -47,6 +50,7 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 		Traces:  noop.NewTracerProvider(),
 		Flush:   func(context.Context) error { return nil },
 	}
+	t.Outages = postgres.NewWatch(t.Log, time.Now)
 	t.Metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Traces == "" {
@@ -67,10 +71,14 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 	return t, nil
 }
 
-// requestHandler adds the ids of the request and its trace to log lines.
+// requestHandler adds the ids of the request and its trace to log lines. It leaves out warnings that follow from an
+// outage of a database: that has a line of its own.
 type requestHandler struct{ slog.Handler }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level == slog.LevelWarn && follows(r) {
+		return nil
+	}
 	if id := rpc.RequestID(ctx); id != "" {
 		r.AddAttrs(slog.String("request", id))
 	}
@@ -78,6 +86,17 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(slog.String("trace", s.TraceID().String()))
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// follows reports whether the error of a line is that of a database that does not work.
+func follows(r slog.Record) bool {
+	told := false
+	r.Attrs(func(a slog.Attr) bool {
+		err, ok := a.Value.Any().(error)
+		told = told || ok && postgres.Told(err)
+		return !told
+	})
+	return told
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {

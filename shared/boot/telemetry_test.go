@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.opentelemetry.io/otel/trace"
 
 	"herald/shared/boot"
+	"herald/shared/postgres"
 	"herald/shared/rpc"
 )
 
@@ -87,6 +90,29 @@ func TestLogsAreOneLine(t *testing.T) {
 		}
 		if got := line(t, &logs); got["level"] != "INFO" {
 			t.Errorf("%.20q: %v", hostile, got["level"])
+		}
+	}
+}
+
+// An outage of the database has lines of its own, so what follows from it has none.
+func TestLogsLeaveOutWhatFollows(t *testing.T) {
+	t.Parallel()
+	var logs bytes.Buffer
+	log := telemetry(t, boot.Observe{}, &logs).Log
+	away := fmt.Errorf("read outbox: %w", postgres.Fault(&pgconn.PgError{Code: "57P01", Message: "shutdown"}))
+	for name, log := range map[string]*slog.Logger{"plain": log, "with": log.With("service", "users")} {
+		log.Warn("events wait", "err", away)
+		if logs.Len() > 0 {
+			t.Errorf("%s: %s", name, logs.String())
+			logs.Reset()
+		}
+		log.Warn("events wait", "err", errors.New("something else"))
+		if got := line(t, &logs); got["err"] != "something else" {
+			t.Errorf("%s: %v", name, got)
+		}
+		log.Error("a mail is not recorded", "err", away)
+		if got := line(t, &logs); got["msg"] != "a mail is not recorded" {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

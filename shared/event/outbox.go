@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/shared/postgres"
 )
 
 // waiting reads the oldest events of the outbox. Each is looked up by its position: a join
@@ -17,11 +19,11 @@ func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
 		from (select position from outbox order by position limit $1) o
 		cross join lateral (select * from events where position = o.position limit 1) e order by e.position`, window)
 	if err != nil {
-		return nil, fmt.Errorf("read outbox: %w", err)
+		return nil, fmt.Errorf("read outbox: %w", postgres.Fault(err))
 	}
 	events, err := pgx.CollectRows(rows, pgx.RowToStructByName[Event])
 	if err != nil {
-		return nil, fmt.Errorf("read outbox: %w", err)
+		return nil, fmt.Errorf("read outbox: %w", postgres.Fault(err))
 	}
 	return events, nil
 }
@@ -34,7 +36,7 @@ func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 		positions[i] = e.Position
 	}
 	if _, err := conn.Exec(ctx, `delete from outbox where position = any($1)`, positions); err != nil {
-		return fmt.Errorf("clear outbox: %w", err)
+		return fmt.Errorf("clear outbox: %w", postgres.Fault(err))
 	}
 	return nil
 }

@@ -54,7 +54,12 @@ func isFault(err error) bool {
 	return ok
 }
 
-func away(err error) error { return fault.ErrUnavailable.After(time.Second).Because(err) }
+// errAway is in the chain of every fault that a database's being away has caused.
+var errAway = errors.New("database")
+
+func away(err error) error {
+	return fault.ErrUnavailable.After(time.Second).Because(fmt.Errorf("%w: %w", errAway, err))
+}
 
 // Named returns the fault of the violated constraint, such as a taken name or a missing parent.
 // For other errors it returns Fault(err).

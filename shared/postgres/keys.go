@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.opentelemetry.io/otel/trace"
 
 	"herald/shared/secret"
 )
@@ -20,7 +19,7 @@ const holder = "herald "
 // Holders. If the password is derived from one of several keys, each connection takes the one that
 // the role has then.
 func OpenAs(
-	ctx context.Context, url secret.Text, keys secret.Keys, service string, traces trace.TracerProvider,
+	ctx context.Context, url secret.Text, keys secret.Keys, service string, o Observers,
 ) (*pgxpool.Pool, error) {
 	var passwords, ids []string
 	for _, k := range keys.Each() {
@@ -29,7 +28,7 @@ func OpenAs(
 	for _, id := range keys.IDs() {
 		ids = append(ids, id.String())
 	}
-	return open(ctx, url, traces, func(c *pgxpool.Config) {
+	return open(ctx, url, o, func(c *pgxpool.Config) {
 		c.ConnConfig.RuntimeParams["application_name"] = holder + strings.Join(ids, ",")
 		if len(passwords) > 1 && slices.Contains(passwords, c.ConnConfig.Password) {
 			c.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {

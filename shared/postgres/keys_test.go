@@ -28,7 +28,7 @@ func TestOpenAsWithEitherPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db, err := postgres.OpenAs(t.Context(), own, k, "users", noop.NewTracerProvider())
+		db, err := postgres.OpenAs(t.Context(), own, k, "users", postgres.Observers{Traces: noop.NewTracerProvider()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/multitracer"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
@@ -38,14 +41,19 @@ var session = map[string]string{
 	"tcp_keepalives_count":                "3",
 }
 
-// Open returns a pool of 8 connections. It does not connect yet.
-func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*pgxpool.Pool, error) {
-	return open(ctx, url, traces, func(*pgxpool.Config) {})
+// Observers learn what a pool does.
+type Observers struct {
+	Traces trace.TracerProvider
+	// Watch logs outages; nil if nobody does.
+	Watch *Watch
 }
 
-func open(
-	ctx context.Context, url secret.Text, traces trace.TracerProvider, more func(*pgxpool.Config),
-) (*pgxpool.Pool, error) {
+// Open returns a pool of 8 connections. It does not connect yet.
+func Open(ctx context.Context, url secret.Text, traces trace.TracerProvider) (*pgxpool.Pool, error) {
+	return open(ctx, url, Observers{Traces: traces}, func(*pgxpool.Config) {})
+}
+
+func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.Config)) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
@@ -56,8 +64,16 @@ func open(
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
-	if _, off := traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
-		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(traces))
+	var tracers []pgx.QueryTracer
+	if _, off := o.Traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
+		tracers = append(tracers, otelpgx.NewTracer(otelpgx.WithTracerProvider(o.Traces)))
+	}
+	if o.Watch != nil {
+		server := net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
+		tracers = append(tracers, watched{o.Watch, server})
+	}
+	if len(tracers) > 0 {
+		config.ConnConfig.Tracer = multitracer.New(tracers...)
 	}
 	more(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)

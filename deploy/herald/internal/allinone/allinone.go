@@ -211,7 +211,9 @@ func (s *system) startInbox() error {
 }
 
 func (s *system) welcome() {
-	fmt.Fprintf(s.out, "administrator's token: %s\n", s.services.Users.TokenFile)
+	if _, err := os.Stat(s.services.Users.TokenFile); err == nil { // the first start wrote it, perhaps elsewhere
+		fmt.Fprintf(s.out, "administrator's token: %s\n", s.services.Users.TokenFile)
+	}
 	if s.page != nil {
 		fmt.Fprintf(s.out, "mails: http://%s\n", shown(s.page.Addr()))
 	}

@@ -196,7 +196,7 @@ func (r *ring) each(
 		if err != nil {
 			return err
 		}
-		db, err := postgres.OpenAs(ctx, url, r.keys, name, noop.NewTracerProvider())
+		db, err := postgres.OpenAs(ctx, url, r.keys, name, postgres.Observers{Traces: noop.NewTracerProvider()})
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (r *ring) events(ctx context.Context, service string) (*pgxpool.Pool, error
 		if err != nil {
 			return nil, err
 		}
-		db, err := postgres.OpenAs(ctx, url, r.keys, service, noop.NewTracerProvider())
+		db, err := postgres.OpenAs(ctx, url, r.keys, service, postgres.Observers{Traces: noop.NewTracerProvider()})
 		if err != nil {
 			return nil, err
 		}

@@ -31,8 +31,13 @@ func TestPostgresThatEnds(t *testing.T) {
 	if err := i.Stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
+	// All that follows has one line, and one when it is over.
+	logs := i.Logs.String()
+	if n := strings.Count(logs, "Postgres does not work"); n < 1 || n > 2 || strings.Contains(logs, "trying again") {
+		t.Errorf("the log says %s", logs)
+	}
 	for _, says := range []string{"Postgres has ended; starting it again", "Postgres runs again"} {
-		if n := strings.Count(i.Logs.String(), says); n != 2 {
+		if n := strings.Count(logs, says); n != 2 {
 			t.Errorf("the log says %d times: %s", n, says)
 		}
 	}

@@ -162,8 +162,8 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	for pause := 50 * time.Millisecond; ; pause *= 2 {
 		err := s.Store.Settle(ctx, c, r.verdict, failed)
 		if err == nil && failed != nil {
-			s.Log.WarnContext(ctx, "a mail is given up", "notification", c.ID, "kind", c.Kind, "code", r.verdict.Code,
-				"reason", r.why)
+			s.Log.WarnContext(ctx, "a mail is given up"+uncertainty(r.verdict.State), "notification", c.ID,
+				"kind", c.Kind, "code", r.verdict.Code, "reason", r.why)
 		}
 		if err == nil || errors.Is(err, domain.ErrLost) {
 			return
@@ -174,6 +174,14 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 			return
 		}
 	}
+}
+
+// uncertainty returns what a log line adds about a mail that is not known to be lost.
+func uncertainty(s domain.State) string {
+	if s == domain.Uncertain {
+		return ": it may have been delivered, because the mail relay did not answer after it had the whole mail"
+	}
+	return ""
 }
 
 // wait returns false if ctx ends first.

@@ -36,7 +36,7 @@ const (
 	// The last attempt failed. It is tried again.
 	NotificationState_NOTIFICATION_STATE_RETRYING NotificationState = 4
 	NotificationState_NOTIFICATION_STATE_FAILED   NotificationState = 5
-	// The connection ended before the mail server said whether it accepted the mail.
+	// The connection ended before the mail server said whether it accepted the mail, which may have been delivered.
 	NotificationState_NOTIFICATION_STATE_UNCERTAIN NotificationState = 6
 )
 

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// settle is how long nothing must fail until a server works again. While a disk is full, reads still succeed.
+const settle = 2 * time.Second
+
+// Watch logs an outage of a database server in two lines: its first error, and when it is over how long it was. All
+// pools of a process share one, because a server is the same cause for all of them.
+type Watch struct {
+	log *slog.Logger
+	now func() time.Time
+	// out is how many servers do not work. Statements that succeed need no lock while there is none.
+	out     atomic.Int32
+	mu      sync.Mutex
+	servers map[string]*outage
+}
+
+// outage is zero while a server works.
+type outage struct{ since, failed, worked time.Time }
+
+// NewWatch returns a watch that knows no servers yet.
+func NewWatch(log *slog.Logger, now func() time.Time) *Watch {
+	return &Watch{log: log, now: now, servers: map[string]*outage{}}
+}
+
+// saw notes how a statement or connection has ended.
+func (w *Watch) saw(ctx context.Context, server string, err error) {
+	failed := broken(err)
+	if !failed && (err != nil || w.out.Load() == 0) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.servers[server]
+	if o == nil {
+		o = &outage{}
+		w.servers[server] = o
+	}
+	switch now := w.now(); {
+	case failed && o.since.IsZero():
+		w.out.Add(1)
+		*o = outage{since: now, failed: now}
+		w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err))
+	case failed:
+		o.failed, o.worked = now, time.Time{}
+	case o.since.IsZero():
+	case o.worked.IsZero():
+		o.worked = now
+	}
+	if !o.worked.IsZero() && w.now().Sub(o.failed) >= settle {
+		w.log.InfoContext(ctx, "Postgres works again", "server", server,
+			"away", o.worked.Sub(o.since).Round(time.Millisecond).String())
+		*o = outage{}
+		w.out.Add(-1)
+	}
+}
+
+// outages are the codes and classes of the errors of a server that does not work (Postgres, appendix A): 08
+// connection, 53 resources, 58 system, a shutdown, a crash, a start.
+var outages = []string{"08", "53", "57P01", "57P02", "57P03", "58"}
+
+// broken reports whether an error of pgx says that the server does not work.
+func broken(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return slices.ContainsFunc(outages, func(class string) bool { return strings.HasPrefix(refused.Code, class) })
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	_, network := errors.AsType[net.Error](err)
+	return !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF))
+}
+
+// Told reports whether an error follows from a server that does not work, which a Watch has logged.
+func Told(err error) bool {
+	_, refused := errors.AsType[*pgconn.PgError](err)
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	return (refused || unconnected || errors.Is(err, errAway)) && broken(err)
+}
+
+// entire returns all that Postgres says about an error. The details of other errors may name the values of a row.
+func entire(err error) string {
+	text := err.Error()
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		for _, more := range []string{refused.Detail, refused.Hint, refused.Where} {
+			if more != "" {
+				text += "; " + more
+			}
+		}
+	}
+	return text
+}
+
+// watched tells a Watch of what the connections to a server do.
+type watched struct {
+	watch  *Watch
+	server string
+}
+
+func (w watched) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (w watched) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	w.watch.saw(ctx, w.server, data.Err)
+}
+
+func (w watched) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (w watched) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (w watched) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+	w.watch.saw(ctx, w.server, data.Err)
+}
+
+func (w watched) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return ctx
+}
+
+func (w watched) TraceConnectEnd(ctx context.Context, data pgx.TraceConnectEndData) {
+	w.watch.saw(ctx, w.server, data.Err)
+}

@@ -1,0 +1,139 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"herald/shared/fault"
+	"herald/shared/postgres"
+	"herald/shared/postgres/local"
+	"herald/shared/secret"
+)
+
+// An outage has two lines in the log, however many statements of however many services fail meanwhile.
+func TestOutageHasTwoLines(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	var logs bytes.Buffer
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	watch := postgres.NewWatch(slog.New(slog.NewTextHandler(&logs, nil)), func() time.Time { return now })
+	var pools []*pgxpool.Pool
+	for _, service := range []string{"users", "text"} {
+		pool, err := postgres.OpenAs(t.Context(), secret.NewText(server.TCP()), keys(t, "a"), service,
+			postgres.Observers{Traces: noop.NewTracerProvider(), Watch: watch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		pools = append(pools, pool)
+	}
+	all := func() (failed int) {
+		for range 5 {
+			for _, pool := range pools {
+				if err := run(t.Context(), pool, `select 1`); err != nil {
+					failed++
+				}
+				if _, err := pool.Exec(t.Context(), `select 1/0`); code(err) != "22012" && failed == 0 {
+					t.Errorf("%v", err)
+				}
+			}
+		}
+		return failed
+	}
+	if failed := all(); failed > 0 || logs.Len() > 0 {
+		t.Fatalf("%d statements failed; %s", failed, logs.String())
+	}
+	end(t, server)
+	if failed := all(); failed != 10 {
+		t.Errorf("%d statements failed", failed)
+	}
+	now = now.Add(30 * time.Second)
+	all()
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second)
+	if failed := all(); failed > 0 {
+		t.Errorf("%d statements failed", failed)
+	}
+	if n := strings.Count(logs.String(), "\n"); n != 1 {
+		t.Errorf("a second after the last error the log says %s", logs.String())
+	}
+	now = now.Add(time.Minute)
+	all()
+	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `msg="Postgres does not work" server=127.0.0.1:`) ||
+		!strings.Contains(lines[1], `msg="Postgres works again" server=127.0.0.1:`) ||
+		!strings.Contains(lines[1], "away=31s") {
+		t.Errorf("the log says %q", lines)
+	}
+}
+
+// end ends a server as somebody else's signal does.
+func end(t *testing.T, server *local.Server) {
+	t.Helper()
+	var data string
+	conn, err := pgx.Connect(t.Context(), server.TCP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = conn.QueryRow(t.Context(), `show data_directory`).Scan(&data)
+	conn.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(data + "/postmaster.pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.Split(string(text), "\n")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(t.Context()); err == nil {
+		t.Fatal("the server runs on")
+	}
+}
+
+// Only errors of a server that does not work are told by a watch.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	refused := func(code string) error { return &pgconn.PgError{Code: code, Message: "words"} }
+	for name, c := range map[string]struct {
+		err  error
+		told bool
+	}{
+		"nothing":             {nil, false},
+		"disk full":           {refused("53100"), true},
+		"shutdown":            {postgres.Fault(refused("57P01")), true},
+		"deadlock":            {postgres.Fault(refused("40P01")), false},
+		"taken name":          {refused("23505"), false},
+		"broken connection":   {postgres.Fault(syscall.ECONNRESET), true},
+		"another connection":  {syscall.ECONNRESET, false},
+		"another service":     {fault.ErrUnavailable, false},
+		"a client that left":  {postgres.Fault(context.Canceled), false},
+		"a slow statement":    {postgres.Fault(context.DeadlineExceeded), false},
+		"something else":      {errors.New("words"), false},
+		"an interrupted call": {refused("57014"), false},
+	} {
+		if got := postgres.Told(c.err); got != c.told {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
