@@ -17,53 +17,91 @@ import (
 // samples is how often each kind of user is asked about.
 const samples = 500
 
-// BenchmarkAnonymousResend asks for mails for users who get one and for users who do not exist, one of each in
-// random order. The times of the answers must not tell one from the other: medians within 3 %, |t| of Welch's test
-// below 4.
-func BenchmarkAnonymousResend(b *testing.B) {
-	i := whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
-	ids := [2][]string{}
+// anonymous is an instance with users about whom somebody without a token asks.
+type anonymous struct {
+	*whole.Instance
+	b *testing.B
+}
+
+func newAnonymous(b *testing.B) anonymous {
+	return anonymous{whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1"), b}
+}
+
+// ids returns the ids of known users, each imported with a body, and of as many that nobody has.
+func (a anonymous) ids(name string, body func(id string) string) (known, unknown []string) {
 	for n := range samples {
-		known := whole.Active(fmt.Sprint("known-", n))
-		ids[0] = append(ids[0], made(i, "/management/v1/users/human/_import", known, "userId"))
-		ids[1] = append(ids[1], fmt.Sprint("nobody-", n))
+		person := body(fmt.Sprint(name, n))
+		known = append(known, made(a.Instance, "/management/v1/users/human/_import", person, "userId"))
+		unknown = append(unknown, fmt.Sprint("nobody-", name, n))
 	}
-	client := &http.Client{}
-	ask := func(user string, n int) time.Duration {
-		form := url.Values{"userID": {user}, "orgID": {"o"}}
-		r, err := http.NewRequest(http.MethodPost, i.URL+"/ui/login/password/reset/resend",
-			strings.NewReader(form.Encode()))
-		check(b, err)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Origin", i.URL)
-		r.Header.Set("X-Forwarded-For", fmt.Sprintf("192.0.%d.%d", n/250, n%250)) // a client has 60 posts a minute
-		begun := time.Now()
-		answer, err := client.Do(r)
-		check(b, err)
-		took := time.Since(begun)
-		check(b, answer.Body.Close())
-		if answer.StatusCode != http.StatusOK {
-			b.Fatal(answer.Status)
-		}
-		return took
+	return known, unknown
+}
+
+// post returns how long a form of a user takes, from the n-th client: each has 60 posts a minute.
+func (a anonymous) post(path string, form url.Values, user string, n, status int) time.Duration {
+	a.b.Helper()
+	form.Set("userID", user)
+	r, err := http.NewRequest(http.MethodPost, a.URL+path, strings.NewReader(form.Encode()))
+	check(a.b, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", a.URL)
+	r.Header.Set("X-Forwarded-For", fmt.Sprintf("192.0.%d.%d", n/250, n%250))
+	begun := time.Now()
+	answer, err := http.DefaultClient.Do(r)
+	check(a.b, err)
+	took := time.Since(begun)
+	check(a.b, answer.Body.Close())
+	if answer.StatusCode != status {
+		a.b.Fatal(answer.Status)
 	}
+	return took
+}
+
+// alike posts a form for known and for unknown users, one of each in random order. The times of the answers must not
+// tell one from the other: medians within 3 %, |t| of Welch's test below 4.
+func (a anonymous) alike(path string, form url.Values, status int, known, unknown []string) {
+	a.b.Helper()
 	for n := range 50 { // the first connections and statements are slower
-		ask("nobody", n)
+		a.post(path, form, fmt.Sprint("nobody-at-first-", n), n, status)
 	}
-	times := [2][]float64{}
+	ids, times := [2][]string{known, unknown}, [2][]float64{}
 	for n := range samples { // in pairs, so that what else the machine does affects both
 		for _, kind := range rand.Perm(2) {
-			times[kind] = append(times[kind], ask(ids[kind][n], 2*n+kind).Seconds()*1000)
+			took := a.post(path, form, ids[kind][n], 2*n+kind, status)
+			times[kind] = append(times[kind], took.Seconds()*1000)
 		}
 	}
-	known, unknown := median(times[0]), median(times[1])
-	apart, t := 100*math.Abs(known-unknown)/unknown, welch(times[0], times[1])
-	b.ReportMetric(0, "ns/op")
-	b.Logf("answers for known users: median %.3f ms, for unknown ones: %.3f ms, %.1f %% apart, t = %.2f",
-		known, unknown, apart, t)
+	of, other := median(times[0]), median(times[1])
+	apart, t := 100*math.Abs(of-other)/other, welch(times[0], times[1])
+	a.b.ReportMetric(0, "ns/op")
+	a.b.Logf("%s: median for known users %.3f ms, for unknown ones %.3f ms, %.1f %% apart, t = %.2f",
+		path, of, other, apart, t)
 	if apart > 3 || math.Abs(t) >= 4 {
-		b.Error("the times tell known users from unknown ones")
+		a.b.Error("the times tell known users from unknown ones")
 	}
+}
+
+// BenchmarkAnonymousResend asks for mails for users who get one and for users who do not exist.
+func BenchmarkAnonymousResend(b *testing.B) {
+	a := newAnonymous(b)
+	known, unknown := a.ids("known-", whole.Active)
+	a.alike("/ui/login/password/reset/resend", url.Values{"orgID": {"o"}}, http.StatusOK, known, unknown)
+}
+
+// BenchmarkAnonymousWrongCode posts the forms of mails with a wrong code, for users who have a code and for users who
+// do not exist.
+func BenchmarkAnonymousWrongCode(b *testing.B) {
+	a := newAnonymous(b)
+	form := url.Values{
+		"code": {"AAAAAAAA"}, "password": {"correct horse battery"}, "confirmation": {"correct horse battery"},
+	}
+	initial, nobody := a.ids("initial-", whole.Person)
+	active, noone := a.ids("active-", whole.Active)
+	for _, id := range active {
+		a.Must("POST", "/management/v1/users/"+id+"/password/_reset", `{}`)
+	}
+	a.alike("/ui/login/user/init", form, http.StatusBadRequest, initial, nobody)
+	a.alike("/ui/login/password/reset", form, http.StatusBadRequest, active, noone)
 }
 
 func median(all []float64) float64 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
@@ -93,6 +92,22 @@ func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error
 	return h, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
+// tryCode counts a guess in the code's row. Without one it makes Postgres do as much: guesses at the same id take
+// turns and are written to the write-ahead log, so that their times do not tell whether there is a code.
+const tryCode = `with turn as materialized (
+		select pg_advisory_xact_lock(hashtextextended(@purpose::text || ' ' || @user_id::text, 0))
+	), tried as (
+		update codes c set tries = least(c.tries, @most) + 1 from users u, turn
+		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id and u.state = @waiting
+			and u.email_verified = any (@verified) and not u.email_outranked
+		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked
+	), missed as (
+		select pg_logical_emit_message(true, 'herald', 'a guess at no code') from turn
+		where not exists (select from tried)
+	)
+	select mac, expires_at, org_id, locked from tried
+	union all select null, null, '', false from missed`
+
 // TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
 // guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. For a user who does not wait
 // for a mail of that kind, or has no code, it counts in memory, so that guesses get the same answers and cost no
@@ -101,20 +116,19 @@ func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind) (Co
 	c, err := postgres.One[struct {
 		Code
 		Locked bool
-	}](ctx, s.journal.DB, `update codes c set tries = least(c.tries, @most) + 1 from users u
-		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id and u.state = @waiting
-			and u.email_verified = any (@verified) and not u.email_outranked
-		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked`, postgres.Args{
+	}](ctx, s.journal.DB, tryCode, postgres.Args{
 		"user_id": userID, "purpose": kind, "most": domain.CodeTries,
 		"waiting": kind.State(), "verified": kind.Verified(),
 	})
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case err != nil:
+		return Code{}, postgres.Fault(err)
+	case c.MAC == nil:
 		return Code{}, s.misses.Guess(userID, kind)
-	case err == nil && c.Locked:
+	case c.Locked:
 		return Code{}, domain.ErrCodeLocked
 	}
-	return c.Code, postgres.Fault(err)
+	return c.Code, nil
 }
 
 // UntryCode takes back a guess at a code that turned out right but could not be used.
