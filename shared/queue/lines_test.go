@@ -109,7 +109,11 @@ func TestShare(t *testing.T) {
 		working("both have one", "a a b b a")
 		<-time.After(1100 * time.Millisecond) // of the bubble
 		w.do(t.Context(), "a")
-		working("alone for a second", "a a b b a a")
+		working("another still works", "a a b b a")
+		w.leave <- struct{}{}
+		w.leave <- struct{}{}
+		synctest.Wait()
+		working("alone for a second", "a a b b a a a")
 		w.want("a a b b a a a", "")
 	})
 }

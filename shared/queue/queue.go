@@ -40,8 +40,8 @@ type seen struct {
 	last, other time.Time
 }
 
-// alone is for how long no other line must have come, so that a line may have more than its share.
-const alone = time.Second
+// quiet is how long no call of another line has come when a line may have more than its share.
+const quiet = time.Second
 
 // call is a call that waits.
 type call struct {
@@ -53,8 +53,8 @@ type call struct {
 // New makes a queue in which atOnce calls work, at least 1, and waiting calls wait.
 func New(atOnce, waiting int) *Queue { return NewShared(atOnce, atOnce, waiting) }
 
-// NewShared makes a queue like New, in which at most share calls of a line work, unless no other line had calls
-// for a second.
+// NewShared makes a queue like New, in which at most share calls of a line work, at least 1, unless no call of another
+// line works or has come within a second.
 func NewShared(atOnce, share, waiting int) *Queue {
 	return &Queue{
 		free: max(atOnce, 1), share: max(share, 1), working: map[string]int{}, lines: NewLines[*call](waiting),
@@ -75,12 +75,13 @@ func (s *seen) alone(line string, now time.Time) bool {
 	if line == s.line {
 		other = s.other
 	}
-	return now.Sub(other) > alone
+	return now.Sub(other) > quiet
 }
 
 // may reports whether one more call of a line may work.
 func (q *Queue) may(line string) bool {
-	return q.free > 0 && (q.working[line] < q.share || q.seen.alone(line, time.Now()))
+	own := q.working[line]
+	return q.free > 0 && (own < q.share || len(q.working) == 1 && q.seen.alone(line, time.Now()))
 }
 
 // work notes that a call of a line works.
@@ -103,11 +104,8 @@ func (q *Queue) Do(ctx context.Context, work func()) error {
 // Enter waits for the turn of ctx's line. The caller works then, and calls Leave afterwards. If too many calls
 // wait, or ctx ends first, Enter returns fault.ErrOverloaded.
 func (q *Queue) Enter(ctx context.Context) error {
-	c := q.join(lineOf(ctx))
-	if c != nil {
-		if !await(q, c, ctx.Done()) {
-			return fault.ErrOverloaded.After(retryAfter).Because(ctx.Err())
-		}
+	if c := q.join(lineOf(ctx)); c != nil && !await(q, c, ctx.Done()) {
+		return fault.ErrOverloaded.After(retryAfter).Because(ctx.Err())
 	}
 	if err := ctx.Err(); err != nil {
 		q.Leave(ctx)
@@ -126,11 +124,11 @@ func (q *Queue) leave(line string) {
 	if q.working[line]--; q.working[line] == 0 {
 		delete(q.working, line)
 	}
-	q.call()
+	q.admit()
 }
 
-// call lets those who wait work, as many as may.
-func (q *Queue) call() {
+// admit lets calls that wait work, as many as may.
+func (q *Queue) admit() {
 	for next, any := q.lines.Next(q.may); any; next, any = q.lines.Next(q.may) {
 		q.work(next.line)
 		next.called <- true
@@ -151,7 +149,7 @@ func (q *Queue) join(line string) *call {
 	if left, any := q.lines.Add(line, c); any {
 		left.called <- false
 	}
-	q.call() // the line may be alone by now
+	q.admit() // the line may be alone by now
 	return c
 }
 

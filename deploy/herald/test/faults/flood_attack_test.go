@@ -28,19 +28,20 @@ func newClient(url, token string) client {
 	return client{&fasthttp.Client{MaxConnsPerHost: 1000, ReadTimeout: limit, WriteTimeout: limit}, url, token}
 }
 
-// send returns the body of the answer, and an error unless it is 200.
+// send sends JSON. It returns the body of the answer, and an error unless the status is 200.
 func (c client) send(method, path, body string) (string, error) {
+	return c.sendAs("application/json", method, path, body)
+}
+
+func (c client) sendAs(mediaType, method, path, body string) (string, error) {
 	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
 	defer fasthttp.ReleaseResponse(answer)
 	request.Header.SetMethod(method)
 	request.SetRequestURI(c.url + path)
 	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.SetContentType("application/json")
-	if strings.HasPrefix(body, "userID=") {
-		request.Header.SetContentType("application/x-www-form-urlencoded")
-		request.Header.Set("Origin", c.url)
-	}
+	request.Header.Set("Origin", c.url)
+	request.Header.SetContentType(mediaType)
 	request.SetBodyString(body)
 	if err := c.http.Do(request, answer); err != nil {
 		return "", err
@@ -154,7 +155,8 @@ func (a *attack) mail(n int64) (string, error) {
 }
 
 func (a *attack) resend(n int64) (string, error) {
-	return a.send("POST", "/ui/login/password/reset/resend", fmt.Sprint("userID=flood-user&orgID=", n))
+	return a.sendAs("application/x-www-form-urlencoded", "POST", "/ui/login/password/reset/resend",
+		fmt.Sprint("userID=flood-user&orgID=", n))
 }
 
 // unread is how many connections ask for a document and read nothing.
