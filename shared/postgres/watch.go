@@ -19,8 +19,8 @@ import (
 // settle is how long nothing must fail until a server works again. While a disk is full, reads still succeed.
 const settle = 2 * time.Second
 
-// Watch logs an outage of a database server in two lines: its first error, and when it is over how long it was. All
-// pools of a process share one, because a server is the same cause for all of them.
+// Watch logs an outage of a database server in two lines: its first error, and when it is over how long it was and
+// its last error. All pools of a process share one, because a server is the same cause for all of them.
 type Watch struct {
 	log *slog.Logger
 	now func() time.Time
@@ -31,7 +31,10 @@ type Watch struct {
 }
 
 // outage is zero while a server works.
-type outage struct{ since, failed, worked time.Time }
+type outage struct {
+	since, failed, worked time.Time
+	last                  error
+}
 
 // NewWatch returns a watch that knows no servers yet.
 func NewWatch(log *slog.Logger, now func() time.Time) *Watch {
@@ -54,17 +57,17 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 	switch now := w.now(); {
 	case failed && o.since.IsZero():
 		w.out.Add(1)
-		*o = outage{since: now, failed: now}
+		*o = outage{since: now, failed: now, last: err}
 		w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err))
 	case failed:
-		o.failed, o.worked = now, time.Time{}
+		o.failed, o.worked, o.last = now, time.Time{}, err
 	case o.since.IsZero():
 	case o.worked.IsZero():
 		o.worked = now
 	}
 	if !o.worked.IsZero() && w.now().Sub(o.failed) >= settle {
 		w.log.InfoContext(ctx, "Postgres works again", "server", server,
-			"away", o.worked.Sub(o.since).Round(time.Millisecond).String())
+			"away", o.worked.Sub(o.since).Round(time.Millisecond).String(), "last", entire(o.last))
 		*o = outage{}
 		w.out.Add(-1)
 	}

@@ -77,7 +77,7 @@ func TestOutageHasTwoLines(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `msg="Postgres does not work" server=127.0.0.1:`) ||
 		!strings.Contains(lines[1], `msg="Postgres works again" server=127.0.0.1:`) ||
-		!strings.Contains(lines[1], "away=31s") {
+		!strings.Contains(lines[1], "away=31s") || !strings.Contains(lines[1], "connection refused") {
 		t.Errorf("the log says %q", lines)
 	}
 }

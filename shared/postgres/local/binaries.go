@@ -38,6 +38,16 @@ func Version(ctx context.Context, bin string) (int, error) {
 	return b.major, err
 }
 
+// Check returns an error if Start would find no installed server for the files in o.Dir. It makes nothing.
+func Check(ctx context.Context, o Options) error {
+	a, err := chooseAccount(o.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = a.findBinaries(ctx, o.Bin, writtenBy((&Server{dir: o.Dir}).data()))
+	return err
+}
+
 // findBinaries returns the installation in dir. If dir is empty it returns the one in PATH, else
 // the newest in the usual places. major is the version that the files need, 0 for any, as no
 // other version can read them.

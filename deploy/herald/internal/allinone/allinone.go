@@ -100,6 +100,11 @@ func (s *system) prepare(ctx context.Context, logs io.Writer) error {
 	if err := s.checkPorts(); err != nil {
 		return err
 	}
+	if s.Database.Empty() {
+		if err := local.Check(ctx, s.localPostgres()); err != nil {
+			return err
+		}
+	}
 	keys, err := s.masterKey(ctx)
 	if err != nil {
 		return err
@@ -156,13 +161,16 @@ func (s *system) startPostgres(ctx context.Context) func() error {
 			return nil
 		}
 		var err error
-		if s.postgres, err = local.Start(
-			ctx, local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}); err != nil {
+		if s.postgres, err = local.Start(ctx, s.localPostgres()); err != nil {
 			return err
 		}
 		s.Database = secret.NewText(s.postgres.URL())
 		return nil
 	}
+}
+
+func (s *system) localPostgres() local.Options {
+	return local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}
 }
 
 func (s *system) startNATS() error {

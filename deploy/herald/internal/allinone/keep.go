@@ -11,8 +11,10 @@ const (
 	// tries is how often Postgres is started again, unless it has run for a while.
 	tries = 5
 	while = time.Minute
-	// pause is between two tries.
-	pause = time.Second
+	// pause is between two tries, for NATS longer each time.
+	pause, longest = time.Second, 8 * time.Second
+	// soon is how long NATS must work until it is said to.
+	soon = 3 * time.Second
 )
 
 // keepPostgres starts Postgres again when it has ended by itself, and returns why it does not stay. It returns nil
@@ -32,45 +34,59 @@ func (s *system) keepPostgres(ctx context.Context) error {
 			if tried++; tried > tries {
 				return fmt.Errorf("Postgres does not run: %w", err)
 			}
-			if err = s.postgres.Restart(ctx); err != nil && !rest(ctx) {
+			if err = s.postgres.Restart(ctx); err != nil && !rest(ctx, pause) {
 				return nil
 			}
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		back(ctx, s.ground.Log, "Postgres", ended)
+		back(ctx, s.ground.Log, "Postgres", time.Since(ended))
 	}
 }
 
 // keepNATS starts NATS again when it does not work any more. Without it changes succeed and their events wait, so it
-// tries until ctx ends.
+// tries until ctx ends. While a disk is full, NATS starts and breaks at the next event.
 func (s *system) keepNATS(ctx context.Context) {
 	for {
 		err := s.nats.wait(ctx)
 		if err == nil {
 			return
 		}
-		ended := time.Now()
 		s.ground.Log.ErrorContext(ctx, "NATS does not work; starting it again", "err", err)
-		for err != nil {
-			if err = s.nats.restart(); err != nil && !rest(ctx) {
+		ended, worked := time.Now(), time.Time{}
+		for rests := pause; err != nil; rests = min(2*rests, longest) {
+			if err = s.nats.restart(); err == nil {
+				worked = time.Now()
+				err = s.steady(ctx)
+			}
+			if err != nil && !rest(ctx, rests) {
 				return
 			}
 		}
-		back(ctx, s.ground.Log, "NATS", ended)
+		if ctx.Err() != nil {
+			return
+		}
+		back(ctx, s.ground.Log, "NATS", worked.Sub(ended))
 	}
 }
 
+// steady returns why NATS breaks soon after its start, or nil if it does not.
+func (s *system) steady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	return s.nats.wait(ctx)
+}
+
 // back logs that a server runs again.
-func back(ctx context.Context, log *slog.Logger, server string, ended time.Time) {
-	log.InfoContext(ctx, server+" runs again", "away", time.Since(ended).Round(time.Millisecond).String())
+func back(ctx context.Context, log *slog.Logger, server string, away time.Duration) {
+	log.InfoContext(ctx, server+" runs again", "away", away.Round(time.Millisecond).String())
 }
 
 // rest waits before another try. It returns false when ctx has ended.
-func rest(ctx context.Context) bool {
+func rest(ctx context.Context, d time.Duration) bool {
 	select {
-	case <-time.After(pause):
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -59,7 +59,8 @@ func askHealth(ctx context.Context, address string) error {
 	case w.StatusCode == http.StatusServiceUnavailable && failing:
 		var lines []string
 		for _, check := range slices.Sorted(maps.Keys(causes)) {
-			lines = append(lines, line(fmt.Sprintf("%s: %v", check, causes[check])))
+			cause := strings.Fields(fmt.Sprint(causes[check])) // it may have several lines
+			lines = append(lines, line(check+": "+strings.Join(cause, " ")))
 		}
 		return fmt.Errorf("not ready: %s", strings.Join(lines, "; "))
 	}

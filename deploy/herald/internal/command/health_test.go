@@ -26,7 +26,7 @@ func TestHealth(t *testing.T) {
 	gone.Close()
 	for name, c := range map[string]struct{ address, says string }{
 		"ready": {answering(200, `{"status":"ok"}`), ""},
-		"not ready": {answering(503, `{"status":{"users database":"no answer","start":"starting"}}`),
+		"not ready": {answering(503, `{"status":{"users database":"no\n\tanswer","start":"starting"}}`),
 			"not ready: start: starting; users database: no answer"},
 		"another program":            {answering(200, "<p>hello"), "another program has the port of HERALD_OPS_LISTEN"},
 		"another program's refusal":  {answering(503, "busy"), "answers 503 Service Unavailable, not as Herald does"},

@@ -142,6 +142,11 @@ func TestMissingMasterKeyOfAServer(t *testing.T) {
 	if made := files(t, i.Dir+"/other"); len(made) != 1 {
 		t.Errorf("the start has made %v", made)
 	}
+	i.Env = append(i.Env, "HERALD_MASTER_KEY_FILE="+i.Dir+"/data/master.key")
+	i.StartCommand(whole.Binary(t), "run")
+	if said := strings.Join(i.Out, "\n"); strings.Contains(said, "administrator's token") {
+		t.Errorf("it names a file that is not there: %q", said)
+	}
 }
 
 // A port that is taken is found before anything is made, and every one is named.
@@ -165,6 +170,20 @@ func TestTakenPorts(t *testing.T) {
 		if !strings.Contains(complaint, name+": listen tcp "+busy.Addr().String()) {
 			t.Errorf("%s is not named: %q", name, complaint)
 		}
+	}
+	if made := files(t, i.Dir+"/data"); len(made) != 1 || made[lock] == "" {
+		t.Errorf("the start has made %v", made)
+	}
+}
+
+// Without a Postgres for the data nothing is made.
+func TestMissingPostgres(t *testing.T) {
+	t.Parallel()
+	i := whole.New(t)
+	i.Env = append(i.Env, "PG_BIN="+i.Dir)
+	if out, complaint, code := i.Herald("", "run"); code != 1 || out != "" ||
+		!strings.Contains(complaint, i.Dir+" lacks initdb or postgres") {
+		t.Errorf("ended with %d and said %q %q", code, out, complaint)
 	}
 	if made := files(t, i.Dir+"/data"); len(made) != 1 || made[lock] == "" {
 		t.Errorf("the start has made %v", made)
