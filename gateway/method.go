@@ -24,7 +24,9 @@ type method struct {
 	in, out    protoreflect.MessageType
 	public     bool
 	permission string
-	need       authn.Need
+	// safe reports whether the method changes nothing.
+	safe bool
+	need authn.Need
 }
 
 // mount adds the routes of all methods.
@@ -78,7 +80,7 @@ func newMethod(d contract.Method) (*method, error) {
 	need := authn.Need{Scopes: d.Scopes, Home: d.Home()}
 	return &method{
 		procedure: d.Procedure(), in: in, out: out, need: need, public: d.Access.Public,
-		permission: d.Access.Permission,
+		permission: d.Access.Permission, safe: d.Safe(),
 	}, nil
 }
 
@@ -157,8 +159,13 @@ func (e *edge) authenticate(x *exchange, r *http.Request, m *method) (err error)
 // call forwards a request to its service. If the service refuses a cached caller, call resolves
 // the token again and repeats the request: the caller may have been granted more meanwhile,
 // and the refused request has changed nothing.
-func (e *edge) call(ctx context.Context, m *method, pass authn.Pass, request []byte) (rpc.Answer, error) {
-	answer, err := e.calls.Forward(rpc.WithSigned(ctx, pass.Header), m.procedure, request)
+func (e *edge) call(ctx context.Context, m *method, pass authn.Pass, request []byte) (answer rpc.Answer, err error) {
+	defer func() {
+		if !m.safe {
+			err = fault.AfterWrite(err)
+		}
+	}()
+	answer, err = e.calls.Forward(rpc.WithSigned(ctx, pass.Header), m.procedure, request)
 	if err == nil || !pass.Cached {
 		return answer, err
 	}

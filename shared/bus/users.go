@@ -70,6 +70,9 @@ func read() (services []string, calls map[string][]string, err error) {
 		}
 		for _, name := range callers {
 			calls[name] = append(calls[name], m.Subject())
+			if m.Safe() {
+				calls[name] = append(calls[name], m.Again())
+			}
 			if name != Gateway {
 				services = append(services, name)
 			}
@@ -106,7 +109,7 @@ func serviceUser(s string, calls []string) User {
 			"$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
-		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>"},
+		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>", "again.herald." + s + ".>"},
 		Answers:   true,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -41,8 +42,26 @@ func (m Method) checkShape() error {
 		return errors.New("only a user's call is forwarded")
 	case len(a.Internal) == 0 && len(m.Rules) == 0:
 		return errors.New("a public method needs a REST path")
+	case m.searches() && !m.Safe():
+		return errors.New("a search changes nothing: add `option idempotency_level = NO_SIDE_EFFECTS`, " +
+			"so that it can be sent to another replica if one is frozen")
+	case m.Safe() && (a.FreshLogin || a.ActsOn != "" || a.Costly):
+		return errors.New("a method without side effects changes no way to log in: remove its idempotency_level, " +
+			"or fresh_login, acts_on and costly")
 	}
 	return nil
+}
+
+// searches reports whether a REST path ends with _search, or the method's name says that it only reads.
+func (m Method) searches() bool {
+	for _, rule := range m.Rules {
+		if _, path, _ := Route(rule); strings.HasSuffix(path, "/_search") {
+			return true
+		}
+	}
+	return slices.ContainsFunc([]string{"Get", "List", "Search", "Resolve"}, func(verb string) bool {
+		return strings.HasPrefix(string(m.Name()), verb)
+	})
 }
 
 // checkActsOn refuses a method that writes to a user and does not say how the user is

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	heraldv1 "herald/shared/gen/herald/v1"
 )
@@ -22,6 +24,10 @@ const (
 	OpenID   = "openid"
 	Audience = "urn:service:iam:org:project:id:service:aud"
 )
+
+// usual is how long a method may take whose contract does not say otherwise. It is longer than NATS takes to notice
+// a frozen replica, and shorter than a person waits.
+const usual = 7 * time.Second
 
 // self is the prefix of the paths on which callers act on themselves.
 const self = "/auth/v1/"
@@ -41,6 +47,8 @@ type Method struct {
 	// Streamed reports whether the REST path takes a body of any size, which the method gets in
 	// many requests.
 	Streamed bool
+	// Limit is how long the method may take.
+	Limit time.Duration
 
 	// ids are the request's fields that stand in the REST paths.
 	ids []protoreflect.FieldDescriptor
@@ -60,6 +68,31 @@ func (m Method) under(prefix string) bool {
 	})
 }
 
+// Safe reports whether the method changes nothing (RFC 9110, section 9.2.1): its REST paths are GETs, or its
+// idempotency_level is NO_SIDE_EFFECTS.
+func (m Method) Safe() bool {
+	return m.level() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS || m.has("GET")
+}
+
+// Idempotent reports whether a request that is sent again changes nothing more (RFC 9110, section 9.2.2): the method
+// is safe, its REST paths are PUTs or DELETEs, or its idempotency_level is IDEMPOTENT.
+func (m Method) Idempotent() bool {
+	return m.Safe() || m.level() == descriptorpb.MethodOptions_IDEMPOTENT || m.has("PUT") || m.has("DELETE")
+}
+
+func (m Method) level() descriptorpb.MethodOptions_IdempotencyLevel {
+	options, _ := m.Options().(*descriptorpb.MethodOptions)
+	return options.GetIdempotencyLevel()
+}
+
+// has reports whether the method has REST paths, all with that verb.
+func (m Method) has(verb string) bool {
+	return len(m.Rules) > 0 && !slices.ContainsFunc(m.Rules, func(rule *annotations.HttpRule) bool {
+		v, _, _ := Route(rule)
+		return v != verb
+	})
+}
+
 // Procedure is the method's path over gRPC: /herald.users.v1.Users/GetUser.
 func (m Method) Procedure() string {
 	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
@@ -67,6 +100,10 @@ func (m Method) Procedure() string {
 
 // Subject is where the method listens on NATS: rpc.herald.users.v1.Users.GetUser.
 func (m Method) Subject() string { return Subject(m.Procedure()) }
+
+// Again is where every replica listens for requests to a safe method that one of them has not answered:
+// again.herald.users.v1.Users.GetUser.
+func (m Method) Again() string { return "again." + strings.TrimPrefix(m.Subject(), "rpc.") }
 
 // Owner is the name of the service that answers: users.
 func (m Method) Owner() string {
@@ -129,6 +166,10 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 		for _, name := range PathFields(path) {
 			m.ids = append(m.ids, d.Input().Fields().ByName(protoreflect.Name(name)))
 		}
+	}
+	m.Limit = usual
+	if seconds, _ := proto.GetExtension(d.Options(), heraldv1.E_Seconds).(uint32); seconds > 0 {
+		m.Limit = time.Duration(seconds) * time.Second
 	}
 	if m.Scopes = m.Access.GetScopes(); len(m.Scopes) == 0 {
 		m.Scopes = []string{OpenID, Audience}

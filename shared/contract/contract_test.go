@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,10 +45,34 @@ func TestContracts(t *testing.T) {
 	}
 }
 
+// What may be sent again, and how long a method may take, follow from its verb and options.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	methods, err := contract.AllMethods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range methods {
+		got[string(m.Name())] = fmt.Sprintf("%t %t %s", m.Safe(), m.Idempotent(), m.Limit)
+	}
+	for name, want := range map[string]string{
+		"GetUser": "true true 7s", "SearchUsers": "true true 7s", "ResolveToken": "true true 7s",
+		"UpdateMyPassword": "false true 7s", "RemoveUser": "false true 7s", "LockUser": "false true 7s",
+		"CreateHumanUser": "false false 7s", "CheckCode": "false false 7s", "ImportUsers": "false true 30s",
+		"CheckImport": "true true 30s",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+}
+
 // A contract without the options that protect a method is refused.
 func TestContractFaults(t *testing.T) {
 	t.Parallel()
 	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}
+	put := &annotations.HttpRule{Pattern: &annotations.HttpRule_Put{Put: "/x"}}
 	mine := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/auth/v1/x"}}
 	both := []string{contract.OpenID, contract.Audience}
 	writes := func(actsOn, nobody string) *heraldv1.Access {
@@ -74,7 +99,7 @@ func TestContractFaults(t *testing.T) {
 			rule: get, want: `"project_id"`},
 		"internal with path": {access: &heraldv1.Access{Internal: []string{"auth"}}, rule: get, want: "no REST path"},
 		"no path":            {access: &heraldv1.Access{Authenticated: true}, want: "needs a REST path"},
-		"good acts_on":       {access: writes("user_id", ""), rule: get},
+		"good acts_on":       {access: writes("user_id", ""), rule: put},
 		"good reason":        {access: writes("", "it does nothing"), rule: get},
 		"no acts_on":         {access: writes("", ""), rule: get, want: `add acts_on: "user_id"`},
 		"acts_on twice":      {access: writes("user_id", "why"), rule: get, want: "has one"},
@@ -91,13 +116,13 @@ func TestContractFaults(t *testing.T) {
 		"own without scopes": {access: needs(), rule: mine, want: `add scopes: "openid"`},
 		"unknown scope":      {access: needs("profile"), rule: mine, want: `not "profile"`},
 		"too few scopes":     {access: needs(both[0]), rule: get, want: "remove scopes"},
-		"good fresh":         {access: &heraldv1.Access{Authenticated: true, FreshLogin: true}, rule: get},
+		"good fresh":         {access: &heraldv1.Access{Authenticated: true, FreshLogin: true}, rule: put},
 		"fresh for nobody": {
 			access: &heraldv1.Access{Permission: "user.read", FreshLogin: true}, rule: get,
 			want: "goes with authenticated",
 		},
 		"good end of a token": {
-			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "user_id"}, rule: get,
+			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "user_id"}, rule: put,
 		},
 		"end of an unknown token": {
 			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "token"}, rule: get,
@@ -118,6 +143,27 @@ func TestContractFaults(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// What changes nothing must say so, and cannot act on anybody.
+func TestSafeContractFaults(t *testing.T) {
+	t.Parallel()
+	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}
+	search := &annotations.HttpRule{Pattern: &annotations.HttpRule_Post{Post: "/x/_search"}}
+	for _, c := range []struct {
+		access *heraldv1.Access
+		rule   *annotations.HttpRule
+		want   string
+	}{
+		{&heraldv1.Access{Permission: "user.write", ActsOn: "user_id"}, get, "without side effects"},
+		{&heraldv1.Access{Authenticated: true, FreshLogin: true}, get, "without side effects"},
+		{&heraldv1.Access{Permission: "user.read"}, search, "NO_SIDE_EFFECTS"},
+	} {
+		if _, err := contract.Methods(with(t, c.access, c.rule, false)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v %v: got %v, want %q", c.access, c.rule, err, c.want)
+		}
 	}
 }
 

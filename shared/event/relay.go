@@ -93,6 +93,8 @@ func (r *Relay) hold(ctx context.Context) error {
 	// The relay's deletes need not be on the disk at once: a crash that undoes them only makes
 	// repeats, and the commits of changes do not wait for the relay's.
 	config.RuntimeParams["synchronous_commit"] = "off"
+	// Postgres takes the lock from a relay that is frozen. Any other asks it something more often.
+	config.RuntimeParams["idle_session_timeout"] = "15s"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("relay: %w", err)

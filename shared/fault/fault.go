@@ -21,7 +21,7 @@ type Code uint32
 // The codes of the specification's error answers.
 const (
 	Invalid         Code = 3  // fix the request
-	Deadline        Code = 4  // it took too long; the outcome is unknown
+	Deadline        Code = 4  // it took too long; a change may have been made
 	NotFound        Code = 5  // no such thing, or none that the caller may see
 	Exists          Code = 6  // the name or id is taken
 	Denied          Code = 7  // known caller, not allowed
@@ -29,7 +29,7 @@ const (
 	Precondition    Code = 9  // right request, wrong state
 	Unimplemented   Code = 12 // no such method
 	Internal        Code = 13 // our fault
-	Unavailable     Code = 14 // try again
+	Unavailable     Code = 14 // nothing was changed; try again
 	Unauthenticated Code = 16 // no valid token
 )
 

@@ -17,8 +17,9 @@ import (
 )
 
 // Fault turns a database error into a fault: *unavailable* when the server cannot be reached or
-// has ended a deadlock, *invalid* because of fault.ErrUnstorable for text that Postgres does not store
-// (NUL, invalid UTF-8). It returns other errors unchanged.
+// has ended a deadlock, also because of fault.ErrUnsure when the statement may have been carried out; *invalid*
+// because of fault.ErrUnstorable for text that Postgres does not store (NUL, invalid UTF-8). It returns other errors
+// unchanged.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
 		return err
@@ -28,7 +29,9 @@ func Fault(err error) error {
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
 			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").
 				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
-		case slices.ContainsFunc(passing, func(class string) bool { return strings.HasPrefix(refused.Code, class) }):
+		case startsWith(refused.Code, unsure):
+			return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
+		case startsWith(refused.Code, passing):
 			return away(err)
 		}
 		return err
@@ -36,18 +39,31 @@ func Fault(err error) error {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return away(err)
 	}
-	_, network := errors.AsType[net.Error](err)
-	if !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF) ||
-		pgconn.SafeToRetry(err)) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if pgconn.SafeToRetry(err) { // nothing was sent
 		return away(err)
+	}
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, io.ErrUnexpectedEOF) {
+		return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
 	}
 	return err
 }
 
-// passing are the classes of errors after which nothing was written and another attempt may
-// succeed: 08 connection, 40 rollback, 53 resources, 57P operator intervention (Postgres,
-// appendix A).
-var passing = []string{"08", "40", "53", "57P"}
+// Codes of errors, or their classes (Postgres, appendix A).
+var (
+	// passing are those after which nothing was written and another attempt may succeed: a transaction that was idle
+	// for too long, 40 rollback, 53 resources, 57P operator intervention.
+	passing = []string{"25P03", "40", "53", "57P"}
+	// unsure are those after which the statement may have been carried out: a connection that broke, a server that
+	// is shut down or that crashed.
+	unsure = []string{"08", "40003", "57P01", "57P02"}
+)
+
+func startsWith(code string, classes []string) bool {
+	return slices.ContainsFunc(classes, func(class string) bool { return strings.HasPrefix(code, class) })
+}
 
 func isFault(err error) bool {
 	_, ok := errors.AsType[*fault.Fault](err)

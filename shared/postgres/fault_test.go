@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"herald/shared/fault"
@@ -85,7 +87,7 @@ func TestFaultOfAnswers(t *testing.T) {
 	}
 	for code, want := range map[string]fault.Code{
 		"40001": fault.Unavailable, "40P01": fault.Unavailable, "53300": fault.Unavailable, "53100": fault.Unavailable,
-		"57P01": fault.Unavailable,
+		"57P01": fault.Unavailable, "57P02": fault.Unavailable, "40003": fault.Unavailable, "25P03": fault.Unavailable,
 		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal,
 		"23505": fault.Internal, "XX000": fault.Internal,
 	} {
@@ -93,6 +95,10 @@ func TestFaultOfAnswers(t *testing.T) {
 			fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
 		if f.Code != want || (f.RetryAfter > 0) != (want == fault.Unavailable) {
 			t.Errorf("%s: %v, want code %d", code, f, want)
+		}
+		unsure := slices.Contains([]string{"08006", "40003", "57P01", "57P02"}, code)
+		if errors.Is(f, fault.ErrUnsure) != unsure {
+			t.Errorf("%s: %v, want it unsure: %t", code, f, unsure)
 		}
 	}
 }
@@ -153,13 +159,21 @@ func TestFaultWithoutServer(t *testing.T) {
 		}
 	}
 	stopServer()
-	unavailable("under way", <-asleep)
+	err = <-asleep
+	unavailable("under way", err)
+	if !errors.Is(postgres.Fault(err), fault.ErrUnsure) {
+		t.Errorf("under way, but surely not carried out: %v", err)
+	}
 	_, err = tx.Exec(t.Context(), `select 1`)
 	unavailable("in a transaction", err)
 	_, err = tx.Exec(t.Context(), `select 1`)
 	unavailable("in a transaction whose connection is closed", err)
 	for range 3 {
-		unavailable("later", run(t.Context(), pool, `select 1`))
+		err := run(t.Context(), pool, `select 1`)
+		unavailable("later", err)
+		if f, ok := errors.AsType[*pgconn.ConnectError](err); ok && errors.Is(postgres.Fault(err), fault.ErrUnsure) {
+			t.Errorf("no connection, but it may have been carried out: %v", f)
+		}
 	}
 	_, err = postgres.All[struct{ ID string }](t.Context(), pool, `select '' as id`, nil)
 	unavailable("All", err)
@@ -171,7 +185,8 @@ func TestFaultWithoutServer(t *testing.T) {
 func TestFaultOfConnections(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: syscall.ECONNRESET}} {
-		if f := fault.From(postgres.Fault(fmt.Errorf("wrapped: %w", err))); f.Code != fault.Unavailable {
+		f := fault.From(postgres.Fault(fmt.Errorf("wrapped: %w", err)))
+		if f.Code != fault.Unavailable || !errors.Is(f, fault.ErrUnsure) {
 			t.Errorf("%v: %v", err, f)
 		}
 	}
@@ -183,7 +198,7 @@ func TestFaultOfConnections(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err = pgx.Connect(ctx, "postgres://u:x@"+silent.Addr().String()+"/x?sslmode=disable")
-	if f := fault.From(postgres.Fault(err)); f.Code != fault.Unavailable {
+	if f := fault.From(postgres.Fault(err)); f.Code != fault.Unavailable || errors.Is(f, fault.ErrUnsure) {
 		t.Errorf("a server that accepts and never speaks: %v", err)
 	}
 }

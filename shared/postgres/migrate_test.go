@@ -101,7 +101,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 	for setting, want := range map[string]string{
-		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "30s", "timezone": "UTC",
+		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "5s", "timezone": "UTC",
 	} {
 		var got string
 		if err := pool.QueryRow(t.Context(), `select current_setting($1)`, setting).Scan(&got); err != nil ||

@@ -28,13 +28,16 @@ const (
 	poolSize = 8
 	// statementLimit ends statements for which no client waits any more.
 	statementLimit = "30s"
+	// idleLimit ends transactions whose process is frozen, because others wait for their locks. No transaction waits
+	// for anything but its statements.
+	idleLimit = "5s"
 )
 
 // session is the settings of every connection. With the TCP keep-alives the server releases the
 // locks of a machine that vanished within half a minute instead of hours.
 var session = map[string]string{
 	"statement_timeout":                   statementLimit,
-	"idle_in_transaction_session_timeout": statementLimit,
+	"idle_in_transaction_session_timeout": idleLimit,
 	"timezone":                            "UTC",
 	"tcp_keepalives_idle":                 "10",
 	"tcp_keepalives_interval":             "5",

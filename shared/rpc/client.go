@@ -19,10 +19,17 @@ import (
 	"herald/shared/fault"
 )
 
-// MaxDuration is how long a request may take if its sender sets no shorter time.
-const MaxDuration = 30 * time.Second
+const (
+	// MaxDuration is how long a request of any method may take.
+	MaxDuration = 30 * time.Second
+	// patience is how long a request to a safe method waits before it is sent to all replicas.
+	patience = 750 * time.Millisecond
+)
 
-var errStream = errors.New("rpc: streams are not carried over NATS")
+var (
+	errStream   = errors.New("rpc: streams are not carried over NATS")
+	errAnswered = errors.New("rpc: another replica has answered")
+)
 
 // Conn lets generated clients call services over NATS:
 //
@@ -35,6 +42,34 @@ type Conn struct {
 	signer  caller.Signer
 	service string
 	session atomic.Pointer[session]
+	routes  map[string]*route
+}
+
+// route is where the requests of a method go. again is empty if the method writes.
+type route struct {
+	contract.Method
+	subject, again string
+	// slow is set while the method's service takes longer than patience to answer. Its requests are not sent to more
+	// replicas then: these would only be slower. It is shared by the methods of the service.
+	slow *atomic.Bool
+}
+
+// routes returns the routes of all methods that are linked into the program, by procedure. Contracts with faults have
+// none: the services that they are of do not start.
+func routes() map[string]*route {
+	methods, _ := contract.AllMethods()
+	all, slow := map[string]*route{}, map[string]*atomic.Bool{}
+	for _, m := range methods {
+		if slow[m.Owner()] == nil {
+			slow[m.Owner()] = &atomic.Bool{}
+		}
+		to := &route{Method: m, subject: m.Subject(), slow: slow[m.Owner()]}
+		if m.Safe() {
+			to.again = m.Again()
+		}
+		all[m.Procedure()] = to
+	}
+	return all
 }
 
 // session lasts until the connection is lost. Requests that wait for an answer then get
@@ -46,7 +81,7 @@ type session struct {
 
 // NewConn returns a Conn for calls by the service of that name.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
-	c := &Conn{nc: nc, signer: signer, service: service}
+	c := &Conn{nc: nc, signer: signer, service: service, routes: routes()}
 	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
 	return c
@@ -98,21 +133,28 @@ type Answer struct {
 // Forward sends an encoded request and returns the encoded answer, for callers that do
 // not read the messages.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
-	if at, limited := ctx.Deadline(); !limited || time.Until(at) > MaxDuration {
+	to := c.routes[procedure]
+	if to == nil {
+		return Answer{}, fmt.Errorf("rpc: no contract has %s", procedure)
+	}
+	if at, limited := ctx.Deadline(); !limited || time.Until(at) > to.Limit {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, MaxDuration)
+		ctx, cancel = context.WithTimeout(ctx, to.Limit)
 		defer cancel()
 	}
-	m := &nats.Msg{Subject: contract.Subject(procedure), Data: request, Header: nats.Header{}}
+	m := &nats.Msg{Subject: to.subject, Data: request, Header: nats.Header{}}
 	outgoing(ctx, m.Header)
+	if to.again != "" && m.Header.Get(headerRequestID) == "" { // replicas know the request by its id
+		m.Header.Set(headerRequestID, NewRequestID())
+	}
 	if header := signed(ctx); header != "" {
 		m.Header.Set(headerCaller, header)
 	} else {
 		m.Header.Set(headerCaller, c.signer.Sign(caller.Caller{Service: c.service}))
 	}
-	r, err := c.request(ctx, m)
+	r, err := c.request(ctx, to, m)
 	if err != nil {
-		return Answer{}, unanswered(err)
+		return Answer{}, unanswered(err, to.again == "")
 	}
 	if r.Header.Get(headerFault) != "" {
 		var s status.Status
@@ -133,28 +175,49 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	return answer, nil
 }
 
-// request waits for the answer until ctx ends or the connection is lost.
-func (c *Conn) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
+// request waits for the answer until ctx ends or the connection is lost. A request to a safe method that has no
+// answer in time is sent to all replicas: the one that has it may be frozen or gone.
+func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, error) {
 	ctx, drop := context.WithCancelCause(ctx)
 	defer drop(nil)
 	defer context.AfterFunc(c.session.Load(), func() { drop(nats.ErrDisconnected) })()
+	sent := time.Now()
+	var other *nats.Msg
+	if to.again != "" {
+		defer time.AfterFunc(patience, func() {
+			if to.slow.Load() {
+				return
+			}
+			r, err := c.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.again, Data: m.Data, Header: m.Header})
+			if err == nil {
+				other = r
+				drop(errAnswered)
+			}
+		}).Stop()
+	}
 	r, err := c.nc.RequestMsgWithContext(ctx, m)
-	if err != nil && errors.Is(context.Cause(ctx), nats.ErrDisconnected) {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		to.slow.Store(time.Since(sent) > patience)
+	case errors.Is(cause, errAnswered):
+		return other, nil
+	case errors.Is(cause, nats.ErrDisconnected):
 		err = nats.ErrDisconnected
 	}
 	return r, err
 }
 
 // unanswered returns the fault for a request without an answer: deadline where the request
-// may have been served, unavailable where nobody has taken it. A request that was cancelled
-// or is too large gets no fault: to send it again is of no use.
-func unanswered(err error) error {
+// may have been served, unavailable where nobody has taken it, also because of fault.ErrUnsure where somebody may have
+// and the method writes. A request that was cancelled or is too large gets no fault: to send it again is of no use.
+func unanswered(err error, writes bool) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return fault.ErrDeadline.Because(err)
 	case errors.Is(err, context.Canceled), errors.Is(err, nats.ErrMaxPayload):
 		return err
-	default:
-		return fault.ErrUnavailable.After(time.Second).Because(err)
+	case writes && (errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed)):
+		err = fmt.Errorf("%w: %w", fault.ErrUnsure, err)
 	}
+	return fault.ErrUnavailable.After(time.Second).Because(err)
 }

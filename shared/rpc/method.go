@@ -30,6 +30,8 @@ type method struct {
 	project, actsOn, endsToken protoreflect.FieldDescriptor
 	// chain answers a *nats.Msg with a proto.Message.
 	chain endpoint.Endpoint
+	// safe reports whether the method changes nothing.
+	safe bool
 }
 
 // method prepares a method for its requests. It fails if the contract has acts_on and the
@@ -45,9 +47,10 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 	served := &method{
 		Method: m, name: m.Procedure(), handle: h.Handler, implementation: implementation, guard: guard, now: s.Now,
 		project: field(m.Access.Project), actsOn: field(m.Access.ActsOn), endsToken: field(m.Access.EndsToken),
+		safe: m.Safe(),
 	}
 	served.chain = endpoint.Chain(logged(s.Log, served.name), measured(s.seconds, served.name),
-		traced(s.Tracer, served.name), recovered, called(s.Signer))(served.serve)
+		traced(s.Tracer, served.name), decided(served.safe), recovered, called(s.Signer))(served.serve)
 	return served, nil
 }
 

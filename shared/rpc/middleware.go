@@ -37,10 +37,25 @@ func logged(log *slog.Logger, name string) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			response, err := next(ctx, request)
-			if err != nil {
-				if err = deadlineFault(ctx, err); fault.From(err).Code == fault.Internal {
-					log.ErrorContext(ctx, "request failed", "method", name, "err", err)
-				}
+			if err != nil && fault.From(err).Code == fault.Internal {
+				log.ErrorContext(ctx, "request failed", "method", name, "err", err)
+			}
+			return response, err
+		}
+	}
+}
+
+// decided makes errors say whether the request may have changed something. Nothing was changed by a method that is
+// safe, or if the fault is fault.ErrUnavailable.
+func decided(safe bool) endpoint.Middleware {
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			response, err := next(ctx, request)
+			if err == nil {
+				return response, nil
+			}
+			if err = deadlineFault(ctx, err); !safe {
+				err = fault.AfterWrite(err)
 			}
 			return response, err
 		}

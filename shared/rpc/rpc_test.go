@@ -31,6 +31,7 @@ type users struct {
 	get     func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error)
 	mine    func(context.Context) (*usersv1.GetMyUserResponse, error)
 	create  func(*usersv1.CreateHumanUserRequest)
+	lock    func() error
 	reached func(method string)
 	// may is the escalation rule; without it every call is allowed.
 	may func(ctx context.Context, target *caller.Target) error
@@ -46,6 +47,10 @@ func (u users) MayActOn(ctx context.Context, target *caller.Target) error {
 func (u users) SetPassword(context.Context, *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
 	u.reach("SetPassword")
 	return &usersv1.SetPasswordResponse{}, nil
+}
+
+func (u users) LockUser(context.Context, *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
+	return &usersv1.LockUserResponse{}, u.lock()
 }
 
 func (u users) AddMyPersonalAccessToken(context.Context, *usersv1.AddMyPersonalAccessTokenRequest) (

@@ -1,6 +1,6 @@
 // Package rpc carries protobuf services over NATS request and reply. A service is
 // registered as a whole from its generated description; no code is written per method.
-// Every request passes the same chain: log, measure, trace, recover, caller, permission,
+// Every request passes the same chain: log, measure, trace, outcome, recover, caller, permission,
 // field rules, escalation, fresh login.
 package rpc
 
@@ -58,22 +58,21 @@ type Server struct {
 	seconds *prometheus.HistogramVec
 	pool    *queue.Pool[request]
 	subs    []*nats.Subscription
-}
-
-// request is a message and the method that it is for.
-type request struct {
-	*nats.Msg
-	method *method
+	held    held
+	heart   *heart
 }
 
 // NewServer returns a server that answers nothing before Register.
 func NewServer(c Config) *Server {
-	s := &Server{Config: c}
+	s := &Server{Config: c, held: held{all: map[heldKey]struct{}{}}, heart: newHeart()}
 	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
-		s.refuse(r.Reply, err)
+		if s.done(r); !r.again {
+			s.refuse(r.Reply, err)
+		}
 	})
 	s.seconds = Seconds(c.Metrics, "herald_rpc_seconds",
 		"Time from taking a request to its answer, by method and outcome.", "method", "outcome")
+	go s.watch()
 	return s
 }
 
@@ -100,13 +99,9 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 		if err != nil {
 			return fmt.Errorf("contract of %s: %w", m.FullName(), err)
 		}
-		sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
-			s.pool.Give(s.line(msg.Header), request{msg, served})
-		})
-		if err != nil {
-			return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
+		if err := s.subscribe(served); err != nil {
+			return err
 		}
-		s.subs = append(s.subs, sub)
 	}
 	return s.Conn.Flush()
 }
@@ -128,6 +123,7 @@ func line(c caller.Caller) string {
 
 // answer serves a request.
 func (s *Server) answer(r request) {
+	defer s.done(r)
 	ctx, cancel := incoming(r.Header)
 	defer cancel()
 	response, err := r.method.chain(ctx, r.Msg)
@@ -146,6 +142,7 @@ func (s *Server) answer(r request) {
 // lost meanwhile, it returns after 10 s.
 func (s *Server) Drain() {
 	defer s.pool.Close()
+	close(s.heart.stop)
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
 		sub.SetClosedHandler(func(string) { closed <- struct{}{} })

@@ -242,9 +242,27 @@ var failureResponses = []struct{ status, name, text string }{
 	{"409", "Exists", "The id or the name is taken, or what is asked for exists already."},
 	{"429", "Exhausted", "Too many requests or tries; `Retry-After` says when to come back."},
 	{"503", "Unavailable", "A part of the system is away and nothing was written; try again after `Retry-After`."},
+	{"504", "Late", "The answer took too long. Nothing was changed; try again."},
+	{"504", "UnknownSafe", "`OUTCOME_UNKNOWN`: the answer took too long or was lost, and the change may have been " +
+		"made. It is safe to send the request again: it changes nothing that the first one has changed."},
+	{"504", "Unknown", "`OUTCOME_UNKNOWN`: the answer took too long or was lost, and the change may have been made. " +
+		"Read before you send the request again, because it may make a second change. What has an id or a unique " +
+		"name that the request gives is never made twice: the second answer is then 409, or for an import the " +
+		"first one's."},
 	{"default", "Failed", "Any other refusal: 413 and 415 for a body that is too large or of another media type, 431 " +
-		"for headers that are too large, 500 for a fault of ours, 504 for an answer that took too long, after which " +
-		"the outcome is unknown."},
+		"for headers that are too large, 500 for a fault of ours."},
+}
+
+// late returns the name of the response for a method that may take too long.
+func late(o Operation) string {
+	switch {
+	case o.Safe():
+		return "Late"
+	case o.Idempotent():
+		return "UnknownSafe"
+	default:
+		return "Unknown"
+	}
 }
 
 func failures(schema object) object {
@@ -272,8 +290,8 @@ func (s *schemas) responses(o Operation) object {
 	}}}
 	for _, f := range failureResponses {
 		open := o.Access.Public && (f.status == "401" || f.status == "403")
-		reads := o.Verb == "GET" || o.Verb == "DELETE" || strings.HasSuffix(o.Path, "/_search")
-		if open || reads && f.status == "409" {
+		taken := f.status == "409" && (o.Safe() || o.Verb == "DELETE")
+		if open || taken || f.status == "504" && f.name != late(o) {
 			continue
 		}
 		all = all.with(f.status, object{{"$ref", "#/components/responses/" + f.name}})

@@ -442,6 +442,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "herald/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*uint32)(nil),
+		Field:         84005,
+		Name:          "herald.v1.seconds",
+		Tag:           "varint,84005,opt,name=seconds",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
 		ExtensionType: (*Event)(nil),
 		Field:         84001,
@@ -494,6 +502,11 @@ var (
 	//
 	// optional bool streamed = 84004;
 	E_Streamed = &file_herald_v1_options_proto_extTypes[3]
+	// How many seconds the method may take, 7 unless set. A replica that is frozen takes requests until NATS
+	// notices, so whoever waits for it waits that long.
+	//
+	// optional uint32 seconds = 84005;
+	E_Seconds = &file_herald_v1_options_proto_extTypes[4]
 )
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -501,11 +514,11 @@ var (
 	// Makes the message a domain event.
 	//
 	// optional herald.v1.Event event = 84001;
-	E_Event = &file_herald_v1_options_proto_extTypes[4]
+	E_Event = &file_herald_v1_options_proto_extTypes[5]
 	// Marks the message as a query of a search. A query without any field set is refused.
 	//
 	// optional bool filter = 84002;
-	E_Filter = &file_herald_v1_options_proto_extTypes[5]
+	E_Filter = &file_herald_v1_options_proto_extTypes[6]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
@@ -514,11 +527,11 @@ var (
 	// characters or with invisible ones (Unicode Cc, Cf, default-ignorable) is refused.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[6]
+	E_Trim = &file_herald_v1_options_proto_extTypes[7]
 	// What a field with a pattern asks for, as a caller is told who sent something else: "must be …".
 	//
 	// optional string says = 84002;
-	E_Says = &file_herald_v1_options_proto_extTypes[7]
+	E_Says = &file_herald_v1_options_proto_extTypes[8]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
@@ -565,7 +578,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +
 	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:<\n" +
-	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed:I\n" +
+	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed::\n" +
+	"\aseconds\x12\x1e.google.protobuf.MethodOptions\x18\xa5\x90\x05 \x01(\rR\aseconds:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trim:3\n" +
@@ -597,17 +611,18 @@ var file_herald_v1_options_proto_depIdxs = []int32{
 	3,  // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
 	3,  // 2: herald.v1.history:extendee -> google.protobuf.MethodOptions
 	3,  // 3: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
-	4,  // 4: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	4,  // 5: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	5,  // 6: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	5,  // 7: herald.v1.says:extendee -> google.protobuf.FieldOptions
-	0,  // 8: herald.v1.access:type_name -> herald.v1.Access
-	1,  // 9: herald.v1.pages:type_name -> herald.v1.Pages
-	2,  // 10: herald.v1.event:type_name -> herald.v1.Event
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	8,  // [8:11] is the sub-list for extension type_name
-	0,  // [0:8] is the sub-list for extension extendee
+	3,  // 4: herald.v1.seconds:extendee -> google.protobuf.MethodOptions
+	4,  // 5: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	4,  // 6: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	5,  // 7: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	5,  // 8: herald.v1.says:extendee -> google.protobuf.FieldOptions
+	0,  // 9: herald.v1.access:type_name -> herald.v1.Access
+	1,  // 10: herald.v1.pages:type_name -> herald.v1.Pages
+	2,  // 11: herald.v1.event:type_name -> herald.v1.Event
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	9,  // [9:12] is the sub-list for extension type_name
+	0,  // [0:9] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
 }
 
@@ -629,7 +644,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
-			NumExtensions: 8,
+			NumExtensions: 9,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

@@ -28,26 +28,27 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xfd\t\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x8c\n" +
+	"\n" +
 	"\x04Idps\x12\xa6\x01\n" +
 	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\";\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\x9c\x01\n" +
 	"\x12UpdateDirectoryIdp\x12(.herald.idp.v1.UpdateDirectoryIdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"@\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\x82\xd3\xe4\x93\x02':\x01*\x1a\"/management/v1/idps/directory/{id}\x12v\n" +
 	"\x06GetIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1d.herald.idp.v1.GetIdpResponse\"2\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x82\xd3\xe4\x93\x02\x1a\x12\x18/management/v1/idps/{id}\x12\x8b\x01\n" +
+	"\forg.idp.read\x82\xd3\xe4\x93\x02\x1a\x12\x18/management/v1/idps/{id}\x12\x8e\x01\n" +
 	"\n" +
-	"SearchIdps\x12 .herald.idp.v1.SearchIdpsRequest\x1a!.herald.idp.v1.SearchIdpsResponse\"8\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/management/v1/idps/_search\x12\x8a\x01\n" +
-	"\rDeactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"B\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_deactivate\x12\x8a\x01\n" +
-	"\rReactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"B\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_reactivate\x12w\n" +
+	"SearchIdps\x12 .herald.idp.v1.SearchIdpsRequest\x1a!.herald.idp.v1.SearchIdpsResponse\";\x8a\x82)\x0e\n" +
+	"\forg.idp.read\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/management/v1/idps/_search\x90\x02\x01\x12\x8d\x01\n" +
+	"\rDeactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"E\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_deactivate\x90\x02\x02\x12\x8d\x01\n" +
+	"\rReactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"E\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_reactivate\x90\x02\x02\x12w\n" +
 	"\tRemoveIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"3\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xaa\x01\n" +
-	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"L\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x9a\x82)\x03idp\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x12g\n" +
-	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x11\x8a\x82)\r*\x05users*\x04authB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\rorg.idp.write\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xad\x01\n" +
+	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"O\x8a\x82)\x0e\n" +
+	"\forg.idp.read\x9a\x82)\x03idp\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
+	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*CreateDirectoryIdpRequest)(nil),  // 0: herald.idp.v1.CreateDirectoryIdpRequest

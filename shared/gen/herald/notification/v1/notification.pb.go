@@ -564,15 +564,15 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\x17NOTIFICATION_STATE_SENT\x10\x03\x12\x1f\n" +
 	"\x1bNOTIFICATION_STATE_RETRYING\x10\x04\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_FAILED\x10\x05\x12 \n" +
-	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\x93\x05\n" +
+	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\x97\x05\n" +
 	"\rNotifications\x12\xbd\x01\n" +
 	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"C\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xa5\x02\n" +
 	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"\xa7\x01\x8a\x82)R\n" +
 	"\n" +
-	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\x99\x01\n" +
-	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\".\x8a\x82)\v\n" +
-	"\tiam.write\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\x9d\x01\n" +
+	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\"2\x8a\x82)\v\n" +
+	"\tiam.write\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_notification_proto_rawDescOnce sync.Once

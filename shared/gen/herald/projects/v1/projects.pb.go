@@ -179,7 +179,7 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
-	"\x16ResolveProjectResponse2\xf6C\n" +
+	"\x16ResolveProjectResponse2\xa3D\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -189,20 +189,20 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x02&\x12$/management/v1/projects/{project_id}\x12\xb4\x01\n" +
 	"\rUpdateProject\x12(.herald.projects.v1.UpdateProjectRequest\x1a).herald.projects.v1.UpdateProjectResponse\"N\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/projects/{project_id}\x12\xcc\x01\n" +
-	"\x11DeactivateProject\x12,.herald.projects.v1.DeactivateProjectRequest\x1a-.herald.projects.v1.DeactivateProjectResponse\"Z\x8a\x82)\x1b\n" +
+	"project_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/projects/{project_id}\x12\xcf\x01\n" +
+	"\x11DeactivateProject\x12,.herald.projects.v1.DeactivateProjectRequest\x1a-.herald.projects.v1.DeactivateProjectResponse\"]\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_deactivate\x12\xcc\x01\n" +
-	"\x11ReactivateProject\x12,.herald.projects.v1.ReactivateProjectRequest\x1a-.herald.projects.v1.ReactivateProjectResponse\"Z\x8a\x82)\x1b\n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_deactivate\x90\x02\x02\x12\xcf\x01\n" +
+	"\x11ReactivateProject\x12,.herald.projects.v1.ReactivateProjectRequest\x1a-.herald.projects.v1.ReactivateProjectResponse\"]\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_reactivate\x12\xb2\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_reactivate\x90\x02\x02\x12\xb2\x01\n" +
 	"\rRemoveProject\x12(.herald.projects.v1.RemoveProjectRequest\x1a).herald.projects.v1.RemoveProjectResponse\"L\x8a\x82)\x1c\n" +
 	"\x0eproject.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x99\x01\n" +
-	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x12\xd3\x01\n" +
-	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"h\x8a\x82)\x1a\n" +
+	"project_id\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x9c\x01\n" +
+	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x90\x02\x01\x12\xd6\x01\n" +
+	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"k\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x12\xbf\x01\n" +
+	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x90\x02\x01\x12\xbf\x01\n" +
 	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"Y\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xc7\x01\n" +
@@ -214,10 +214,10 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xc9\x01\n" +
 	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"]\x8a\x82)!\n" +
 	"\x13project.role.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd5\x01\n" +
-	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"`\x8a\x82)\x1f\n" +
+	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd8\x01\n" +
+	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"c\x8a\x82)\x1f\n" +
 	"\x11project.role.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x12\xc7\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x90\x02\x01\x12\xc7\x01\n" +
 	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"[\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xce\x01\n" +
@@ -226,21 +226,21 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x028\x126/management/v1/projects/{project_id}/grants/{grant_id}\x12\xd5\x01\n" +
 	"\x12UpdateProjectGrant\x12-.herald.projects.v1.UpdateProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"f\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xdf\x01\n" +
-	"\x16DeactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"r\x8a\x82)!\n" +
+	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xe2\x01\n" +
+	"\x16DeactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_deactivate\x12\xdf\x01\n" +
-	"\x16ReactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"r\x8a\x82)!\n" +
+	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_deactivate\x90\x02\x02\x12\xe2\x01\n" +
+	"\x16ReactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_reactivate\x12\xcd\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_reactivate\x90\x02\x02\x12\xcd\x01\n" +
 	"\x12RemoveProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"d\x8a\x82)\"\n" +
 	"\x14project.grant.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xda\x01\n" +
-	"\x13SearchProjectGrants\x12..herald.projects.v1.SearchProjectGrantsRequest\x1a/.herald.projects.v1.SearchProjectGrantsResponse\"b\x8a\x82) \n" +
+	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xdd\x01\n" +
+	"\x13SearchProjectGrants\x12..herald.projects.v1.SearchProjectGrantsRequest\x1a/.herald.projects.v1.SearchProjectGrantsResponse\"e\x8a\x82) \n" +
 	"\x12project.grant.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x12\xc2\x01\n" +
-	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"D\x8a\x82)\x0e\n" +
-	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x12\xee\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x90\x02\x01\x12\xc5\x01\n" +
+	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"G\x8a\x82)\x0e\n" +
+	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xee\x01\n" +
 	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x8a\x01\x8a\x82)V\n" +
 	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xb0\x01\n" +
 	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"M\x8a\x82)\x11\n" +
@@ -248,9 +248,9 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x95\x01\x8a\x82)V\n" +
 	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\xf9\x01\n" +
 	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x92\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb2\x01\n" +
-	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"C\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/grants/_search\x12\xc2\x01\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb5\x01\n" +
+	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"F\x8a\x82)\x11\n" +
+	"\x0fuser.grant.read\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/grants/_search\x90\x02\x01\x12\xc2\x01\n" +
 	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\\\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xbe\x01\n" +
@@ -259,11 +259,11 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xad\x01\n" +
 	"\x06GetApp\x12!.herald.projects.v1.GetAppRequest\x1a\".herald.projects.v1.GetAppResponse\"\\\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xbb\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xbe\x01\n" +
 	"\n" +
-	"SearchApps\x12%.herald.projects.v1.SearchAppsRequest\x1a&.herald.projects.v1.SearchAppsResponse\"^\x8a\x82)\x1e\n" +
+	"SearchApps\x12%.herald.projects.v1.SearchAppsRequest\x1a&.herald.projects.v1.SearchAppsResponse\"a\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x12\xb4\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x90\x02\x01\x12\xb4\x01\n" +
 	"\tUpdateApp\x12$.herald.projects.v1.UpdateAppRequest\x1a\x1f.herald.projects.v1.AppResponse\"`\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\xce\x01\n" +
@@ -278,13 +278,13 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x02[:\x01*\"V/management/v1/projects/{project_id}/apps/{app_id}/oidc_config/_generate_client_secret\x12\x82\x02\n" +
 	"\x17GenerateApiClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\x83\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02Z:\x01*\"U/management/v1/projects/{project_id}/apps/{app_id}/api_config/_generate_client_secret\x12\xbe\x01\n" +
-	"\rDeactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"l\x8a\x82)\x1f\n" +
+	"project_id\x82\xd3\xe4\x93\x02Z:\x01*\"U/management/v1/projects/{project_id}/apps/{app_id}/api_config/_generate_client_secret\x12\xc1\x01\n" +
+	"\rDeactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_deactivate\x12\xbe\x01\n" +
-	"\rReactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"l\x8a\x82)\x1f\n" +
+	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_deactivate\x90\x02\x02\x12\xc1\x01\n" +
+	"\rReactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x12\xac\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x90\x02\x02\x12\xac\x01\n" +
 	"\tRemoveApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"^\x8a\x82) \n" +
 	"\x12project.app.delete\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\xbf\x01\n" +
@@ -293,14 +293,14 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"project_id\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xc4\x01\n" +
 	"\tGetAppKey\x12$.herald.projects.v1.GetAppKeyRequest\x1a%.herald.projects.v1.GetAppKeyResponse\"j\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xd2\x01\n" +
-	"\rSearchAppKeys\x12(.herald.projects.v1.SearchAppKeysRequest\x1a).herald.projects.v1.SearchAppKeysResponse\"l\x8a\x82)\x1e\n" +
+	"project_id\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xd5\x01\n" +
+	"\rSearchAppKeys\x12(.herald.projects.v1.SearchAppKeysRequest\x1a).herald.projects.v1.SearchAppKeysResponse\"o\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02D:\x01*\"?/management/v1/projects/{project_id}/apps/{app_id}/keys/_search\x12\xce\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x02D:\x01*\"?/management/v1/projects/{project_id}/apps/{app_id}/keys/_search\x90\x02\x01\x12\xce\x01\n" +
 	"\fRemoveAppKey\x12'.herald.projects.v1.RemoveAppKeyRequest\x1a(.herald.projects.v1.RemoveAppKeyResponse\"k\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12t\n" +
-	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\v\x8a\x82)\a*\x05usersB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_id\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12w\n" +
+	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_projects_proto_rawDescOnce sync.Once

@@ -1260,7 +1260,7 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\x8c\x0f\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage2\x96\x0f\n" +
 	"\x04Text\x12\x7f\n" +
 	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xa7\x01\n" +
 	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"F\x8a\x82)\r\n" +
@@ -1270,18 +1270,17 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x0eSetMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a&.herald.text.v1.SetMessageTextResponse\"J\x8a\x82)\x0e\n" +
 	"\fpolicy.write\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\xb2\x01\n" +
 	"\x11RemoveMessageText\x12(.herald.text.v1.RemoveMessageTextRequest\x1a).herald.text.v1.RemoveMessageTextResponse\"H\x8a\x82)\x0f\n" +
-	"\rpolicy.delete\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\xbb\x01\n" +
-	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"R\x8a\x82)\r\n" +
-	"\vpolicy.read\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x12\x96\x01\n" +
+	"\rpolicy.delete\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\xbe\x01\n" +
+	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"U\x8a\x82)\r\n" +
+	"\vpolicy.read\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x90\x02\x01\x12\x96\x01\n" +
 	"\x12GetDefaultLanguage\x12).herald.text.v1.GetDefaultLanguageRequest\x1a*.herald.text.v1.GetDefaultLanguageResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/default\x12\xad\x01\n" +
 	"\x12SetDefaultLanguage\x12).herald.text.v1.SetDefaultLanguageRequest\x1a*.herald.text.v1.SetDefaultLanguageResponse\"@\x8a\x82)\v\n" +
 	"\tiam.write\x82\xd3\xe4\x93\x02+:\x01*\x1a&/admin/v1/languages/default/{language}\x12\x99\x01\n" +
 	"\x13GetAllowedLanguages\x12*.herald.text.v1.GetAllowedLanguagesRequest\x1a+.herald.text.v1.GetAllowedLanguagesResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/allowed\x12\xa5\x01\n" +
 	"\x13SetAllowedLanguages\x12*.herald.text.v1.SetAllowedLanguagesRequest\x1a+.herald.text.v1.SetAllowedLanguagesResponse\"5\x8a\x82)\v\n" +
-	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12q\n" +
-	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12\x7f\n" +
-	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"\x12\x8a\x82)\x0e*\fnotificationB)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
+	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12t\n" +
+	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\x82\x01\n" +
+	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (
 	file_herald_text_v1_text_proto_rawDescOnce sync.Once

@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe6\x84\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2څ\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -37,20 +37,20 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\borg.read\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\x8a\x01\n" +
 	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"0\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa3\x01\n" +
-	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa6\x01\n" +
+	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"@\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x12\xa3\x01\n" +
-	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"=\x8a\x82)\f\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x90\x02\x02\x12\xa6\x01\n" +
+	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"@\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x12\x88\x01\n" +
+	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\x88\x01\n" +
 	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\x86\x01\n" +
+	"org.delete\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\x89\x01\n" +
 	"\n" +
-	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"/\x8a\x82)\n" +
+	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"2\x8a\x82)\n" +
 	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x12x\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x90\x02\x01\x12x\n" +
 	"\x06GetOrg\x12\x1e.herald.users.v1.GetOrgRequest\x1a\x1f.herald.users.v1.GetOrgResponse\"-\x8a\x82)\n" +
 	"\n" +
 	"\biam.read\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}\x12\xcc\x01\n" +
@@ -59,11 +59,11 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x82\x01\x8a\x82)K\n" +
 	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\xd9\x01\n" +
 	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x7f\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xa9\x01\n" +
-	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"F\x8a\x82)\x11\n" +
-	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x12\x9d\x01\n" +
-	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\":\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x12\xa5\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\">\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x12\xf6\x01\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
+	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"I\x8a\x82)\x11\n" +
+	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x90\x02\x01\x12\xa0\x01\n" +
+	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xa8\x01\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\xf6\x01\n" +
 	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x96\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
 	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\x86\x02\n" +
@@ -72,32 +72,32 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\x84\x02\n" +
 	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x9e\x01\x8a\x82)\\\n" +
 	"\x15project.member.delete\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd2\x01\n" +
-	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"d\x8a\x82)!\n" +
+	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd5\x01\n" +
+	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"g\x8a\x82)!\n" +
 	"\x13project.member.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x12\xbf\x01\n" +
+	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xbf\x01\n" +
 	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"k\x8a\x82)K\n" +
 	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xcf\x01\n" +
 	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"u\x8a\x82)K\n" +
 	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\xcc\x01\n" +
 	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"r\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9c\x01\n" +
-	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"9\x8a\x82)\x11\n" +
-	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x12\x93\x01\n" +
-	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"0\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x12\xb8\x01\n" +
-	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"L\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x12\xa8\x01\n" +
-	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"8\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x12\xc0\x01\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9f\x01\n" +
+	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"<\x8a\x82)\x11\n" +
+	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x90\x02\x01\x12\x96\x01\n" +
+	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x90\x02\x01\x12\xbb\x01\n" +
+	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"O\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xab\x01\n" +
+	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\";\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xc0\x01\n" +
 	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"a\x8a\x82)\x1b\n" +
 	"\x10org.member.write:\auser_id\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xcc\x01\n" +
 	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"i\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}\x12\xbc\x01\n" +
 	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
-	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x80\x01\n" +
-	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"0\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x12\x8c\x01\n" +
-	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\"7\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x12\x9b\x01\n" +
+	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x87\x01\n" +
+	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"7\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x90\x02\x02\x12\x93\x01\n" +
+	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\">\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x90\x02\x01\x12\x9b\x01\n" +
 	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"5\x8a\x82)\f\n" +
 	"\n" +
 	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x9d\x01\n" +
@@ -109,31 +109,31 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x89\x01\n" +
-	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"5\x8a\x82)\x18\x18\x012\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x90\x01\n" +
-	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x12\xb2\x01\n" +
-	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"P\x8a\x82)\v\n" +
-	"\tuser.read\x9a\x82)\x04user\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x12\xa0\x01\n" +
-	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"B\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x9a\x82)\x04user\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x12\xaa\x01\n" +
-	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"F\x8a\x82)\n" +
+	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"5\x8a\x82)\x18\x18\x012\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x93\x01\n" +
+	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"9\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x90\x02\x01\x12\xb5\x01\n" +
+	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"S\x8a\x82)\v\n" +
+	"\tuser.read\x9a\x82)\x04user\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x90\x02\x01\x12\xa3\x01\n" +
+	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"E\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x9a\x82)\x04user\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x90\x02\x01\x12\xad\x01\n" +
+	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"I\x8a\x82)\n" +
 	"\n" +
-	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x12\x93\x01\n" +
+	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x90\x02\x01\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xb1\x01\n" +
-	"\x0eDeactivateUser\x12&.herald.users.v1.DeactivateUserRequest\x1a'.herald.users.v1.DeactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xb4\x01\n" +
+	"\x0eDeactivateUser\x12&.herald.users.v1.DeactivateUserRequest\x1a'.herald.users.v1.DeactivateUserResponse\"Q\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_deactivate\x12\xb1\x01\n" +
-	"\x0eReactivateUser\x12&.herald.users.v1.ReactivateUserRequest\x1a'.herald.users.v1.ReactivateUserResponse\"N\x8a\x82)\x15\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_deactivate\x90\x02\x02\x12\xb4\x01\n" +
+	"\x0eReactivateUser\x12&.herald.users.v1.ReactivateUserRequest\x1a'.herald.users.v1.ReactivateUserResponse\"Q\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_reactivate\x12\x99\x01\n" +
-	"\bLockUser\x12 .herald.users.v1.LockUserRequest\x1a!.herald.users.v1.LockUserResponse\"H\x8a\x82)\x15\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/users/{user_id}/_reactivate\x90\x02\x02\x12\x9c\x01\n" +
+	"\bLockUser\x12 .herald.users.v1.LockUserRequest\x1a!.herald.users.v1.LockUserResponse\"K\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/users/{user_id}/_lock\x12\xa1\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/users/{user_id}/_lock\x90\x02\x02\x12\xa4\x01\n" +
 	"\n" +
-	"UnlockUser\x12\".herald.users.v1.UnlockUserRequest\x1a#.herald.users.v1.UnlockUserResponse\"J\x8a\x82)\x15\n" +
+	"UnlockUser\x12\".herald.users.v1.UnlockUserRequest\x1a#.herald.users.v1.UnlockUserResponse\"M\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x12\x97\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x90\x02\x02\x12\x97\x01\n" +
 	"\n" +
 	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"@\x8a\x82)\x16\n" +
 	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xb0\x01\n" +
@@ -150,16 +150,16 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc2\x01\n" +
 	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"^\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xca\x01\n" +
-	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"a\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xb7\x01\n" +
-	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"Q\x8a\x82)\x15\n" +
+	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"a\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xba\x01\n" +
+	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"T\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x12\xaa\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x90\x02\x02\x12\xaa\x01\n" +
 	"\x0fGetUserMetadata\x12'.herald.users.v1.GetUserMetadataRequest\x1a(.herald.users.v1.GetUserMetadataResponse\"D\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/users/{user_id}/metadata/{key}\x12\xbe\x01\n" +
 	"\x12RemoveUserMetadata\x12*.herald.users.v1.RemoveUserMetadataRequest\x1a+.herald.users.v1.RemoveUserMetadataResponse\"O\x8a\x82)\x16\n" +
-	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02/*-/management/v1/users/{user_id}/metadata/{key}\x12\xb8\x01\n" +
-	"\x12SearchUserMetadata\x12*.herald.users.v1.SearchUserMetadataRequest\x1a+.herald.users.v1.SearchUserMetadataResponse\"I\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x12\xdc\x01\n" +
+	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02/*-/management/v1/users/{user_id}/metadata/{key}\x12\xbb\x01\n" +
+	"\x12SearchUserMetadata\x12*.herald.users.v1.SearchUserMetadataRequest\x1a+.herald.users.v1.SearchUserMetadataResponse\"L\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x90\x02\x01\x12\xdc\x01\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
 	"\n" +
 	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa4\x01\n" +
@@ -178,17 +178,17 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
 	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"T\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcc\x01\n" +
-	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x12\xc0\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcf\x01\n" +
+	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"H\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x90\x02\x01\x12\xc0\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xea\x01\n" +
 	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"f\x8a\x82),\n" +
 	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb6\x01\n" +
 	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"V\x8a\x82)$\n" +
-	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb1\x01\n" +
-	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/keys/_search\x12\xa3\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb4\x01\n" +
+	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"H\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/keys/_search\x90\x02\x01\x12\xa3\x01\n" +
 	"\rGetMachineKey\x12%.herald.users.v1.GetMachineKeyRequest\x1a&.herald.users.v1.GetMachineKeyResponse\"C\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/keys/{key_id}\x12\xc3\x01\n" +
 	"\x10RemoveMachineKey\x12(.herald.users.v1.RemoveMachineKeyRequest\x1a).herald.users.v1.RemoveMachineKeyResponse\"Z\x8a\x82)\"\n" +
@@ -197,45 +197,45 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02*:\x01*\x1a%/management/v1/users/{user_id}/secret\x12\xc5\x01\n" +
 	"\x13RemoveMachineSecret\x12+.herald.users.v1.RemoveMachineSecretRequest\x1a,.herald.users.v1.RemoveMachineSecretResponse\"S\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02'*%/management/v1/users/{user_id}/secret\x12\xdc\x01\n" +
-	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc2\x01\n" +
-	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"7\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x12\xf7\x01\n" +
+	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc5\x01\n" +
+	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\":\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x90\x02\x01\x12\xf7\x01\n" +
 	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"o\x8a\x82)B\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
 	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\";\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9d\x01\n" +
 	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"C\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xbe\x01\n" +
 	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"f\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x89\x02\n" +
-	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x84\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xaf\x01\n" +
-	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"?\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x12\xb9\x01\n" +
-	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"M\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x12\xb1\x01\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x84\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xb2\x01\n" +
+	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"B\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xbc\x01\n" +
+	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"P\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xb1\x01\n" +
 	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb4\x01\n" +
-	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x12\xcf\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb7\x01\n" +
+	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"H\x8a\x82)\v\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x90\x02\x01\x12\xcf\x01\n" +
 	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
-	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa2\x01\n" +
-	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"7\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x12\xde\x01\n" +
-	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12j\n" +
-	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\t*\agateway\x12l\n" +
-	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x12\x8a\x82)\x0e*\fnotification\x12u\n" +
-	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x12\x8a\x82)\x0e*\fnotification\x12^\n" +
+	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa5\x01\n" +
+	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\":\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xde\x01\n" +
+	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12m\n" +
+	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01\x12o\n" +
+	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x02\x12x\n" +
+	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01\x12^\n" +
 	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12g\n" +
 	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12d\n" +
 	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12e\n" +
+	"\x8a\x82)\x06*\x04auth\x12h\n" +
 	"\n" +
-	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\x0e\x8a\x82)\n" +
-	"*\bprojects\x12h\n" +
-	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"\x0e\x8a\x82)\n" +
-	"*\bprojects\x12w\n" +
-	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"\x0e\x8a\x82)\n" +
-	"*\bprojectsB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\x11\x8a\x82)\n" +
+	"*\bprojects\x90\x02\x01\x12k\n" +
+	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"\x11\x8a\x82)\n" +
+	"*\bprojects\x90\x02\x01\x12z\n" +
+	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"\x11\x8a\x82)\n" +
+	"*\bprojects\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var file_herald_users_v1_users_proto_goTypes = []any{
 	(*CreateOrgRequest)(nil),                    // 0: herald.users.v1.CreateOrgRequest

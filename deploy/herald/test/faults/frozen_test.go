@@ -1,0 +1,207 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/fault"
+	"herald/shared/testkit/smtpd"
+)
+
+// object is a read and a write of a service's objects. The write's body has %d, a number that the answer of the read
+// has at the path got.
+type object struct {
+	service    string
+	make       string // POST
+	body       string // with %q, a name
+	at         string // where the id stands in the answer
+	read       string // with %s, the id
+	write, put string
+	got        string
+}
+
+var objects = []object{
+	{
+		service: "users", make: "/management/v1/users/human/_import", at: "userId",
+		body: `{"userName":%q,"profile":{"firstName":"0","lastName":"Mouse"},"email":{"email":"a@example.com",` +
+			`"isEmailVerified":true},"password":"long enough"}`,
+		read: "/management/v1/users/%s", write: "/management/v1/users/%s/profile",
+		put: `{"firstName":"%d","lastName":"Mouse"}`, got: "user.human.profile.firstName",
+	},
+	{
+		service: "projects", make: "/management/v1/projects", at: "id", body: `{"name":%q}`,
+		read: "/management/v1/projects/%s", write: "/management/v1/projects/%[1]s", put: `{"name":"%[2]s %[1]d"}`,
+		got: "project.name",
+	},
+	{
+		service: "idp", make: "/management/v1/idps/directory", at: "id",
+		body: `{"name":%q,"clientId":"c","clientSecret":"s"}`,
+		read: "/management/v1/idps/%s", write: "/management/v1/idps/directory/%s", put: `{"name":"%[2]s %[1]d"}`,
+		got: "idp.name",
+	},
+}
+
+// load is the calls of one client and what they met.
+type load struct {
+	object
+	id, name string
+	sure     int              // the number of the last write that was answered with 200
+	sent     int              // the number of the last write
+	slowest  [2]time.Duration // of reads and of writes
+	unknown  int
+	faults   []string
+}
+
+// step reads or writes once. It returns whether that succeeded.
+func (l *load) step(p *whole.Processes, writes int) bool {
+	method, path, body := http.MethodGet, fmt.Sprintf(l.read, l.id), ""
+	if writes == 1 {
+		l.sent++
+		method, path = http.MethodPut, fmt.Sprintf(l.write, l.id)
+		body = fmt.Sprintf(l.put+"%.0[2]s", l.sent, l.name)
+	}
+	began := time.Now()
+	status, answer, err := p.Try(method, path, body)
+	l.slowest[writes] = max(l.slowest[writes], time.Since(began))
+	switch said := fmt.Sprint(answer["details"]); {
+	case err == nil && status == http.StatusOK:
+		if writes == 1 {
+			l.sure = l.sent
+		}
+		return true
+	case writes == 1 && status == http.StatusGatewayTimeout && strings.Contains(said, fault.ErrUnknown.ID):
+		l.unknown++
+	default:
+		l.faults = append(l.faults, fmt.Sprintf("%s %s: %d %v %v", method, path, status, answer, err))
+	}
+	return false
+}
+
+// value returns the number of the write that a read shows.
+func (l *load) value(t *testing.T, p *whole.Processes) (n int) {
+	t.Helper()
+	var v any = p.Must(http.MethodGet, fmt.Sprintf(l.read, l.id), "")
+	for name := range strings.SplitSeq(l.got, ".") {
+		v = v.(map[string]any)[name]
+	}
+	fields := strings.Fields(v.(string))
+	if _, err := fmt.Sscan(fields[len(fields)-1], &n); err != nil {
+		t.Fatalf("%s %s is %v", l.service, l.id, v)
+	}
+	return n
+}
+
+// replicated starts two processes of each service and returns the older ones, which hold the locks, and clients.
+func replicated(
+	t *testing.T, smtp string,
+) (p *whole.Processes, older map[string]func(syscall.Signal), clients []*load) {
+	t.Helper()
+	p, older = whole.NewProcesses(t, smtp), map[string]func(syscall.Signal){}
+	for _, service := range []string{"users", "projects", "text", "idp", "notification"} {
+		c := p.Start(service)
+		older[service] = func(s syscall.Signal) { _ = c.Process.Signal(s) }
+		p.Start(service)
+	}
+	p.Start("auth")
+	p.Start("gateway")
+	p.ReadToken()
+	for _, k := range objects {
+		for n := range 4 {
+			l := &load{object: k, name: fmt.Sprintf("%s%d", k.service, n)}
+			l.id = p.Must(http.MethodPost, k.make, fmt.Sprintf(k.body, l.name))[k.at].(string)
+			l.step(p, 1)
+			clients = append(clients, l)
+		}
+	}
+	return p, older, clients
+}
+
+// run lets all clients read and, after each read, write, until each has succeeded n times in all.
+func run(p *whole.Processes, clients []*load, n int, writes bool) {
+	var busy sync.WaitGroup
+	for _, l := range clients {
+		busy.Go(func() {
+			for good := 0; good < n; {
+				for write := range 2 {
+					if (write == 0 || writes) && l.step(p, write) {
+						good++
+					}
+				}
+			}
+		})
+	}
+	busy.Wait()
+}
+
+// judge checks how long clients waited, and that no write that was answered with 200 is lost. Writes after it whose
+// outcome was unknown may have been made.
+func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
+	t.Helper()
+	var slowest [2]time.Duration
+	unknown := 0
+	for _, l := range clients {
+		for i := range 2 {
+			slowest[i] = max(slowest[i], l.slowest[i])
+		}
+		unknown += l.unknown
+		l.slowest, l.unknown = [2]time.Duration{}, 0
+		for _, f := range l.faults {
+			t.Error(what, f)
+		}
+		if n := l.value(t, p); n < l.sure || n > l.sent {
+			t.Errorf("%s: %s has the value of write %d; %d was answered with 200 and %d was the last", what, l.name, n,
+				l.sure, l.sent)
+		}
+	}
+	t.Logf("%s: slowest read %s, slowest write %s, %d writes with unknown outcome", what,
+		slowest[0].Round(time.Millisecond), slowest[1].Round(time.Millisecond), unknown)
+	if slowest[0] > 3*time.Second || slowest[1] > 9*time.Second { // 2 and 8 s, on a machine with nothing else to do
+		t.Errorf("%s: reads waited for %s, writes for %s", what, slowest[0], slowest[1])
+	}
+}
+
+// One of two replicas of every service is frozen: reads are answered by the other one, writes in it end with an
+// unknown outcome, NATS soon sends it nothing more, and events and mails go on without it. When it runs again, it does
+// nothing that it was asked before. Then it is killed.
+func TestReplicasThatFail(t *testing.T) {
+	t.Parallel()
+	server := smtpd.Start(t, smtpd.Config{})
+	p, older, clients := replicated(t, server.URL())
+	run(p, clients, 40, true)
+	judge(t, p, "before", clients)
+	all := func(s syscall.Signal) {
+		for _, signal := range older {
+			signal(s)
+		}
+	}
+	t.Cleanup(func() { all(syscall.SIGCONT) })
+	all(syscall.SIGSTOP)
+	began := time.Now()
+	run(p, clients, 40, true)
+	judge(t, p, "frozen", clients)
+	p.Import("mailed")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := server.Wait(ctx, 1); err != nil {
+		t.Errorf("no mail while replicas are frozen: %v", err)
+	}
+	t.Logf("mail %s after the freeze", time.Since(began).Round(time.Millisecond))
+	all(syscall.SIGCONT)
+	run(p, clients, 20, false)
+	judge(t, p, "running again", clients)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		run(p, clients, 400, true)
+	}()
+	all(syscall.SIGKILL)
+	<-killed
+	judge(t, p, "killed", clients)
+}

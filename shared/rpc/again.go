@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"herald/shared/fault"
+)
+
+// request is a message and the method that it is for.
+type request struct {
+	*nats.Msg
+	method *method
+	// again is set if the request was sent to all replicas, because none had answered it. A replica without time for
+	// it leaves it to the others.
+	again bool
+}
+
+// held are the requests to safe methods that a server has and has not answered yet.
+type held struct {
+	mu  sync.Mutex
+	all map[heldKey]struct{}
+}
+
+// heldKey names a request. If a client gives several requests one id, one of them may not be served again while the
+// server has another: it then waits for the first answer as if it had not been sent again.
+type heldKey struct{ id, method string }
+
+func (r request) key() heldKey { return heldKey{r.Header.Get(headerRequestID), r.method.name} }
+
+func (h *held) add(r request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all[r.key()] = struct{}{}
+}
+
+func (h *held) remove(r request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, r.key())
+}
+
+func (h *held) has(r request) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, has := h.all[r.key()]
+	return has
+}
+
+// subscribe takes a method's requests, which the replicas share in a queue group. If the method is safe, it also
+// takes those that are sent to all replicas, except the ones that this server is already working on.
+func (s *Server) subscribe(m *method) error {
+	sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
+		s.give(request{Msg: msg, method: m})
+	})
+	if err != nil {
+		return fmt.Errorf("subscribe %s: %w", m.Subject(), err)
+	}
+	s.subs = append(s.subs, sub)
+	if !m.safe {
+		return nil
+	}
+	sub, err = s.Conn.Subscribe(m.Again(), func(msg *nats.Msg) {
+		if r := (request{Msg: msg, method: m, again: true}); !s.held.has(r) {
+			s.give(r)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("subscribe %s: %w", m.Again(), err)
+	}
+	s.subs = append(s.subs, sub)
+	return nil
+}
+
+func (s *Server) give(r request) {
+	if !s.heart.beats() {
+		if !r.again {
+			s.refuse(r.Reply, fault.ErrUnavailable)
+		}
+		return
+	}
+	if r.method.safe {
+		s.held.add(r)
+	}
+	s.pool.Give(s.line(r.Header), r)
+}
+
+// done notes that a request is answered, or that it is left to other replicas.
+func (s *Server) done(r request) {
+	if r.method.safe {
+		s.held.remove(r)
+	}
+}

@@ -1,0 +1,155 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/bus"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// A question that a frozen replica has taken is answered by another one, and one that a slow replica works on is not
+// asked twice of it.
+func TestSafeMethodsAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	frozen := newGate(t)
+	w := newWorld(t, users{get: frozen.pass})
+	var answered atomic.Int32
+	w.serve(users{get: func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+		answered.Add(1)
+		return &usersv1.GetUserResponse{}, nil
+	}})
+	for len(frozen.entered) < 3 {
+		within(t, 5*time.Second, func() {
+			if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if answered.Load() < 3 {
+		t.Errorf("%d were answered by the replica that is not frozen", answered.Load())
+	}
+}
+
+// Two requests for the same thing are two, and one that is sent again is one.
+func TestSlowReplicaIsNotAskedTwice(t *testing.T) {
+	t.Parallel()
+	slow := newGate(t)
+	marked := make(chan struct{})
+	w := newWorld(t, users{get: func(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+		if r.UserId == "marker" {
+			close(marked)
+		}
+		if r.UserId == "late" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return slow.pass(ctx, r)
+	}})
+	again := make(chan *nats.Msg, 10)
+	if _, err := w.connect("users").ChanSubscribe("again.herald.users.v1.Users.GetUser", again); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(done chan<- error) {
+		_, err := w.get(w.as("ORG_OWNER"), "")
+		done <- err
+	}
+	done := make(chan error, 2)
+	go ask(done)
+	go ask(done)
+	<-again
+	m := <-again
+	// The replica takes messages of a subject one after the other: it has seen both when it gets a third.
+	request, err := proto.Marshal(&usersv1.GetUserRequest{UserId: "marker"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Header.Set("Herald-Request-Id", "marker")
+	if err := w.conn.PublishMsg(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: request}); err != nil {
+		t.Fatal(err)
+	}
+	<-marked
+	<-again
+	slow.Open()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(slow.entered) != 3 {
+		t.Errorf("the replica was asked %d times, the third of which was the marker", len(slow.entered))
+	}
+	// While a service is slow, more of its replicas are not asked.
+	ctx, cancel := context.WithTimeout(w.as("ORG_OWNER"), 1500*time.Millisecond)
+	defer cancel()
+	_, err = w.get(ctx, "late")
+	wants(t, err, "DEADLINE_EXCEEDED")
+	if len(again) > 0 {
+		t.Error("more replicas were asked")
+	}
+}
+
+// A write is not sent again. If its answer is lost, it may have been made; if it could not be sent, it was not.
+func TestLostWritesAreUnsure(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(leave) })
+	w := newWorld(t, users{lock: func() error {
+		close(entered)
+		<-leave
+		return nil
+	}})
+	lock := func() error {
+		_, err := w.gateway.LockUser(w.as("ORG_OWNER"), &usersv1.LockUserRequest{UserId: "x"})
+		return err
+	}
+	done := make(chan error)
+	go func() { done <- lock() }()
+	<-entered
+	lost := w.conn.StatusChanged(nats.RECONNECTING)
+	bus.Stop(w.g.Bus.Server.(*server.Server))
+	if err := <-done; !errors.Is(err, fault.ErrUnavailable) || !errors.Is(err, fault.ErrUnsure) {
+		t.Errorf("lost: %v", err)
+	}
+	<-lost
+	if err := lock(); !errors.Is(err, fault.ErrUnavailable) || errors.Is(err, fault.ErrUnsure) {
+		t.Errorf("not sent: %v", err)
+	}
+}
+
+// A method that may have written says so, and no other.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	unsure := fault.ErrUnavailable.Because(fault.ErrUnsure)
+	var with atomic.Pointer[error]
+	fail := func(err error) { with.Store(&err) }
+	w := newWorld(t, users{
+		get: func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+			return nil, *with.Load()
+		},
+		lock: func() error { return *with.Load() },
+	})
+	for _, c := range []struct {
+		err         error
+		read, write string
+	}{
+		{unsure, "UNAVAILABLE", "OUTCOME_UNKNOWN"},
+		{fault.ErrUnavailable, "UNAVAILABLE", "UNAVAILABLE"},
+		{fault.ErrDeadline, "DEADLINE_EXCEEDED", "OUTCOME_UNKNOWN"},
+		{errors.New("other"), "INTERNAL", "INTERNAL"},
+	} {
+		fail(c.err)
+		_, err := w.get(w.as("ORG_OWNER"), "")
+		wants(t, err, c.read)
+		_, err = w.gateway.LockUser(w.as("ORG_OWNER"), &usersv1.LockUserRequest{UserId: "x"})
+		wants(t, err, c.write)
+	}
+}
