@@ -48,14 +48,15 @@ const insertUsers = `created as (
 		id, org_id, type, state, user_name, user_name_folded,
 		first_name, first_name_folded, last_name, last_name_folded, nick_name,
 		display_name, display_name_folded, preferred_language, gender,
-		email, email_folded, email_verified, phone, phone_verified,
+		email, email_folded, email_verified, email_makers, phone, phone_verified,
 		password_hash, password_makers, password_change_required, description, access_token_type, uninitialized,
 		import_digest, sequence, created_at, changed_at)
 	select
 		u.id, @event_organization, u.type, u.state, u.user_name, u.user_name_folded,
 		u.first_name, u.first_name_folded, u.last_name, u.last_name_folded, u.nick_name,
 		u.display_name, u.display_name_folded, u.preferred_language, u.gender,
-		u.email, u.email_folded, u.email_verified, u.phone, u.phone_verified,
+		u.email, u.email_folded, u.email_verified, case when u.email = '' then '{}' else ` + makers + ` end,
+		u.phone, u.phone_verified,
 		u.password_hash, case when u.password_hash = '' then '{}' else ` + makers + ` end,
 		u.password_change_required, u.description, u.access_token_type, u.uninitialized,
 		u.import_digest, e.position, e.time, e.time

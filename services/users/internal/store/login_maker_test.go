@@ -11,10 +11,11 @@ import (
 	"herald/shared/testkit"
 )
 
-// bringing returns a user of org-a who logs in with a password, a second factor and two accounts at a provider.
+// bringing returns a user of org-a with an address, who logs in with a password, a second factor and two accounts at
+// a provider.
 func bringing(id string) store.NewUser {
 	u := user("org-a", id)
-	u.PasswordHash, u.PasswordChangeRequired, u.OTP = "hash", true, []byte{1}
+	u.PasswordHash, u.PasswordChangeRequired, u.OTP, u.Email = "hash", true, []byte{1}, id+"@example.com"
 	u.IdpLinks = []domain.IdpLink{
 		{IdpID: "idp-a", ExternalUserID: id + " first"}, {IdpID: "idp-a", ExternalUserID: id + " second"},
 	}
@@ -52,7 +53,9 @@ func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
 			for row, want := range map[string]int{
 				`users where password_hash = '' and not password_change_required and password_makers = '{}'
 					and state = 1 and id = 'k'`: 1,
-				"users where password_hash <> '' and password_change_required and id = 'other'": 1,
+				`users where password_hash <> '' and password_change_required and not email_outranked
+					and id = 'other'`: 1,
+				"users where id = 'k' and email_outranked": 1,
 				"otp_factors": 1, "otp_factors where user_id = 'other'": 1,
 				"user_idp_links": 2, "user_idp_links where user_id = 'other'": 2,
 				`users u join events e on e.position = u.sequence and e.time = u.changed_at
@@ -66,9 +69,7 @@ func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
 				"events where name like '%removed' and data::text like '%first%'":         0,
 				"events where name like '%removed' and aggregate_id is distinct from 'k'": 0,
 			} {
-				if got := testkit.Rows(t, w.db, row); got != want {
-					t.Errorf("%s, %s: %d %s, not %d", how, name, got, row, want)
-				}
+				w.has(how+", "+name, row, want)
 			}
 		}
 	}
@@ -78,6 +79,7 @@ func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
 func TestMakersOfLogins(t *testing.T) {
 	t.Parallel()
 	const password, factor = "users where id = 'k' and password_hash <> ''", "otp_factors where user_id = 'k'"
+	const email = "users where id = 'k' and not email_outranked"
 	for name, c := range map[string]struct {
 		make func(world) error
 		left map[string]int
@@ -92,13 +94,25 @@ func TestMakersOfLogins(t *testing.T) {
 		"a code without password": {func(w world) error { return w.choosePassword("hash") },
 			map[string]int{password: 0}},
 		"another change by the user": {func(w world) error {
-			_, _, err := w.ChangeUser(by(w.Context(), "k", ""), "org-a", "k",
-				func(u *domain.User) (store.UserChange, error) {
-					u.NickName = "Mini"
-					return store.UserChange{Event: happened}, nil
-				})
-			return err
-		}, map[string]int{password: 0}},
+			return w.changeUser("k", "", func(u *domain.User) { u.NickName, u.EmailVerified = "Mini", true })
+		}, map[string]int{password: 0, email: 0}},
+		"an address of one's own": {func(w world) error {
+			return w.changeUser("k", "", func(u *domain.User) { u.Email = "own@example.com" })
+		}, map[string]int{email: 1}},
+		"an address chosen through a token of a maker": {func(w world) error {
+			w.must(nil, w.changeUser("k", "", func(u *domain.User) { u.Email = "own@example.com" }))
+			return w.changeUser("k", "of k", func(u *domain.User) { u.Email = "other@example.com" })
+		}, map[string]int{email: 0}},
+		"an outranked address set again": {func(w world) error {
+			w.must(nil, w.changeUser("a", "", func(u *domain.User) { u.EmailOutranked = true }))
+			return w.changeUser("root", "", func(u *domain.User) { u.EmailOutranked = false })
+		}, map[string]int{email: 1}},
+		"an outranked address set again by a maker": {func(w world) error {
+			w.must(nil, w.changeUser("root", "", func(u *domain.User) {
+				u.Email, u.EmailOutranked = "x@example.com", true
+			}))
+			return w.changeUser("a", "", func(u *domain.User) { u.EmailOutranked = false })
+		}, map[string]int{email: 0}},
 		"a factor used": {func(w world) error {
 			return w.changeFactor("k", "", func(f *domain.OTP) { f.LastStep = 7 })
 		}, map[string]int{factor: 0}},
@@ -131,20 +145,11 @@ func TestMakersOfLogins(t *testing.T) {
 			return err
 		}, map[string]int{factor: 0}},
 	} {
-		w := newWorld(t)
-		ctx := t.Context()
-		w.org("org-a")
-		w.user("org-a", "a")
-		w.user("org-a", "root")
-		w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
-		w.must(w.CreateUser(by(ctx, "a", ""), bringing("k"), happened))
-		w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, happened))
+		w := newPlantedWorld(t)
 		w.must(nil, c.make(w))
-		w.must(w.CreateMember(ctx, owner("k", "org-a", ""), happened))
+		w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
 		for row, want := range c.left {
-			if got := testkit.Rows(t, w.db, row); got != want {
-				t.Errorf("%s: %d %s, not %d", name, got, row, want)
-			}
+			w.has(name, row, want)
 		}
 	}
 }
@@ -162,13 +167,33 @@ func TestBroughtByThoseAbove(t *testing.T) {
 			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
 			for row, want := range map[string]int{
 				"users where id = 'k' and password_hash <> ''": 1, "otp_factors": 1, "user_idp_links": 2,
+				"users where email_outranked":       0,
 				"events where name like '%removed'": 0,
 			} {
-				if got := testkit.Rows(t, w.db, row); got != want {
-					t.Errorf("%s by %q: %d %s, not %d", how, maker, got, row, want)
-				}
+				w.has(how+" by "+maker, row, want)
 			}
 		}
+	}
+}
+
+// newPlantedWorld has an IAM_OWNER, root, and a user k whom a, without any role, has brought and made a token for.
+func newPlantedWorld(t *testing.T) world {
+	t.Helper()
+	w, ctx := newWorld(t), t.Context()
+	w.org("org-a")
+	w.user("org-a", "a")
+	w.user("org-a", "root")
+	w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+	w.must(w.CreateUser(by(ctx, "a", ""), bringing("k"), happened))
+	w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, happened))
+	return w
+}
+
+// has fails the test unless there are n rows, written as a table and a condition.
+func (w world) has(name, row string, n int) {
+	w.Helper()
+	if got := testkit.Rows(w, w.db, row); got != n {
+		w.Errorf("%s: %d %s, not %d", name, got, row, n)
 	}
 }
 
@@ -189,6 +214,15 @@ func (w world) choosePassword(hash domain.Hidden) error {
 	_, err := w.UseCode(w.Context(), "k", domain.KindPasswordReset, []byte("mac"),
 		func(u *domain.User) (store.UserChange, error) {
 			u.PasswordHash = hash
+			return store.UserChange{Event: happened}, nil
+		})
+	return err
+}
+
+func (w world) changeUser(caller, tokenID string, change func(*domain.User)) error {
+	_, _, err := w.ChangeUser(by(w.Context(), caller, tokenID), "org-a", "k",
+		func(u *domain.User) (store.UserChange, error) {
+			change(u)
 			return store.UserChange{Event: happened}, nil
 		})
 	return err

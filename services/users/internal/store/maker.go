@@ -61,10 +61,7 @@ func endOutranked(save *event.Statement, m domain.Member) {
 }
 
 // chosenBy is SQL for who chose the e-mail address of the member.
-const chosenBy = `array(select e.actor from events e
-			where e.history_id = @promoted and e.aggregate = 'human'
-				and (e.name in ('created', 'imported') or e.data -> 'changed' ? 'email.email')
-			order by e.position desc limit 1)`
+const chosenBy = `(select u.email_makers from users u where u.id = @promoted)`
 
 // outrankedEvents selects the events of the credentials that endOutranked ends.
 var outrankedEvents = `

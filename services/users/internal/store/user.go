@@ -69,14 +69,15 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 				id, org_id, type, state, user_name, user_name_folded,
 				first_name, first_name_folded, last_name, last_name_folded, nick_name,
 				display_name, display_name_folded, preferred_language, gender,
-				email, email_folded, email_verified, phone, phone_verified,
+				email, email_folded, email_verified, email_makers, phone, phone_verified,
 				password_hash, password_makers, password_change_required, description, access_token_type,
 				import_digest, sequence, created_at, changed_at)
 			select
 				@id, @org_id, @type, @state, @user_name, @user_name_folded,
 				@first_name, @first_name_folded, @last_name, @last_name_folded, @nick_name,
 				@display_name, @display_name_folded, @preferred_language, @gender,
-				@email, @email_folded, @email_verified, @phone, @phone_verified,
+				@email, @email_folded, @email_verified, case when @email = '' then '{}' else ` + makers + ` end,
+				@phone, @phone_verified,
 				@password_hash, case when @password_hash = '' then '{}' else ` + makers + ` end,
 				@password_change_required, @description, @access_token_type,
 				@import_digest, position, time, time
@@ -162,7 +163,7 @@ func (s Store) ChangeUser(
 		NotFound: domain.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u, by)
-			if made.Code != nil || by.secret == makers || by.password == makers {
+			if made.Code != nil || by.secret == makers || by.password == makers || by.email == makers {
 				save.Args["made_with"] = madeWith(ctx)
 			}
 			made.save(&save)
@@ -177,6 +178,9 @@ func (s Store) ChangeUser(
 		}
 		if u.PasswordHash != old.PasswordHash {
 			by.password = makers
+		}
+		if u.Email != old.Email || !u.EmailOutranked && old.EmailOutranked {
+			by.email = makers
 		}
 		return made.Event, err
 	})
@@ -199,11 +203,11 @@ func (c UserChange) save(s *event.Statement) {
 	}
 }
 
-// credentialMakers is SQL for the makers of a user's secret and password.
-type credentialMakers struct{ secret, password string }
+// credentialMakers is SQL for the makers of a user's secret, password and e-mail address.
+type credentialMakers struct{ secret, password, email string }
 
-// sameMakers is for a secret and a password that stay.
-var sameMakers = credentialMakers{"secret_makers", "password_makers"}
+// sameMakers is for those that stay.
+var sameMakers = credentialMakers{"secret_makers", "password_makers", "email_makers"}
 
 // saveUser writes the columns of a user that can change.
 func saveUser(u domain.User, by credentialMakers) event.Statement {
@@ -225,6 +229,7 @@ func saveUser(u domain.User, by credentialMakers) event.Statement {
 				uninitialized = @uninitialized, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
 				secret_makers = ` + by.secret + `, password_makers = ` + by.password + `,
+				email_makers = ` + by.email + `,
 				sequence = position, changed_at = time
 			from event where id = @id
 		)`,
