@@ -41,7 +41,7 @@ func (l *Lines[T]) Has(line string) bool { return len(l.lines[line]) > 0 }
 
 // Add appends an element to a line. If too many wait then, the last of the longest line leaves, so that no line
 // takes the room of the others. Add returns the one that left, which may be the new one, and whether one did.
-func (l *Lines[T]) Add(line string, one T) (left T, any bool) {
+func (l *Lines[T]) Add(line string, one T) (left T, full bool) {
 	if len(l.lines[line]) == 0 {
 		l.turns = append(l.turns, line)
 	}
@@ -62,7 +62,7 @@ func (l *Lines[T]) Add(line string, one T) (left T, any bool) {
 
 // Next takes the first element of the line whose turn it is, of those that may go on. It returns false if there
 // is none.
-func (l *Lines[T]) Next(may func(line string) bool) (next T, any bool) {
+func (l *Lines[T]) Next(may func(line string) bool) (next T, ok bool) {
 	turn := slices.IndexFunc(l.turns, may)
 	if turn < 0 {
 		return next, false

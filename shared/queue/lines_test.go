@@ -153,10 +153,10 @@ func FuzzLines(f *testing.F) {
 			if step != '-' {
 				line := string(step)
 				waits[line] = append(waits[line], n)
-				if left, any := lines.Add(line, n); any {
+				if left, full := lines.Add(line, n); full {
 					gone(left)
 				}
-			} else if next, any := lines.Next(func(string) bool { return true }); any && gone(next) != 0 {
+			} else if next, ok := lines.Next(func(string) bool { return true }); ok && gone(next) != 0 {
 				t.Fatalf("%d is not the first of its line", next)
 			}
 			sum := 0

@@ -129,7 +129,7 @@ func (q *Queue) leave(line string) {
 
 // admit lets calls that wait work, as many as may.
 func (q *Queue) admit() {
-	for next, any := q.lines.Next(q.may); any; next, any = q.lines.Next(q.may) {
+	for next, ok := q.lines.Next(q.may); ok; next, ok = q.lines.Next(q.may) {
 		q.work(next.line)
 		next.called <- true
 	}
@@ -146,7 +146,7 @@ func (q *Queue) join(line string) *call {
 		return nil
 	}
 	c := &call{line, make(chan bool, 1)}
-	if left, any := q.lines.Add(line, c); any {
+	if left, full := q.lines.Add(line, c); full {
 		left.called <- false
 	}
 	q.admit() // the line may be alone by now

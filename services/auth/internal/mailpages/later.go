@@ -48,12 +48,12 @@ func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger)
 
 // ask reports whether there was room for a client's request of a mail.
 func (l *Later) ask(k kind, userID, client string) bool {
-	left, any := l.add(asked{k, userID, client, l.now()})
-	return !any || left.client != client
+	left, full := l.add(asked{k, userID, client, l.now()})
+	return !full || left.client != client
 }
 
 // add returns the request for which there is no room any more, and whether there is one.
-func (l *Later) add(a asked) (left asked, any bool) {
+func (l *Later) add(a asked) (left asked, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.asked.Add(a.client, a)
@@ -107,7 +107,7 @@ func (l *Later) round(ctx context.Context) {
 		if away && l.now().Sub(a.since) >= keptAsked {
 			lost++
 		} else if away {
-			if _, any := l.add(a); any {
+			if _, full := l.add(a); full {
 				lost++
 			}
 		}
