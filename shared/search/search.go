@@ -87,7 +87,20 @@ func (s *Query) Where(condition string, args ...any) *Query {
 }
 
 // Column names the two columns of a text that can be searched: as written, and made by Fold.
-type Column struct{ Exact, Folded string }
+type Column struct {
+	Exact, Folded string
+	// Among is SQL for all searched texts of a row, with a line feed before and after each. It is empty if each
+	// column has indexes of its own; otherwise it has the only one for parts of texts.
+	Among string
+}
+
+// contains adds the condition that an indexed text contains another, which has no line feed but as a border.
+func (s *Query) contains(among, text string) {
+	if among != "" {
+		s.plan = ownPlan // the best plan depends on the text
+		s.Where(among+" like ?", "%"+wildcards.Replace(text)+"%")
+	}
+}
 
 // Text adds a filter on a text by one of the methods of the specification, section 4.6. The
 // characters that LIKE gives a meaning are escaped. The column's collation must be "C".
@@ -98,6 +111,7 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 	}
 	if method <= heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE {
 		s.texts = true
+		s.contains(c.Among, "\n"+value+"\n")
 		return s.Where(column+" = ?", value)
 	}
 	if value == "" { // every text contains the empty one
@@ -107,11 +121,14 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 	switch method {
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH,
 		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+		s.contains(c.Among, "\n"+value)
 		return s.starting(column, value)
 	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH,
 		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
+		s.contains(c.Among, value+"\n")
 		return s.starting("reverse("+column+")", reverse(value))
 	}
+	s.contains(c.Among, value)
 	s.plan = ownPlan // the best plan depends on the text
 	return s.Where(column+" like ?", "%"+wildcards.Replace(value)+"%")
 }

@@ -22,12 +22,17 @@ const readUser = `select ` + userColumns + ` from users where id = @id and org_i
 
 // The columns that users are searched by.
 var (
-	UserName    = search.Column{Exact: "user_name", Folded: "user_name_folded"}
-	FirstName   = search.Column{Exact: "first_name", Folded: "first_name_folded"}
-	LastName    = search.Column{Exact: "last_name", Folded: "last_name_folded"}
-	DisplayName = search.Column{Exact: "display_name", Folded: "display_name_folded"}
-	Email       = search.Column{Exact: "email", Folded: "email_folded"}
+	UserName    = search.Column{Exact: "user_name", Folded: "user_name_folded", Among: userTexts}
+	FirstName   = search.Column{Exact: "first_name", Folded: "first_name_folded", Among: userTexts}
+	LastName    = search.Column{Exact: "last_name", Folded: "last_name_folded", Among: userTexts}
+	DisplayName = search.Column{Exact: "display_name", Folded: "display_name_folded", Among: userTexts}
+	Email       = search.Column{Exact: "email", Folded: "email_folded", Among: userTexts}
 )
+
+// userTexts is the expression of the index users_by_part.
+const userTexts = `(E'\n' || user_name || E'\n' || user_name_folded || E'\n' || first_name || E'\n' ||
+	first_name_folded || E'\n' || last_name || E'\n' || last_name_folded || E'\n' || display_name || E'\n' ||
+	display_name_folded || E'\n' || email || E'\n' || email_folded || E'\n')`
 
 // User reads a user of an organization.
 func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) {
