@@ -60,6 +60,10 @@ func (a Address) login() nats.UserInfoCB {
 // Connect logs in, and reconnects without limit when the connection breaks. Publishing without
 // a connection fails at once, so that callers get *unavailable* instead of waiting.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
+	away, back := slog.LevelWarn, slog.LevelInfo
+	if a.Server != nil { // whoever runs it says once for all connections that it is away
+		away, back = slog.LevelDebug, slog.LevelDebug
+	}
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),
 		nats.UserInfoHandler(a.login()),
@@ -74,10 +78,10 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		nats.DrainTimeout(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log.Warn("NATS is away; reconnecting", "err", err)
+				log.Log(context.Background(), away, "NATS is away; reconnecting", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Info("NATS is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Log(context.Background(), back, "NATS is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
 			subject := ""
 			if s != nil {

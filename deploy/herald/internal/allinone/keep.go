@@ -30,12 +30,12 @@ func (s *system) keepPostgres(ctx context.Context) error {
 		if err != nil {
 			s.ground.Log.ErrorContext(ctx, "Postgres has ended; starting it again", "err", err)
 		}
-		for err != nil {
+		for err != nil && ctx.Err() == nil {
 			if tried++; tried > tries {
-				return fmt.Errorf("Postgres does not run: %w", err)
+				return fmt.Errorf("the local Postgres does not run: %w", err)
 			}
-			if err = s.postgres.Restart(ctx); err != nil && !rest(ctx, pause) {
-				return nil
+			if err = s.postgres.Restart(ctx); err != nil {
+				rest(ctx, pause)
 			}
 		}
 		if ctx.Err() != nil {
@@ -55,13 +55,13 @@ func (s *system) keepNATS(ctx context.Context) {
 		}
 		s.ground.Log.ErrorContext(ctx, "NATS does not work; starting it again", "err", err)
 		ended, worked := time.Now(), time.Time{}
-		for rests := pause; err != nil; rests = min(2*rests, longest) {
+		for rests := pause; err != nil && ctx.Err() == nil; rests = min(2*rests, longest) {
 			if err = s.nats.restart(); err == nil {
 				worked = time.Now()
 				err = s.steady(ctx)
 			}
-			if err != nil && !rest(ctx, rests) {
-				return
+			if err != nil {
+				rest(ctx, rests)
 			}
 		}
 		if ctx.Err() != nil {
@@ -83,12 +83,10 @@ func back(ctx context.Context, log *slog.Logger, server string, away time.Durati
 	log.InfoContext(ctx, server+" runs again", "away", away.Round(time.Millisecond).String())
 }
 
-// rest waits before another try. It returns false when ctx has ended.
-func rest(ctx context.Context, d time.Duration) bool {
+// rest waits before another try, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }

@@ -54,7 +54,7 @@ func TestPostgresThatDoesNotStart(t *testing.T) {
 	err := i.Ended()
 	exit, ok := err.(*exec.ExitError)
 	if said := whole.Tail(i.Logs); !ok || exit.ExitCode() != 1 ||
-		!strings.Contains(said, "herald: Postgres does not run") || !strings.Contains(said, "pg_control") {
+		!strings.Contains(said, "herald: the local Postgres does not run") || !strings.Contains(said, "pg_control") {
 		t.Errorf("ended with %v and said %s", err, said)
 	}
 }
