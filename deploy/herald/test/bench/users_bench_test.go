@@ -37,8 +37,8 @@ func BenchmarkUsers(b *testing.B) {
 	check(b, err)
 	small, large := newTown(b, someUsers), newTown(b, many)
 	for _, q := range townQuestions {
-		if got, want := large.total(q), "20"; got != want || small.total(q) != want {
-			b.Errorf("%+v: %s and %s matches, want %s", q, small.total(q), got, want)
+		if few, many := small.total(q), large.total(q); few != "20" || many != "20" && many != "21" {
+			b.Errorf("%+v: %s and %s matches, want 20, or by chance one more among many", q, few, many)
 		}
 		compareTowns(b, "search "+q.field+" "+q.method, small.asked(q), large.asked(q), small, large)
 	}
@@ -125,7 +125,7 @@ func newTown(b *testing.B, users int) *town {
 const familyNames = `initcap(case when i <= 10000 and i % 500 = 2 then 'hnodek' || chr(97 + i / 500) || 'kpfadm'
 	else translate(substr(md5(i::text), 1, 12), '0123456789', 'ghijklmnop') end)`
 
-// townQuestion is a text for which users are searched. 20 users match.
+// townQuestion is a text for which users are searched. 20 of the first 10,000 match.
 type townQuestion struct{ field, method, text string }
 
 var townQuestions = []townQuestion{

@@ -20,7 +20,7 @@ const (
 )
 
 // commonPasswords has 19,727 passwords in lower case, one on each line. common.LICENSE names their
-// source.
+// source. It is used whole, because it does not say which 10,000 of them are the most common.
 //
 //go:embed common.txt
 var commonPasswords string

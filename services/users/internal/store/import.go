@@ -43,38 +43,18 @@ func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow)
 	return s.journal.CreateMany(ctx, many)
 }
 
-const insertUsers = `created as (
-	insert into users (
-		id, org_id, type, state, user_name, user_name_folded,
-		first_name, first_name_folded, last_name, last_name_folded, nick_name,
-		display_name, display_name_folded, preferred_language, gender,
-		email, email_folded, email_verified, email_makers, phone, phone_verified,
-		password_hash, password_makers, password_change_required, description, access_token_type, uninitialized,
-		import_digest, sequence, created_at, changed_at)
-	select
-		u.id, @event_organization, u.type, u.state, u.user_name, u.user_name_folded,
-		u.first_name, u.first_name_folded, u.last_name, u.last_name_folded, u.nick_name,
-		u.display_name, u.display_name_folded, u.preferred_language, u.gender,
-		u.email, u.email_folded, u.email_verified, case when u.email = '' then '{}' else ` + makers + ` end,
-		u.phone, u.phone_verified,
-		u.password_hash, case when u.password_hash = '' then '{}' else ` + makers + ` end,
-		u.password_change_required, u.description, u.access_token_type, u.uninitialized,
-		u.import_digest, e.position, e.time, e.time
-	from event e join unnest(
+// insertUsers has an array for each of newUserColumns, in their order.
+var insertUsers = `created as (
+	` + insertUser("u.", `join unnest(
 		@ids::text[], @types::smallint[], @states::smallint[], @user_names::text[], @user_names_folded::text[],
 		@first_names::text[], @first_names_folded::text[], @last_names::text[], @last_names_folded::text[],
 		@nick_names::text[], @display_names::text[], @display_names_folded::text[], @languages::text[],
 		@genders::smallint[], @emails::text[], @emails_folded::text[], @emails_verified::bool[], @phones::text[],
 		@phones_verified::bool[], @password_hashes::text[], @password_changes_required::bool[],
 		@descriptions::text[], @access_token_types::smallint[], @uninitialized::bool[], @digests::jsonb[]
-	) with ordinality u (
-		id, type, state, user_name, user_name_folded, first_name, first_name_folded, last_name, last_name_folded,
-		nick_name, display_name, display_name_folded, preferred_language, gender, email, email_folded,
-		email_verified, phone, phone_verified, password_hash, password_change_required,
-		description, access_token_type, uninitialized, import_digest, n
-	) on u.n = e.n
+	) with ordinality u (`+newUserColumns+`, n) on u.n = e.n
 	order by u.id -- imports at once wait for each other in one order
-	on conflict do nothing
+	on conflict do nothing`) + `
 	returning id, sequence as position
 )`
 

@@ -99,7 +99,10 @@ func (s Store) SearchMembers(
 }
 
 // prefixed writes a table's alias before each of its columns.
-func prefixed(alias, columns string) string {
+func prefixed(alias, columns string) string { return each(alias+".", columns) }
+
+// each writes a prefix before each column.
+func each(prefix, columns string) string {
 	names := strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	return alias + "." + strings.Join(names, ", "+alias+".")
+	return prefix + strings.Join(names, ", "+prefix)
 }

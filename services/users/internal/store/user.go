@@ -65,30 +65,11 @@ func (s Store) CreateUser(ctx context.Context, u NewUser, created proto.Message)
 
 func newUser(ctx context.Context, u NewUser) event.Statement {
 	args := userArgs(u.User)
-	args["org_id"], args["type"], args["import_digest"] = u.OrgID, u.Type, u.Digest
+	args["type"], args["uninitialized"], args["import_digest"] = u.Type, u.Uninitialized, u.Digest
 	args["made_with"] = madeWith(ctx)
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
-		SQL: `created as (
-			insert into users (
-				id, org_id, type, state, user_name, user_name_folded,
-				first_name, first_name_folded, last_name, last_name_folded, nick_name,
-				display_name, display_name_folded, preferred_language, gender,
-				email, email_folded, email_verified, email_makers, phone, phone_verified,
-				password_hash, password_makers, password_change_required, description, access_token_type,
-				import_digest, sequence, created_at, changed_at)
-			select
-				@id, @org_id, @type, @state, @user_name, @user_name_folded,
-				@first_name, @first_name_folded, @last_name, @last_name_folded, @nick_name,
-				@display_name, @display_name_folded, @preferred_language, @gender,
-				@email, @email_folded, @email_verified, case when @email = '' then '{}' else ` + makers + ` end,
-				@phone, @phone_verified,
-				@password_hash, case when @password_hash = '' then '{}' else ` + makers + ` end,
-				@password_change_required, @description, @access_token_type,
-				@import_digest, position, time, time
-			from event
-			returning id
-		)`,
+		SQL:  `created as (` + insertUser("@", "") + ` returning id)`,
 		Args: args,
 	}
 	if u.Code != nil {
@@ -111,6 +92,24 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 		save.Also(metadataOf(u.Metadata))
 	}
 	return save
+}
+
+// newUserColumns are the columns of a new user that are written as they are given.
+const newUserColumns = `id, type, state, user_name, user_name_folded,
+	first_name, first_name_folded, last_name, last_name_folded, nick_name, display_name, display_name_folded,
+	preferred_language, gender, email, email_folded, email_verified, phone, phone_verified,
+	password_hash, password_change_required, description, access_token_type, uninitialized, import_digest`
+
+// insertUser is SQL that inserts new users. Their values are named as the columns, with a prefix. joined is what
+// their events e are joined with.
+func insertUser(prefix, joined string) string {
+	return `insert into users (` + newUserColumns + `, org_id, email_makers, password_makers,
+			sequence, created_at, changed_at)
+		select ` + each(prefix, newUserColumns) + `, @event_organization,
+			case when ` + prefix + `email = '' then '{}' else ` + makers + ` end,
+			case when ` + prefix + `password_hash = '' then '{}' else ` + makers + ` end,
+			e.position, e.time, e.time
+		from event e ` + joined
 }
 
 // userArgs are the arguments that a creation and a change have in common.

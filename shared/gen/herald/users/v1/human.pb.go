@@ -542,7 +542,7 @@ func (x *RemovePhoneResponse) GetDetails() *v1.ObjectDetails {
 type UpdateMyPasswordRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	OldPassword string                 `protobuf:"bytes,1,opt,name=old_password,json=oldPassword,proto3" json:"old_password,omitempty"`
-	// 8 to 128 characters, not one of the 10,000 most common passwords.
+	// 8 to 128 characters, not one of 19,727 common passwords.
 	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

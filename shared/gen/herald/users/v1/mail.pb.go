@@ -564,7 +564,7 @@ func (x *VerifyMyEmailResponse) GetDetails() *v1.ObjectDetails {
 type SetPasswordRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// 8 to 128 characters, not one of the 10,000 most common passwords.
+	// 8 to 128 characters, not one of 19,727 common passwords.
 	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	// If true, the user must choose another password at the next login.
 	PasswordChangeRequired bool `protobuf:"varint,3,opt,name=password_change_required,json=passwordChangeRequired,proto3" json:"password_change_required,omitempty"`
