@@ -30,10 +30,18 @@ type Watch struct {
 	servers map[string]*outage
 }
 
-// outage is zero while a server works.
+// outage is what is known of a server. Its since is zero while the server works.
 type outage struct {
 	since, failed, worked time.Time
 	last                  error
+}
+
+// before returns what broke shortly before an outage: what the server said to the connections that it ended.
+func (o *outage) before(now time.Time) string {
+	if o.last == nil || now.Sub(o.failed) >= settle {
+		return ""
+	}
+	return entire(o.last)
 }
 
 // NewWatch returns a watch that knows no servers yet.
@@ -55,11 +63,13 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 		w.servers[server] = o
 	}
 	switch now := w.now(); {
-	case failed && o.since.IsZero():
-		w.out.Add(1)
-		*o = outage{since: now, failed: now, last: err}
-		w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err))
 	case failed:
+		if o.since.IsZero() && begins(err) {
+			o.since = now
+			w.out.Add(1)
+			w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err),
+				"before", o.before(now))
+		}
 		o.failed, o.worked, o.last = now, time.Time{}, err
 	case o.since.IsZero():
 	case o.worked.IsZero():
@@ -76,6 +86,14 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 // outages are the codes and classes of the errors of a server that does not work (Postgres, appendix A): 08
 // connection, 53 resources, 58 system, a shutdown, a crash, a start.
 var outages = []string{"08", "53", "57P01", "57P02", "57P03", "58"}
+
+// begins reports whether the error of a broken server shows that it is one. A connection that breaks does not: others
+// may work, and a pool finds old connections that were ended long ago.
+func begins(err error) bool {
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return unconnected || ok && (strings.HasPrefix(refused.Code, "53") || strings.HasPrefix(refused.Code, "58"))
+}
 
 // broken reports whether an error of pgx says that the server does not work.
 func broken(err error) bool {

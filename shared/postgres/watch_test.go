@@ -80,6 +80,17 @@ func TestOutageHasTwoLines(t *testing.T) {
 		!strings.Contains(lines[1], "away=31s") || !strings.Contains(lines[1], "connection refused") {
 		t.Errorf("the log says %q", lines)
 	}
+	if !strings.Contains(lines[0], "terminating connection due to administrator command") {
+		t.Errorf("the log does not say what the server said: %q", lines[0])
+	}
+	exec(t, server.TCP(), `select pg_terminate_backend(pid) from pg_stat_activity
+		where application_name like 'herald%'`)
+	if all() == 0 {
+		t.Error("no connection was ended")
+	}
+	if n := strings.Count(logs.String(), "\n"); n != 2 {
+		t.Errorf("connections that were ended are no outage; the log says %s", logs.String())
+	}
 }
 
 // end ends a server as somebody else's signal does.
