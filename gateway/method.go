@@ -136,7 +136,11 @@ func (e *edge) unmatched(x *exchange, r *http.Request) {
 		x.wrongVerb(r, allowed...)
 		return
 	}
-	x.fail(r, notFound(r, contract.ErrNotFound.Say("There is nothing at this path")))
+	if r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Redirect(x, r, "/docs", http.StatusFound) // a browser, whose user knows only the address
+		return
+	}
+	x.fail(r, notFound(r, contract.ErrNotFound.Say("There is nothing at this path; the documents are at /docs")))
 }
 
 // notFound returns the fault for a path with nothing at it. For gRPC it is ErrMethod, because

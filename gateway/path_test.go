@@ -63,6 +63,19 @@ func TestOddPathsAreNotFound(t *testing.T) {
 	}
 }
 
+// A browser at the bare address is led to the documents.
+func TestBareAddress(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	got := w.raw(t, "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html,*/*;q=0.8\r\n\r\n")
+	if at := got.Header.Get("Location"); got.StatusCode != http.StatusFound || at != "/docs" {
+		t.Errorf("%d to %q", got.StatusCode, at)
+	}
+	w.raw(t, "GET /x HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n").refused(t, 404, "NOT_FOUND")
+	w.raw(t, "POST / HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nContent-Length: 0\r\n\r\n").
+		refused(t, 404, "NOT_FOUND")
+}
+
 // An encoded slash does not end a part of a path, over every protocol.
 func TestEncodedSlashesAreNoSlashes(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func TestCall(t *testing.T) {
 		says []string
 	}{
 		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"},
-			0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "1 of 1\n"}},
+			0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "Mini Mouse", "mini@example.com", "1 of 1\n"}},
 		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.URL, "--token-file", i.Dir +
 			"/data/admin.pat"}, 0,
 			[]string{"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"details\": {\n      \"sequence\": \""}},

@@ -86,7 +86,7 @@ func columns(contract protoreflect.MessageDescriptor, results []any) [][]string 
 type value struct{ name, text string }
 
 // flatten returns an object's values in the order of its contract. For a table it returns the same
-// names for every object, without lists of objects and most of the details.
+// names for every object, without lists of objects, most of the details, and most of what is nested deeper.
 func flatten(contract protoreflect.MessageDescriptor, object map[string]any, prefix string, levels int) []value {
 	var all []value
 	for i := range contract.Fields().Len() {
@@ -98,8 +98,22 @@ func flatten(contract protoreflect.MessageDescriptor, object map[string]any, pre
 			all = append(all, value{name + ".changeDate", text(inner["changeDate"])})
 		case nested && !f.IsList() && (inner != nil || !deep) && levels > 0:
 			all = append(all, flatten(f.Message(), inner, name+".", levels-1)...)
+		case nested && !f.IsList() && !deep:
+			all = append(all, naming(f, inner, name+".")...)
 		case !nested || deep:
 			all = append(all, value{name, text(v)})
+		}
+	}
+	return all
+}
+
+// naming returns the values that say in a table what an inner object is: its display name, and the value of
+// its own name, such as email.email.
+func naming(field protoreflect.FieldDescriptor, object map[string]any, prefix string) []value {
+	var all []value
+	for i := range field.Message().Fields().Len() {
+		if f := field.Message().Fields().Get(i); f.Name() == field.Name() || f.Name() == "display_name" {
+			all = append(all, value{prefix + f.JSONName(), text(object[f.JSONName()])})
 		}
 	}
 	return all

@@ -197,6 +197,10 @@ func TestCallPrints(t *testing.T) {
 			`u2                        \u202e\u009b\udb40\udc01` + strings70[:35] + "…              false",
 			"2 of 7", "",
 		}, "\n")},
+		{"Users.SearchUsers", "table", `{"result":[{"id":"u1","human":{"profile":{"firstName":"Mini",` +
+			`"displayName":"Mini Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true}}}]}`,
+			"id  human.profile.displayName  human.email.email\n" +
+				"u1  Mini Mouse                 mini@example.com\n1 of 1\n"},
 		{"Users.SearchUsers", "table", `{"details":{"totalResult":"0"},"result":[]}`, "0 of 0\n"},
 		{"Users.SearchUsers", "table", `{"result":[null,1]}`, "2 of 2\n"},
 		{"Users.SearchIamMemberRoles", "table", `{"result":[{"role":"A"}]}`, "role\nA\n1 of 1\n"},
