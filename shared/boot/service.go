@@ -93,7 +93,8 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 			"would push out; HERALD_EVENTS_MAX_BYTES is taken at the next start", "lagging", lagging)
 	}
 	signer := caller.NewSigner(s.Keys, s.Now)
-	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services}
+	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services,
+		Streams: s.Streams}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
 	s.server = rpc.NewServer(rpc.Config{
@@ -106,7 +107,13 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	// the first are registered.
 	_ = s.Metrics.Register(s.backlog)
 	s.Health.Check(s.Name+" NATS", s.connected)
-	s.Health.Check(s.Name+" events", func(context.Context) error { return relay.Delayed() })
+	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
+		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
+		if !s.Conn.IsConnected() {
+			return waits
+		}
+		return errors.Join(waits, event.There(ctx, s.JS))
+	})
 	return nil
 }
 
@@ -127,7 +134,9 @@ func (s *Service) Background(task func(context.Context)) { s.tasks = append(s.ta
 
 // Consume adds handlers of events, which Run starts.
 func (s *Service) Consume(handlers ...event.Handler) {
-	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers}.Run)
+	stopped := &event.Stopped{}
+	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers, Stopped: stopped}.Run)
+	s.Health.Check(s.Name+" consumer", func(context.Context) error { return stopped.Err() })
 }
 
 // Run works until ctx ends. Then the service is not ready any more and stops in two phases:

@@ -35,7 +35,9 @@ type Consumer struct {
 	JS       jetstream.JetStream
 	Log      *slog.Logger
 	Handlers []Handler
-	seed     maphash.Seed
+	// Stopped, if it is not nil, is told when no events can be consumed.
+	Stopped *Stopped
+	seed    maphash.Seed
 	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
 	// pause is how long the first retry waits. redeliver is how long JetStream waits for a sign
@@ -52,6 +54,7 @@ func (c Consumer) Run(ctx context.Context) {
 	keeping.Go(func() { c.keep(ctx) })
 	for ctx.Err() == nil {
 		if err := c.consume(ctx); err != nil && ctx.Err() == nil {
+			c.Stopped.note(err)
 			c.Log.WarnContext(ctx, "events are not consumed; trying again", "err", err)
 			wait(ctx, nil, pause)
 		}
@@ -74,6 +77,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
+	c.Stopped.note(nil)
 	stop := context.AfterFunc(ctx, func() { c.leave(messages) })
 	defer stop()
 	defer messages.Stop()

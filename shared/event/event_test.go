@@ -86,6 +86,7 @@ func newReplica(t testing.TB, g boot.Ground, url secret.Text) *replica {
 	}
 	r.relay = &event.Relay{
 		Service: "users", DB: db, Conn: r.conn, JS: r.js, Log: g.Log, Services: []string{"users", "text"},
+		Streams: g.Streams,
 	}
 	r.Journal = event.Journal{
 		DB: db, Now: time.Now, Committed: r.relay.Wake,

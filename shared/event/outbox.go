@@ -54,6 +54,21 @@ func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration
 	return n, time.Duration(seconds * float64(time.Second)), nil
 }
 
+// Waiting returns an error if an event has waited in the outbox for more than half a minute.
+func Waiting(ctx context.Context, db *pgxpool.Pool) error {
+	var since time.Time
+	err := db.QueryRow(ctx, `select coalesce((
+			select time from events where position = (select min(position) from outbox)
+		), clock_timestamp())`).Scan(&since)
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	if age := time.Since(since); age > tooLong {
+		return fmt.Errorf("events wait to be published since %s", since.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
 // Replay puts the events from a position on back into the outbox, to rebuild a lost stream.
 // It returns their number.
 func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {

@@ -101,7 +101,12 @@ func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 	defer late.Stop()
 	for i, ack := range acks {
 		select {
-		case <-ack.Ok():
+		case stored := <-ack.Ok():
+			if stored.Duplicate && stored.Sequence < r.first {
+				if err := r.publishAgain(ctx, events[i]); err != nil {
+					return err
+				}
+			}
 		case err := <-ack.Err():
 			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
 		case <-late.C:
@@ -109,6 +114,18 @@ func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	return nil
+}
+
+// publishAgain publishes an event that JetStream had a short time ago and has lost: it is known as a repeat by its id.
+func (r *Relay) publishAgain(ctx context.Context, e Event) error {
+	m := e.message(r.Service)
+	m.Header.Set(jetstream.MsgIDHeader, e.ID+" again")
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	if _, err := r.JS.PublishMsg(ctx, m); err != nil {
+		return fmt.Errorf("publish event %s again: %w", e.ID, err)
 	}
 	return nil
 }

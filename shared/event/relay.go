@@ -38,10 +38,14 @@ type Relay struct {
 	Conn    *nats.Conn
 	JS      jetstream.JetStream
 	Log     *slog.Logger
+	// Streams are made again with this if they are not there.
+	Streams StreamConfig
 	// Services are the names of Herald's services. An event that one of them has not handled
 	// is not pushed out of the stream.
 	Services []string
 	delay    delay
+	// first is the number of the stream's first message, when it was looked at last.
+	first uint64
 	// news wakes this relay while it works; nil while another one does.
 	news atomic.Pointer[signal]
 }
@@ -115,6 +119,10 @@ func (r *Relay) hold(ctx context.Context) error {
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
+	var w watch
+	if err := r.mend(ctx, conn, &w); err != nil {
+		return err
+	}
 	space, err := newRoom(ctx, r.JS, r.Services)
 	if err != nil {
 		return err
@@ -127,6 +135,9 @@ func (r *Relay) hold(ctx context.Context) error {
 			return err
 		}
 		r.waitsFor(ctx, lagging)
+		if err := r.mend(ctx, conn, &w); err != nil {
+			return err
+		}
 		switch {
 		case lagging != "":
 			wait(ctx, nil, catchUp)

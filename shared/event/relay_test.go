@@ -3,7 +3,6 @@ package event_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"herald/shared/bus"
 	"herald/shared/contract"
 	"herald/shared/event"
-	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
@@ -308,33 +306,6 @@ func TestRelayOutlivesNATS(t *testing.T) {
 	w.start(t)
 	r.mustCreate("after")
 	r.stream(4)
-}
-
-func TestReplayRebuildsALostStream(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	r := newReplica(t, w.Ground, kit.Database(t))
-	stop := testkit.Go(t, r.relay.Run)
-	r.mustCreate("a", "b", "c")
-	lost := r.stream(3)
-	r.until("the outbox is empty", func() bool { return r.count("outbox") == 0 })
-	stop()
-	w.stop()
-	if err := os.RemoveAll(w.server.Dir); err != nil {
-		t.Fatal(err)
-	}
-	w.start(t)
-	if n, err := event.Replay(t.Context(), r.db, sequence(t, lost[1])); n != 2 || err != nil {
-		t.Fatalf("replayed %d, %v", n, err)
-	}
-	r = newReplica(t, w.Ground, secret.NewText(r.db.Config().ConnString()))
-	testkit.Go(t, r.relay.Run)
-	for i, m := range r.stream(2) {
-		if m.Headers().Get("ce-id") != lost[i+1].Headers().Get("ce-id") ||
-			string(m.Data()) != string(lost[i+1].Data()) {
-			t.Errorf("replayed %v, lost was %v", m.Headers(), lost[i+1].Headers())
-		}
-	}
 }
 
 // lines passes on what is written.

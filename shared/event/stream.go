@@ -94,6 +94,14 @@ func fitting(
 	return wanted, "", nil
 }
 
+// There returns an error if there is no stream of events.
+func There(ctx context.Context, js jetstream.JetStream) error {
+	if _, err := js.Stream(ctx, Stream); err != nil {
+		return fmt.Errorf("stream %s: %w", Stream, err)
+	}
+	return nil
+}
+
 // Fill returns how full EVENTS is, from 0 to 1.
 func Fill(ctx context.Context, js jetstream.JetStream) (float64, error) {
 	s, err := js.Stream(ctx, Stream)

@@ -1,0 +1,166 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/contract"
+	"herald/shared/postgres"
+)
+
+const (
+	// survey is how often the working relay looks whether the stream has lost anything.
+	survey = 10 * time.Second
+	// spell is how much older than the stream's limits an event may be that is no longer missed.
+	spell = time.Hour
+	// fullPart of a stream's size is taken if it may have dropped its oldest messages for want of room.
+	fullPart = 0.9
+)
+
+// seen is what a relay has seen of the stream. Nobody deletes single messages, so the missing ones between the first
+// and the last are lost, such as those of a damaged file.
+type seen struct {
+	Created time.Time
+	First   int64
+	Missing int64
+}
+
+// watch is what the working relay compares to notice a loss. The zero value has noticed one.
+type watch struct {
+	seen
+	last       uint64
+	reconnects uint64
+	next       time.Time
+}
+
+// mend makes sure that the stream is there and has the events of the last seven days that this service has published,
+// as far as there is room for them. Those that are missing are put back into the outbox. It asks for more than the
+// state of the stream only if that state has become less, or if NATS was away.
+func (r *Relay) mend(ctx context.Context, conn *pgx.Conn, w *watch) error {
+	if time.Now().Before(w.next) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, round)
+	defer cancel()
+	reconnects := r.Conn.Stats().Reconnects
+	stream, err := r.JS.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		r.Log.WarnContext(ctx, "the stream of events is not there; making it again", "stream", Stream)
+		if _, err = EnsureStreams(ctx, r.JS, r.Streams, r.Services); err == nil {
+			stream, err = r.JS.Stream(ctx, Stream)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", Stream, err)
+	}
+	info := stream.CachedInfo()
+	now := watch{
+		seen: seen{info.Created.Truncate(time.Microsecond), int64(info.State.FirstSeq), int64(info.State.NumDeleted)},
+		last: info.State.LastSeq, reconnects: reconnects, next: time.Now().Add(survey),
+	}
+	less := now.last < w.last || now.Missing > w.Missing || !now.Created.Equal(w.Created) ||
+		now.First > w.First && !full(info)
+	if less || reconnects != w.reconnects {
+		if err := r.restore(ctx, conn, info, now.seen); err != nil {
+			return err
+		}
+	}
+	*w, r.first = now, info.State.FirstSeq
+	return nil
+}
+
+// restore puts the events that the stream has lost back into the outbox.
+func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.StreamInfo, now seen) error {
+	before, err := lastSeen(ctx, conn)
+	if err != nil {
+		return err
+	}
+	newest, err := r.own(ctx, map[string]any{"last_by_subj": r.subjects()}, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	lost := postgres.Args{"after": newest, "before": 0, "since": time.Now().Add(spell - keep)}
+	dropped := info.State.Msgs > 0 && now.Created.Equal(before.Created)
+	switch {
+	case dropped && now.Missing > before.Missing:
+		lost["after"] = 0 // somewhere in between; who has handled them drops them
+	case dropped && full(info):
+		lost["since"] = info.State.FirstTime
+	case dropped && now.First > before.First:
+		oldest, err := r.own(ctx, map[string]any{"seq": now.First, "next_by_subj": r.subjects()}, 0)
+		if err != nil {
+			return err
+		}
+		lost["before"] = oldest
+	}
+	tag, err := conn.Exec(ctx, `insert into outbox select position from events
+		where (position > @after or position < @before) and time > @since on conflict do nothing`, lost)
+	if err != nil {
+		return fmt.Errorf("restore events: %w", postgres.Fault(err))
+	}
+	if n := tag.RowsAffected(); n > 0 {
+		r.Log.WarnContext(ctx, "the stream of events has lost some of this service; they are published again",
+			"events", n, "stream", Stream)
+	}
+	_, err = conn.Exec(ctx, `insert into stream_seen (created, first, missing) values (@created, @first, @missing)
+		on conflict (single) do update set created = @created, first = @first, missing = @missing`,
+		postgres.Args{"created": now.Created, "first": now.First, "missing": now.Missing})
+	if err != nil {
+		return fmt.Errorf("note the stream: %w", postgres.Fault(err))
+	}
+	return nil
+}
+
+// full reports whether the stream may have dropped its oldest messages for want of room.
+func full(info *jetstream.StreamInfo) bool {
+	return float64(info.State.Bytes) > fullPart*float64(info.Config.MaxBytes)
+}
+
+// lastSeen returns what a relay of this service saw last of the stream, or nothing if none has looked.
+func lastSeen(ctx context.Context, conn *pgx.Conn) (seen, error) {
+	rows, err := conn.Query(ctx, `select created, first, missing from stream_seen`)
+	if err != nil {
+		return seen{}, fmt.Errorf("stream seen: %w", postgres.Fault(err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[seen])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return seen{}, nil
+	}
+	return s, postgres.Fault(err)
+}
+
+func (r *Relay) subjects() string { return "events." + r.Service + ".>" }
+
+// own returns the position of one of this service's events in the stream, 0 if there is none, and strange if it is no
+// event. The client asks for the last message of a subject only without wildcards.
+func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (int64, error) {
+	request, err := json.Marshal(which)
+	if err != nil {
+		return 0, err
+	}
+	m, err := r.Conn.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+Stream, request)
+	if err != nil {
+		return 0, fmt.Errorf("event in the stream: %w", err)
+	}
+	switch status := m.Header.Get("Status"); status {
+	case "":
+	case strconv.Itoa(http.StatusNotFound):
+		return 0, nil
+	default:
+		return 0, fmt.Errorf("event in the stream: NATS answered %s %s", status, m.Header.Get("Description"))
+	}
+	position, err := strconv.ParseInt(m.Header.Get(contract.HeaderSequence), 10, 64)
+	if err != nil {
+		return strange, nil //nolint:nilerr // Herald publishes nothing without a position
+	}
+	return position, nil
+}
