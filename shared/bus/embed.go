@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 	"time"
@@ -20,6 +21,8 @@ type Embedded struct {
 	// Listen is the address for other programs: empty for none, port 0 for any free port.
 	Listen string
 	Keys   secret.Keys
+	// Log gets the server's warnings and errors; nil for none.
+	Log *slog.Logger
 }
 
 // Start runs a server with JetStream and the users of Users. It acknowledges a message when the
@@ -54,6 +57,9 @@ func (e Embedded) Start() (*server.Server, error) {
 	s, err := server.NewServer(options)
 	if err != nil {
 		return nil, fmt.Errorf("NATS: %w", err)
+	}
+	if e.Log != nil {
+		s.SetLoggerV2(serverLog{e.Log}, false, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
