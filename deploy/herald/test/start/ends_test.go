@@ -20,16 +20,7 @@ func TestPostgresThatEnds(t *testing.T) {
 	i := whole.Start(t)
 	for n, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		end(i, signal)
-		id, status := "u"+strconv.Itoa(n), 0
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		for status != http.StatusOK && ctx.Err() == nil { // several connections to the old server may break
-			status, _, _ = i.Try("POST", "/management/v1/users/human/_import", whole.Person(id))
-		}
-		cancel()
-		if status != http.StatusOK {
-			t.Fatalf("after %s an import answers %d", signal, status)
-		}
-		i.Mail(id + "@example.com")
+		works(i, "u"+strconv.Itoa(n))
 	}
 	if err := i.Stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
@@ -60,6 +51,20 @@ func TestPostgresThatDoesNotStart(t *testing.T) {
 		!strings.Contains(said, "herald: the local Postgres does not run") || !strings.Contains(said, "pg_control") {
 		t.Errorf("ended with %v and said %s", err, said)
 	}
+}
+
+// works waits until a user is imported and mailed. Before that, connections to a server that has ended may break.
+func works(i *whole.Instance, id string) {
+	i.T.Helper()
+	ctx, cancel := context.WithTimeout(i.T.Context(), time.Minute)
+	defer cancel()
+	for status := 0; status != http.StatusOK; {
+		if ctx.Err() != nil {
+			i.T.Fatalf("after a minute an import answers %d", status)
+		}
+		status, _, _ = i.Try("POST", "/management/v1/users/human/_import", whole.Person(id))
+	}
+	i.Mail(id + "@example.com")
 }
 
 // end sends a signal to the local Postgres.

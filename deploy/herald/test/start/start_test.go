@@ -59,8 +59,7 @@ func TestSecondStartTouchesNothing(t *testing.T) {
 	if err := first.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	i.Import("u2")
-	i.Mail("u2@example.com")
+	works(i, "u2") // it gave its connections up while it was halted
 	if err := i.Stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
