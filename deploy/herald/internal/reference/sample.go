@@ -98,5 +98,7 @@ var examples = map[string]string{
 	"CreateMachineUser.name": `"Deployments"`, "UpdateMachineUser.name": `"Deployments"`,
 }
 
-const importExample = `{"orgs":[{"orgId":"shop","org":{"name":"The shop"},"humanUsers":[{"userId":"1001","user":` +
-	`{"userName":"ada","profile":{"firstName":"Ada","lastName":"Lovelace"},"email":{"email":"ada@example.com"}}}]}]}`
+// importExample has other ids and names than docs/moving-in.md, so that both can be tried on one instance.
+const importExample = `{"orgs":[{"orgId":"books","org":{"name":"The bookshop"},"humanUsers":[{"userId":"b1","user":` +
+	`{"userName":"rosalind","profile":{"firstName":"Rosalind","lastName":"Franklin"},` +
+	`"email":{"email":"rosalind@example.com"}}}]}]}`
