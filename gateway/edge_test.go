@@ -221,22 +221,29 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 	got.Body.Close()
 }
 
-// Requests that are running when the gateway stops are still answered.
-func TestStopAnswersRunningRequests(t *testing.T) {
-	t.Parallel()
-	w := start(t)
+// stoppable runs one more gateway until stop is called. ended gets the error with which it ends.
+func (w *world) stoppable(t *testing.T) (address string, stop context.CancelFunc, ended <-chan error) {
+	t.Helper()
 	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	result := make(chan error, 1)
+	go func() { result <- g.Run(ctx) }()
+	return g.Addr().String(), stop, result
+}
+
+// Requests that are running when the gateway stops are still answered.
+func TestStopAnswersRunningRequests(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	address, stop, ended := w.stoppable(t)
 	var causes map[string]string
 	w.failWith(func(ctx context.Context) error {
 		stop()
 		for {
-			c, err := net.Dial("tcp", g.Addr().String())
+			c, err := net.Dial("tcp", address)
 			if err != nil { // the port is closed while the first request still runs
 				causes = w.Health.Causes(ctx)
 				return nil
@@ -245,7 +252,7 @@ func TestStopAnswersRunningRequests(t *testing.T) {
 		}
 	})
 	token := w.owner()
-	c, err := net.Dial("tcp", g.Addr().String())
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

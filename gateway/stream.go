@@ -242,7 +242,7 @@ func (p patient) Read(b []byte) (int, error) {
 			err = context.Cause(p.ctx)
 		}
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		_ = p.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -80,7 +79,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			left := make(chan error)
 			go func() {
-				_, err := transport.RoundTrip(r) //nolint:bodyclose // there is no answer
+				_, err := transport.RoundTrip(r)
 				left <- err
 			}()
 			<-began
@@ -107,20 +106,14 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 func TestStopEndsImports(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- g.Run(ctx) }()
+	address, stop, ended := w.stoppable(t)
 	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 1 {
 			stop()
 		}
 		return nil
 	})
-	c, err := net.Dial("tcp", g.Addr().String())
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
