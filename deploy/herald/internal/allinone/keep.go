@@ -39,7 +39,7 @@ func (s *system) keepPostgres(ctx context.Context) error {
 			}
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was told to stop
 		}
 		back(ctx, s.ground.Log, "Postgres", time.Since(ended))
 	}
