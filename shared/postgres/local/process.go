@@ -69,13 +69,14 @@ func (p *process) wait(ctx context.Context) error {
 
 // launch starts the server and waits until it accepts connections.
 func (s *Server) launch(ctx context.Context) error {
-	err := s.forgetServer()
+	if err := s.forgetServer(); err != nil {
+		return err
+	}
+	started, err := s.spawn(s.bin.postgres(), s.arguments())
 	if err != nil {
-		return err
+		return err // Stop still needs the process of before
 	}
-	if s.process, err = s.spawn(s.bin.postgres(), s.arguments()); err != nil {
-		return err
-	}
+	s.process = started
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
 	for {

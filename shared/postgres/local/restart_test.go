@@ -26,6 +26,12 @@ func TestKilledServerStartsAgain(t *testing.T) {
 			}
 		}
 	}
+	s.process.signal(syscall.SIGKILL)
+	mention(t, s.Wait(t.Context()), "killed")
+	s.bin = binaries{dir: t.TempDir()}
+	mention(t, s.Restart(t.Context()), "again", s.dir)
+	stop(t, s)
+	s = start(t, Options{Dir: s.dir})
 	s.process.signal(syscall.SIGTERM)
 	mention(t, s.Wait(t.Context()), "exit status 0", "database system is shut down")
 	over, cancel := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ const (
 // keepPostgres starts Postgres again when it has ended by itself, and returns why it does not stay. It returns nil
 // when ctx has ended. Nothing works without Postgres, so it does not try for long.
 func (s *system) keepPostgres(ctx context.Context) error {
-	for tried := 0; ; {
+	for tried := 0; ctx.Err() == nil; {
 		begin := time.Now()
 		err := s.postgres.Wait(ctx)
 		ended := time.Now()
@@ -38,11 +38,11 @@ func (s *system) keepPostgres(ctx context.Context) error {
 				rest(ctx, pause)
 			}
 		}
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop
+		if ctx.Err() == nil {
+			back(ctx, s.ground.Log, "Postgres", time.Since(ended))
 		}
-		back(ctx, s.ground.Log, "Postgres", time.Since(ended))
 	}
+	return nil
 }
 
 // keepNATS starts NATS again when it does not work any more. Without it changes succeed and their events wait, so it
