@@ -70,7 +70,7 @@ type setup struct {
 func quick() delivery.Times {
 	return delivery.Times{
 		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond,
-		Grace: 10 * time.Millisecond, Trial: time.Minute,
+		Doubt: 60 * time.Millisecond, Grace: 10 * time.Millisecond, Record: 30 * time.Second, Trial: time.Minute,
 		Spread: func(d time.Duration) time.Duration { return d / 1000 },
 	}
 }

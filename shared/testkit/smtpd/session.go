@@ -103,6 +103,12 @@ func (f Fault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == u
 
 // misbehave carries out a fault. For a fault without any field set the server sends no reply.
 func (c *session) misbehave(fault Fault) bool {
+	if fault.Wait != nil {
+		select {
+		case <-fault.Wait:
+		case <-c.server.ended:
+		}
+	}
 	if fault.Hang {
 		_, _ = io.Copy(io.Discard, c.conn) // until the client disconnects
 		return false

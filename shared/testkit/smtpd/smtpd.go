@@ -50,6 +50,8 @@ type Fault struct {
 	Reply string
 	// Hang sends nothing, not even Reply, until the client disconnects.
 	Hang bool
+	// Wait, if set, delays all of this until it is closed.
+	Wait <-chan struct{}
 	// Drop closes the connection, after Reply if there is one.
 	Drop bool
 	// Accept keeps the mail in spite of a fault at the final dot.
@@ -87,6 +89,7 @@ type Server struct {
 	ca       string
 	listener net.Listener
 	sessions sync.WaitGroup
+	ended    chan struct{} // closed by stop
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at every change of what follows
@@ -100,7 +103,10 @@ type Server struct {
 // New makes a server without an address, for Serve.
 func New(t testing.TB, config Config, faults ...Fault) *Server {
 	t.Helper()
-	s := &Server{config: config, changed: make(chan struct{}), open: map[net.Conn]bool{}, reached: map[Verb]int{}}
+	s := &Server{
+		config: config, ended: make(chan struct{}), changed: make(chan struct{}), open: map[net.Conn]bool{},
+		reached: map[Verb]int{},
+	}
 	s.Script(faults...)
 	if config.TLS != NoTLS {
 		s.tls, s.ca = certificate(t)
@@ -230,6 +236,7 @@ func (s *Server) Disconnect() {
 }
 
 func (s *Server) stop() {
+	close(s.ended)
 	if s.listener != nil {
 		s.listener.Close()
 	}

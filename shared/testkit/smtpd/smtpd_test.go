@@ -162,6 +162,26 @@ func TestAcceptsAndDrops(t *testing.T) {
 	}
 }
 
+func TestAnswersAfterAWait(t *testing.T) {
+	t.Parallel()
+	answer := make(chan struct{})
+	s := Start(t, Config{}, Fault{At: Dot, Wait: answer, Reply: "250 2.0.0 at last"})
+	sent := make(chan error)
+	go func() { sent <- send(t, s) }()
+	if _, err := s.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-sent:
+		t.Fatalf("answered at once, %v", err)
+	default:
+	}
+	close(answer)
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHangEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	var conn net.Conn

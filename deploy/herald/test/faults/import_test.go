@@ -108,7 +108,7 @@ func TestKilledUnderBulkImport(t *testing.T) {
 // may have come again, as the same ones: most of them.
 func oneMailEach(t *testing.T, server *smtpd.Server, ids map[string]bool, most int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	if left := unsent(ctx, server, ids); len(left) > 0 {
 		t.Fatalf("%d users got no mail", len(left))

@@ -63,3 +63,59 @@ func TestGate(t *testing.T) {
 		}
 	})
 }
+
+// While the relay does not answer final dots, the first try comes soon, because one mail alone may be
+// the cause. Further ones come late. Only an answer to the final dot of a mail started since ends it.
+func TestGateInDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		times := Times{Probe: time.Second, MaxProbe: 4 * time.Second, Doubt: time.Minute}
+		g := gate{heard: true}
+		finished := func(r result, want turn) {
+			t.Helper()
+			if got := g.finished(r, times); got != want {
+				t.Fatalf("%+v turned the gate by %d, want %d", r, got, want)
+			}
+		}
+		probe := func(after time.Duration, w way, want turn) {
+			t.Helper()
+			start := time.Now()
+			<-g.rest
+			g.rest = nil
+			if got := time.Since(start); got != after {
+				t.Errorf("a pause of %s, want %s", got, after)
+			}
+			if g.heard || g.room(8) != 1 {
+				t.Errorf("repeats: %t, room for %d", g.heard, g.room(8))
+			}
+			g.started(store.Hold{ID: "probe"})
+			r := report("probe", w)
+			r.doubts = g.doubts
+			finished(r, want)
+		}
+		finished(report("a", unheard), closed)
+		probe(time.Second, heard, opened)
+		if !g.heard || g.room(8) != 8 {
+			t.Error("one mail alone stops others")
+		}
+		finished(report("a", unheard), closed)
+		finished(report("b", unheard), stayed)
+		finished(report("c", heard), stayed) // its dot may have been before those of the others
+		finished(report("d", taken), stayed)
+		probe(time.Minute, unheard, stayed)
+		probe(time.Minute, blocked, stayed)
+		probe(4*time.Second, taken, stayed)
+		g.started(store.Hold{ID: "probe"}) // the one before said nothing about final dots
+		r := report("probe", heard)
+		r.doubts = g.doubts
+		finished(r, opened)
+		finished(report("e", blocked), closed)
+		if !g.heard {
+			t.Error("a relay that is away answered the last final dot")
+		}
+		finished(report("f", taken), opened)
+		if !g.heard {
+			t.Error("what is known of final dots is forgotten")
+		}
+	})
+}

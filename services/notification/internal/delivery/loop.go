@@ -20,12 +20,18 @@ const (
 type loop struct {
 	*Sender
 	work context.Context // the workers'
-	// held are the mails that are being sent. The channel of a mail that somebody waits for is closed
-	// at its end.
-	held map[store.Hold]chan struct{}
+	held map[store.Hold]held
 	done chan result
 	gate gate
 	turn store.Turn
+}
+
+// held is a mail that is being sent.
+type held struct {
+	// ended is closed at its end; nil if nobody waits for the mail.
+	ended chan struct{}
+	// doubts is how often the gate had closed for unheard mails at its start.
+	doubts int
 }
 
 // dispatch starts a worker for each mail that is due, as far as there is room, and returns how long
@@ -37,7 +43,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	}
 	query, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	claims, err := l.Store.Claim(query, room, l.turn, l.Times.Lease)
+	claims, err := l.claim(query, room)
 	l.turn = l.turn.After(claims)
 	for _, c := range claims {
 		l.gate.started(l.start(c, nil))
@@ -47,7 +53,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	}
 	next := l.Times.Tick
 	if err == nil {
-		next, err = l.Store.Next(query, l.Times.Tick)
+		next, err = l.Store.Next(query, store.Ask{Repeats: l.repeats()}, l.Times.Tick)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.Log.WarnContext(ctx, "mails wait: the queue cannot be read; trying again", "err", err)
@@ -56,10 +62,28 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	return max(next, minPause)
 }
 
+// claim claims mails that are due. A mail that may have been delivered is sent once more only while the
+// relay answers. If that is not known, and there is nothing else to find it out with, one such mail is.
+func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
+	ask := store.Ask{
+		Most: room, After: l.turn, Lease: l.Times.Lease, Repeats: l.gate.heard,
+		Pause: l.Times.Spread(domain.RepeatPause),
+	}
+	claims, err := l.Store.Claim(ctx, ask)
+	if err != nil || len(claims) > 0 || ask.Repeats || !l.repeats() {
+		return claims, err
+	}
+	ask.Most, ask.Repeats = 1, true
+	return l.Store.Claim(ctx, ask)
+}
+
+// repeats reports whether a mail that may have been delivered can be claimed now.
+func (l *loop) repeats() bool { return l.gate.heard || len(l.held) == 0 }
+
 // start starts a worker for a mail. At its end finished closes ended, if it is not nil.
 func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
 	hold := store.Hold{ID: c.ID, Fence: c.Fence}
-	l.held[hold] = ended
+	l.held[hold] = held{ended, l.gate.doubts}
 	go func() { l.done <- l.send(l.work, c) }()
 	return hold
 }
@@ -82,14 +106,18 @@ func (l *loop) renew(ctx context.Context) {
 // finished handles a worker's report. It logs once when mails begin to wait, and once when they do
 // not wait any more.
 func (l *loop) finished(ctx context.Context, r result) {
-	if ended := l.held[r.hold]; ended != nil {
-		close(ended)
+	mail := l.held[r.hold]
+	if mail.ended != nil {
+		close(mail.ended)
 	}
 	delete(l.held, r.hold)
+	r.doubts = mail.doubts
 	switch l.gate.finished(r, l.Times) {
 	case closed:
+		l.trouble.blocked(r.why)
 		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.why)
 	case opened:
+		l.trouble.blocked("")
 		l.Log.InfoContext(ctx, "mails are sent again")
 	}
 }

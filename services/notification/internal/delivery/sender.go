@@ -5,6 +5,10 @@
 // over its mails when the leases have run out. A notifier that was stopped for longer than its
 // lease can neither send nor record. Each mail has a worker of its own, so a slow one does not
 // delay others. While no mail can be sent at all, one is tried from time to time.
+//
+// A mail that got no answer to its final dot may have been delivered, and is sent once more. As that
+// is a state of the relay, not of the mail, sending stops for all until another mail got an answer.
+// The outcome of a mail waits in memory until it is written, or the process ends.
 package delivery
 
 import (
@@ -32,8 +36,12 @@ type Times struct {
 	Tick time.Duration
 	// Probe is the first pause between tries while no mail can be sent, MaxProbe the longest.
 	Probe, MaxProbe time.Duration
+	// Doubt is the pause between tries while the relay does not answer final dots.
+	Doubt time.Duration
 	// Grace is how long mails that are being sent may take to finish at the stop.
 	Grace time.Duration
+	// Record is how long after that an outcome is tried to be recorded while the database is away.
+	Record time.Duration
 	// Trial is how long the relay may take, up to the final dot, for a mail that somebody waits for.
 	Trial time.Duration
 	// Spread varies the pauses before the next tries, so that mails that failed together are not
@@ -45,7 +53,7 @@ type Times struct {
 func UsualTimes() Times {
 	return Times{
 		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second,
-		Grace: 10 * time.Second, Trial: 15 * time.Second,
+		Doubt: time.Minute, Grace: 10 * time.Second, Record: 30 * time.Second, Trial: 15 * time.Second,
 		Spread: func(d time.Duration) time.Duration { return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) },
 	}
 }
@@ -69,7 +77,8 @@ type Sender struct {
 	// Queued has a buffered signal after something was queued.
 	Queued chan struct{}
 	// Trials receives the mails that somebody waits for.
-	Trials chan Trial
+	Trials  chan Trial
+	trouble trouble
 }
 
 // NewCounter returns a counter for Mails.
@@ -93,7 +102,7 @@ func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
-	l := loop{Sender: s, work: work, held: map[store.Hold]chan struct{}{}, done: make(chan result)}
+	l := loop{Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result)}
 	tick := time.NewTicker(s.Times.Tick)
 	defer tick.Stop()
 	next := time.NewTimer(l.dispatch(ctx))

@@ -2,17 +2,14 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
-	"herald/shared/caller"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/rpc"
@@ -31,7 +28,9 @@ type way int
 const (
 	unknown way = iota
 	taken       // the relay accepted or refused the mail itself
+	heard       // it did so after the final dot
 	blocked     // no mail can be sent at present
+	unheard     // the relay did not answer the final dot
 )
 
 // result is how a try ended.
@@ -44,6 +43,8 @@ type result struct {
 	way way
 	// theirs is set if another notifier has the mail or may claim it. Then nothing is recorded.
 	theirs bool
+	// doubts is that of the mail's held.
+	doubts int
 }
 
 // send sends the mail of a claim and records the outcome. When ctx ends the mail is given back.
@@ -116,13 +117,19 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 // judge returns the result of a mail that was sent to the relay.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
 	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
+	if sent.Heard {
+		r.way = heard
+	}
 	switch sent.Outcome {
 	case smtp.Sent:
 		r.verdict = c.Delivered()
-	case smtp.Rejected: // or by us, because it is not an address
-		r.verdict, r.way = c.Refused(), unknown
+	case smtp.Rejected:
+		r.verdict = c.Refused()
+		if !sent.Heard { // it may be us who refused it, because it has no address
+			r.way = unknown
+		}
 	case smtp.Uncertain:
-		r.verdict = c.Unheard(s.Now())
+		r.verdict, r.way = c.Unheard(s.Now()), unheard
 	case smtp.Aborted: // the mark may be stored although it failed: wait for the lease to run out
 		r.theirs = true
 	case smtp.Deferred:
@@ -147,51 +154,5 @@ func (r result) givenUp(c domain.Claim) proto.Message {
 	return &notificationv1.MailFailed{
 		UserId: c.UserID, Kind: string(c.Kind), State: notificationv1.NotificationState(r.verdict.State),
 		ReplyCode: int32(r.verdict.Code),
-	}
-}
-
-// recordTime is how long recording a relay's answer is tried while the database is away. If the
-// answer were lost, the mail would be sent again.
-const recordTime = 30 * time.Second
-
-func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-	defer cancel()
-	ctx = caller.With(ctx, caller.Caller{Service: "notification"})
-	failed := r.givenUp(c)
-	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		err := s.Store.Settle(ctx, c, r.verdict, failed)
-		if err == nil && failed != nil {
-			s.Log.WarnContext(ctx, "a mail is given up"+uncertainty(r.verdict.State), "notification", c.ID,
-				"kind", c.Kind, "code", r.verdict.Code, "reason", r.why)
-		}
-		if err == nil || errors.Is(err, domain.ErrLost) {
-			return
-		}
-		if fault.From(err).Code != fault.Unavailable || !wait(ctx, pause) {
-			s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome,
-				"err", err)
-			return
-		}
-	}
-}
-
-// uncertainty returns what a log line adds about a mail that is not known to be lost.
-func uncertainty(s domain.State) string {
-	if s == domain.Uncertain {
-		return ": it may have been delivered, because the mail relay did not answer after it had the whole mail"
-	}
-	return ""
-}
-
-// wait returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

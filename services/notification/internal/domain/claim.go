@@ -9,6 +9,10 @@ const (
 	// delivered the mail again.
 	maxUncertain = 2
 
+	// RepeatPause is how long a mail waits that may have been delivered, before it is sent once more. It is longer than
+	// most mail servers take to end and start again.
+	RepeatPause = 2 * time.Minute
+
 	shortest = 2 * time.Second
 	longest  = time.Hour
 	// longestAway bounds the pause while no mail can be sent at all, so that mails are sent soon
@@ -59,12 +63,12 @@ func (c Claim) Deferred(now time.Time, away bool) Verdict {
 	return Verdict{State: Retrying, Attempt: Retrying, Pause: c.pause(now, away)}
 }
 
-// Unheard is for a mail whose final dot got no answer. It is sent once more.
+// Unheard is for a mail whose final dot got no answer. It is sent once more, after RepeatPause.
 func (c Claim) Unheard(now time.Time) Verdict {
 	if c.Unanswered+1 >= maxUncertain || c.last(now) {
 		return Verdict{State: Uncertain, Attempt: Uncertain}
 	}
-	return Verdict{State: Retrying, Attempt: Uncertain, Pause: c.pause(now, false)}
+	return Verdict{State: Retrying, Attempt: Uncertain, Pause: RepeatPause}
 }
 
 // Unasked is for a try that did not reach the mail server, because another service was away. It is

@@ -118,11 +118,13 @@ func (s *session) finish(body io.WriteCloser) Result {
 	switch {
 	case err == nil:
 		response := body.(*smtp.DataCloser).ServerResponse()
-		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250}
+		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250, Heard: true}
 	case replied && reply.Code/100 == 2:
-		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code}
+		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code, Heard: true}
 	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):
-		return answered("the final dot", reply)
+		result := answered("the final dot", reply)
+		result.Heard = true
+		return result
 	}
 	return broken(Uncertain, "the final dot", err)
 }

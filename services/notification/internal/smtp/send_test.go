@@ -160,6 +160,9 @@ func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
 	if result.Outcome != Sent && result.Log == "" {
 		t.Error("nothing is left for a log")
 	}
+	if answered := at == smtpd.Dot && result.Outcome != Uncertain || result.Outcome == Sent; result.Heard != answered {
+		t.Errorf("an answer to the final dot: %t", result.Heard)
+	}
 }
 
 // TestOutcomeOfEachDrop ends the connection at each moment.

@@ -17,37 +17,55 @@ import (
 // unheard is the reply of an attempt whose notifier died after Mark, before the relay's answer.
 const unheard = "the notifier ended before the mail relay answered"
 
-// Claim claims up to n due notifications for the time of a lease, in turns after the last. A notification whose lease
-// has run out is due too.
-func (s Store) Claim(ctx context.Context, n int, last Turn, lease time.Duration) ([]domain.Claim, error) {
+// Ask is which notifications Claim may claim.
+type Ask struct {
+	// Most is how many, in turns after After.
+	Most  int
+	After Turn
+	// Lease is how long the claims last.
+	Lease time.Duration
+	// Repeats allows mails that may have been delivered already.
+	Repeats bool
+	// Pause is how long a mail waits whose lease ran out after Mark. Its notifier can still record the outcome
+	// meanwhile, if it lives and only the database was away.
+	Pause time.Duration
+}
+
+// Claim claims due notifications. One whose lease has run out is due too.
+func (s Store) Claim(ctx context.Context, a Ask) ([]domain.Claim, error) {
 	return postgres.All[domain.Claim](ctx, s.journal.DB, `with `+due+`, claimed as (
 			update notifications n set state = @sending, due_at = now() + @lease::interval, fence = n.fence + 1
-			from due where n.id = due.id
+			from due where n.id = due.id and not due.marked
 			returning n.id, n.org_id, n.user_id, n.kind, n.state, n.created_at, n.language, n.recipient, n.fence,
 				due.place
-		), died as (
-			update attempts a set state = @uncertain, reply = @unheard from claimed c where a.notification_id = c.id
-				and a.state = @sending
+		), waiting as (
+			update notifications n set state = @retrying, due_at = now() + @pause::interval from due
+			where n.id = due.id and due.marked
+		), unanswered as (
+			update attempts a set state = @uncertain, reply = @unheard from due
+			where due.marked and a.notification_id = due.id and a.state = @sending
 		)
 		select c.id, c.org_id, c.user_id, c.kind, c.state, c.created_at, c.language, c.recipient, c.fence,
 			(select count(*) from attempts a where a.notification_id = c.id and a.rendered is not null) as unanswered,
 			(select a.rendered from attempts a where a.notification_id = c.id and a.rendered is not null
 				order by a.number limit 1) as rendered
 		from claimed c order by c.place`, postgres.Args{
-		"most": n, "org_id": last.OrgID, "kind": last.Kind, "tried": last.Tried,
-		"lease": lease, "sending": domain.Sending, "uncertain": domain.Uncertain, "unheard": unheard,
+		"most": a.Most, "org_id": a.After.OrgID, "kind": a.After.Kind, "tried": a.After.Tried,
+		"repeats": a.Repeats, "lease": a.Lease, "pause": a.Pause,
+		"sending": domain.Sending, "retrying": domain.Retrying, "uncertain": domain.Uncertain, "unheard": unheard,
 	})
 }
 
-// Next returns the time until the next notification is due, at most most.
-func (s Store) Next(ctx context.Context, most time.Duration) (next time.Duration, err error) {
+// Next returns the time until the next notification is due that Claim would claim, at most most.
+func (s Store) Next(ctx context.Context, a Ask, most time.Duration) (next time.Duration, err error) {
 	err = s.journal.DB.QueryRow(ctx, nextDue,
-		postgres.Args{"most": most}).Scan(&next)
+		postgres.Args{"most": most, "repeats": a.Repeats, "uncertain": domain.Uncertain}).Scan(&next)
 	return next, postgres.Fault(err)
 }
 
 const nextDue = `select least(@most::interval,
-	(select min(due_at) - now() from notifications where due_at is not null and fence > 0),
+	(select due_at - now() from notifications n where due_at is not null and fence > 0 and ` + claimable + `
+	order by due_at limit 1),
 	(select interval '0' from notifications where due_at is not null and fence = 0
 	order by org_id, kind, due_at limit 1)) -- the order makes Postgres read the index, whatever it expects
 	`
@@ -102,7 +120,7 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, fai
 		"id": c.ID, "fence": c.Fence, "state": v.State, "pause": pause, "language": c.Language,
 		"recipient": c.Recipient,
 		"at":        s.Now(), "attempt": v.Attempt, "reply": v.Reply, "sending": domain.Sending,
-		"uncertain": domain.Uncertain,
+		"retrying": domain.Retrying, "uncertain": domain.Uncertain,
 	}
 	var err error
 	if failed == nil {
@@ -120,16 +138,17 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, fai
 	return nil
 }
 
-// held is true for a claim that no other notifier has taken over. It locks the row before the event
-// gets its position.
-const held = `exists (select from notifications where id = @id and fence = @fence and state = @sending for update)`
+// held is true for a claim that no other notifier has taken over, also if the lease has run out and the mail waits for
+// another one. It locks the row before the event gets its position.
+const held = `exists (select from notifications where id = @id and fence = @fence and state in (@sending, @retrying)
+	for update)`
 
 // settled updates a claim that no other notifier has taken over. It keeps the rendered mail after an
 // Uncertain attempt if another one follows.
 const settled = `mine as (
 		update notifications set state = @state, due_at = now() + @pause::interval, language = @language,
 			recipient = @recipient
-		where id = @id and fence = @fence and state = @sending returning id
+		where id = @id and fence = @fence and state in (@sending, @retrying) returning id
 	), attempt as (
 		insert into attempts (notification_id, number, time, state, reply)
 		select id, @fence, @at, @attempt::smallint, @reply from mine where @attempt::smallint <> 0

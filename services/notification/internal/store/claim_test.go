@@ -47,7 +47,7 @@ func TestClaimsAreShared(t *testing.T) {
 	for range 6 {
 		claiming.Go(func() {
 			for {
-				claims, err := w.Claim(t.Context(), 3, store.Turn{}, time.Minute)
+				claims, err := w.Claim(t.Context(), store.Ask{Most: 3, Lease: time.Minute})
 				if err != nil {
 					t.Error(err)
 				}
@@ -122,8 +122,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A marked claim without an outcome is an attempt that may have delivered the mail. Its rendered
-// mail is kept while the mail may be sent again.
+// A marked claim without an outcome is an attempt that may have delivered the mail, which then waits
+// for a pause. Its rendered mail is kept while the mail may be sent again.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,6 +132,13 @@ func TestUnanswered(t *testing.T) {
 	died.Rendered, died.Recipient, died.Language = []byte(`{"text": "first"}`), "ada@example.com", "en"
 	w.mark(died)
 	w.exec("update notifications set due_at = now()")
+	if claims := w.claim(5, time.Minute); len(claims) != 0 {
+		t.Fatalf("claimed without a pause: %+v", claims)
+	}
+	if got := w.rows(attempts); !strings.HasPrefix(got, "(1,6,") {
+		t.Fatalf("attempts %s", got)
+	}
+	w.exec("update notifications set due_at = now() where due_at > now() + interval '50 seconds'")
 	c := w.one(time.Minute)
 	if c.Unanswered != 1 || string(c.Rendered) != `{"text": "first"}` || c.Recipient != "ada@example.com" ||
 		c.Language != "en" {
@@ -165,7 +172,7 @@ func TestNext(t *testing.T) {
 	w := newWorld(t)
 	next := func() time.Duration {
 		t.Helper()
-		d, err := w.Next(t.Context(), 5*time.Second)
+		d, err := w.Next(t.Context(), store.Ask{Repeats: true}, 5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,13 +206,16 @@ func TestClaimReadsOnlyWhatIsDue(t *testing.T) {
 		from generate_series(1, 20000) i`)
 	w.exec("analyze notifications")
 	plan := w.plan("with "+store.Due+" select id from due", postgres.Args{
-		"most": 8, "org_id": "o1", "kind": "init", "tried": true,
+		"most": 8, "org_id": "o1", "kind": "init", "tried": true, "repeats": false,
+		"sending": domain.Sending, "uncertain": domain.Uncertain,
 	})
 	if strings.Contains(plan, "Seq Scan") || strings.Count(plan, "using notifications_new") != 3 ||
 		!strings.Contains(plan, "using notifications_due") {
 		t.Errorf("claims read\n%s", plan)
 	}
-	plan = w.plan(store.NextDue, postgres.Args{"most": time.Second})
+	plan = w.plan(store.NextDue, postgres.Args{
+		"most": time.Second, "repeats": false, "uncertain": domain.Uncertain,
+	})
 	if strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "using notifications_due") ||
 		!strings.Contains(plan, "using notifications_new") {
 		t.Errorf("the next time is found by\n%s", plan)
@@ -239,7 +249,7 @@ func TestClaimsTakeTurns(t *testing.T) {
 	var turn store.Turn
 	var order []string
 	for _, n := range []int{1, 1, 1, 5, 1, 1, 1} {
-		claims, err := w.Claim(t.Context(), n, turn, time.Minute)
+		claims, err := w.Claim(t.Context(), store.Ask{Most: n, After: turn, Lease: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (w world) queue(id string) {
 
 func (w world) claim(n int, lease time.Duration) []domain.Claim {
 	w.Helper()
-	claims, err := w.Claim(w.Context(), n, store.Turn{}, lease)
+	claims, err := w.Claim(w.Context(), store.Ask{Most: n, Lease: lease, Repeats: true, Pause: time.Minute})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func (t Turn) After(claims []domain.Claim) Turn {
 }
 
 // due finds the mails that are claimed next, and their order. A lane is an organization and kind with mails that were
-// never tried. Lanes are read one by one from the index, first those after the last turn, then those up to it.
+// never tried. Lanes are read one by one from the index, first those after the last turn, then those up to it. A
+// mail is marked if the lease of its notifier ran out after Mark.
 const due = `recursive lane as (
 		select @org_id::text collate "C" as org_id, @kind::text collate "C" as kind, false as again, 0 as turn
 		union all
@@ -50,12 +51,21 @@ const due = `recursive lane as (
 			) q
 		) n
 	), tried as (
-		select q.id, row_number() over (order by q.due_at) as place from (
-			select id, due_at from notifications where due_at <= now() and fence > 0
+		select q.id, q.marked, row_number() over (order by q.due_at) as place from (
+			select id, due_at, coalesce((select true from attempts a
+				where a.notification_id = n.id and a.state = @sending limit 1), false) as marked
+			from notifications n where due_at <= now() and fence > 0 and ` + claimable + `
 			order by due_at limit @most for update skip locked
 		) q
 	), due as (
-		select id, row_number() over (order by place, tried <> @tried) as place
-		from (select *, false as tried from fresh union all select *, true from tried) x
+		select id, marked, row_number() over (order by place, tried <> @tried) as place from (
+			select id, place, false as marked, false as tried from fresh union all
+			select id, place, marked, true from tried
+		) x
 		order by place limit @most
 	)`
+
+// claimable is false for a notification n that may have been delivered, unless such ones may be claimed. A query that
+// returns a value is read for one n at a time; exists could read all attempts.
+const claimable = `(@repeats or (select true from attempts a where a.notification_id = n.id and a.state = @uncertain
+	and a.rendered is not null limit 1) is null)`

@@ -1,0 +1,99 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/notification/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/fault"
+)
+
+// The pauses between tries to record an outcome.
+const (
+	firstRecord   = 50 * time.Millisecond
+	longestRecord = time.Second
+)
+
+// settle records an outcome. While the database is away the outcome waits in memory, because without
+// it the mail would be sent again; after ctx it waits for Times.Record.
+func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
+	ctx, cancel := outliving(ctx, s.Times.Record)
+	defer cancel()
+	ctx = caller.With(ctx, caller.Caller{Service: "notification"})
+	failed := r.givenUp(c)
+	err := s.record(ctx, c, r.verdict, failed)
+	if away(err) {
+		s.begin(ctx)
+		for pause := firstRecord; away(err) && wait(ctx, pause); pause = min(2*pause, longestRecord) {
+			err = s.record(ctx, c, r.verdict, failed)
+		}
+		s.end(ctx)
+	}
+	switch {
+	case errors.Is(err, domain.ErrLost):
+	case err != nil:
+		s.Log.ErrorContext(ctx, "what became of a mail is not recorded", "notification", c.ID, "outcome", r.outcome,
+			"err", err)
+	case failed != nil:
+		s.Log.WarnContext(ctx, "a mail is given up"+uncertainty(r.verdict.State), "notification", c.ID,
+			"kind", c.Kind, "code", r.verdict.Code, "reason", r.why)
+	}
+}
+
+// record tries once, within queryTime.
+func (s *Sender) record(ctx context.Context, c domain.Claim, v domain.Verdict, failed proto.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	return s.Store.Settle(ctx, c, v, failed)
+}
+
+// away reports whether an error of the database may pass.
+func away(err error) bool {
+	return err != nil && (fault.From(err).Code == fault.Unavailable || errors.Is(err, context.DeadlineExceeded))
+}
+
+func (s *Sender) begin(ctx context.Context) {
+	if s.trouble.keep(1) == 1 {
+		s.Log.WarnContext(ctx, "outcomes of mails wait in memory until the database can be written")
+	}
+}
+
+func (s *Sender) end(ctx context.Context) {
+	if s.trouble.keep(-1) == 0 {
+		s.Log.InfoContext(ctx, "no outcome of a mail waits for the database any more")
+	}
+}
+
+// outliving returns a context that ends a time after ctx.
+func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		wait(longer, by)
+	})
+	return longer, func() { stop(); cancel() }
+}
+
+// uncertainty returns what a log line adds about a mail that is not known to be lost.
+func uncertainty(s domain.State) string {
+	if s == domain.Uncertain {
+		return ": it may have been delivered, because the mail relay did not answer after it had the whole mail"
+	}
+	return ""
+}
+
+// wait returns false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

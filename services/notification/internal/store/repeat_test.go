@@ -1,0 +1,71 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/store"
+)
+
+// A notifier whose lease ran out after Mark, because the database was away, can record its outcome
+// before another one sends the mail again, but not afterwards.
+func TestOutcomeAfterTheLease(t *testing.T) {
+	t.Parallel()
+	for _, claimed := range []bool{false, true} {
+		w := newWorld(t)
+		w.queue("a")
+		c := w.one(time.Minute)
+		c.Rendered = []byte(`{"text": "first"}`)
+		w.mark(c)
+		w.exec("update notifications set due_at = now()")
+		if claims := w.claim(5, time.Minute); len(claims) != 0 {
+			t.Fatalf("claimed without a pause: %+v", claims)
+		}
+		if claimed {
+			w.exec("update notifications set due_at = now()")
+			w.one(time.Minute)
+		}
+		v := c.Delivered()
+		v.Reply = "250 ok"
+		err := w.Settle(t.Context(), c, v, nil)
+		if claimed {
+			if !errors.Is(err, domain.ErrLost) {
+				t.Errorf("after another claim: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.rows(attempts); got != `(1,3,"250 ok",)` {
+			t.Errorf("attempts %s", got)
+		}
+		if got := w.rows("select state, due_at from notifications"); got != "(3,)" {
+			t.Errorf("the mail ended as %s", got)
+		}
+	}
+}
+
+// Mails that may have been delivered are neither claimed nor waited for unless repeats are allowed.
+func TestRepeatsAreClaimedOnlyIfAllowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	c.Rendered = []byte(`{}`)
+	w.mark(c)
+	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Uncertain})
+	for _, repeats := range []bool{false, true} {
+		ask := store.Ask{Most: 5, Lease: time.Minute, Repeats: repeats}
+		next, err := w.Next(t.Context(), ask, time.Hour)
+		if err != nil || (next <= 0) != repeats {
+			t.Errorf("repeats allowed: %t, the next in %s, %v", repeats, next, err)
+		}
+		claims, err := w.Claim(t.Context(), ask)
+		if err != nil || (len(claims) == 1) != repeats {
+			t.Errorf("repeats allowed: %t, claimed %+v, %v", repeats, claims, err)
+		}
+	}
+}
