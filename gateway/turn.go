@@ -7,12 +7,15 @@ import (
 
 	"herald/gateway/authn"
 	"herald/shared/queue"
+	"herald/shared/rpc"
 )
 
 const (
 	// atOnce is how many requests the gateway works on at a time, and waiting how many may wait.
 	atOnce  = 512
 	waiting = 1024
+	// patience is how long a request waits for its turn. Enough of its time is left for the work then.
+	patience = rpc.MaxDuration / 2
 )
 
 // newTurns returns the queue of all requests. While others come too, an organization has half of the processors, so
@@ -27,7 +30,9 @@ func (e *edge) takeTurn(x *exchange, r *http.Request) error {
 		line = "client " + e.proxies.client(r) // no organization has such an id
 	}
 	ctx := queue.In(r.Context(), line)
-	if err := e.turns.Enter(ctx); err != nil {
+	wait, enough := context.WithTimeout(ctx, patience)
+	defer enough()
+	if err := e.turns.Enter(wait); err != nil {
 		return err
 	}
 	x.endTurn = sync.OnceFunc(func() { e.turns.Leave(ctx) })
