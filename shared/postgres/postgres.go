@@ -31,6 +31,9 @@ const (
 	// idleLimit ends transactions whose process is frozen, because others wait for their locks. No transaction waits
 	// for anything but its statements.
 	idleLimit = "5s"
+	// idleTime is when a pool gives a connection back that it does not need. Each service has a pool in each replica,
+	// and after an outage all of them are full for a while; a server with 100 connections refused some then.
+	idleTime = 30 * time.Second
 )
 
 // session is the settings of every connection. With the TCP keep-alives the server releases the
@@ -62,7 +65,7 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
 	config.MaxConns = poolSize
-	config.MaxConnIdleTime = 10 * time.Minute
+	config.MaxConnIdleTime, config.HealthCheckPeriod = idleTime, idleTime/3
 	if config.ConnConfig.ConnectTimeout == 0 { // not in the URL
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
