@@ -58,6 +58,12 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 		done; \
 	done
 
+.PHONY: faults
+faults: ## Kill, freeze and flood a running system for half an hour, and check what is left (docs/faults.md)
+	@deploy/setup.sh test
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 60m ./deploy/herald/test/faults \
+		-args -kills 30 -flood 1m
+
 .PHONY: mutants
 mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only REGEXP, -resume)
 	@deploy/setup.sh test

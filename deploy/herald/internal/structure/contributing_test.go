@@ -46,5 +46,36 @@ func TestContributingShowsTheSources(t *testing.T) {
 	}
 }
 
+// Every test that docs/faults.md names is there.
+func TestFaultsNamesTests(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS("../../../..")
+	text, err := fs.ReadFile(tree, "docs/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources strings.Builder
+	for _, pattern := range []string{"deploy/herald/test/*/*_test.go", "deploy/herald/internal/allinone/*_test.go",
+		"shared/event/*_test.go", "services/notification/*_test.go"} {
+		files, _ := fs.Glob(tree, pattern)
+		for _, name := range files {
+			file, err := fs.ReadFile(tree, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources.Write(file)
+		}
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) < 10 {
+		t.Fatalf("only %d tests were seen", len(named))
+	}
+	for _, name := range named {
+		if !strings.Contains(sources.String(), "func "+name[1]+"(") {
+			t.Errorf("docs/faults.md names %s, which is no test", name[1])
+		}
+	}
+}
+
 // spaced returns a text with single spaces, so that indentation does not matter.
 func spaced(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
