@@ -24,6 +24,8 @@ type loop struct {
 	done chan result
 	gate gate
 	turn store.Turn
+	// reading and renewing are of the queue and of the leases.
+	reading, renewing spell
 }
 
 // held is a mail that is being sent.
@@ -55,8 +57,10 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	if err == nil {
 		next, err = l.Store.Next(query, store.Ask{Repeats: l.repeats()}, l.Times.Tick)
 	}
-	if err != nil && ctx.Err() == nil {
-		l.Log.WarnContext(ctx, "mails wait: the queue cannot be read; trying again", "err", err)
+	if ctx.Err() == nil {
+		l.reading.note(ctx, l.Log, err)
+	}
+	if err != nil {
 		next = min(l.Times.Tick, l.Times.MaxProbe)
 	}
 	return max(next, minPause)
@@ -98,9 +102,7 @@ func (l *loop) renew(ctx context.Context) {
 	for h := range l.held {
 		holds = append(holds, h)
 	}
-	if err := l.Store.Renew(ctx, holds, l.Times.Lease); err != nil {
-		l.Log.WarnContext(ctx, "leases of mails under way are not renewed; trying again", "err", err)
-	}
+	l.renewing.note(ctx, l.Log, l.Store.Renew(ctx, holds, l.Times.Lease))
 }
 
 // finished handles a worker's report. It logs once when mails begin to wait, and once when they do

@@ -102,7 +102,16 @@ func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
-	l := loop{Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result)}
+	l := loop{
+		Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result),
+		reading: spell{
+			begins: "mails wait: the queue cannot be read; trying again", ends: "the queue of mails is read again",
+		},
+		renewing: spell{
+			begins: "leases of mails under way are not renewed; trying again",
+			ends:   "leases of mails under way are renewed again",
+		},
+	}
 	tick := time.NewTicker(s.Times.Tick)
 	defer tick.Stop()
 	next := time.NewTimer(l.dispatch(ctx))

@@ -1,9 +1,13 @@
 package delivery
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+
+	"herald/shared/postgres"
 )
 
 // trouble is why mails wait or are not known to be sent. The zero trouble is none.
@@ -42,4 +46,23 @@ func (s *Sender) Delayed() error {
 		unwritten = fmt.Errorf("%d outcomes of mails wait until the database can be written", s.trouble.unwritten)
 	}
 	return errors.Join(closed, unwritten)
+}
+
+// spell logs errors that follow one another: the first one, and the success after them.
+type spell struct {
+	begins, ends string
+	lasts        bool
+}
+
+// note notes an error, or nil for a success. Of a database that does not work others have told.
+func (s *spell) note(ctx context.Context, log *slog.Logger, err error) {
+	switch {
+	case postgres.Told(err):
+		return
+	case err != nil && !s.lasts:
+		log.WarnContext(ctx, s.begins, "err", err)
+	case err == nil && s.lasts:
+		log.InfoContext(ctx, s.ends)
+	}
+	s.lasts = err != nil
 }

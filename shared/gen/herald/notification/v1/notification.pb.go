@@ -33,7 +33,7 @@ const (
 	NotificationState_NOTIFICATION_STATE_QUEUED      NotificationState = 1
 	NotificationState_NOTIFICATION_STATE_SENDING     NotificationState = 2
 	NotificationState_NOTIFICATION_STATE_SENT        NotificationState = 3
-	// The last attempt failed. It is tried again.
+	// The last attempt failed, or got no answer after the mail server had the whole mail. It is tried again.
 	NotificationState_NOTIFICATION_STATE_RETRYING NotificationState = 4
 	NotificationState_NOTIFICATION_STATE_FAILED   NotificationState = 5
 	// The connection ended before the mail server said whether it accepted the mail, which may have been delivered.
