@@ -3,7 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"sync"
+	"time"
 
 	"herald/gateway/authn"
 	"herald/shared/queue"
@@ -16,6 +16,9 @@ const (
 	waiting = 1024
 	// patience is how long a request waits for its turn. Enough of its time is left for the work then.
 	patience = rpc.MaxDuration / 2
+	// lingers is how long a request counts in the share of its organization. What takes longer waits for a service,
+	// which may be frozen.
+	lingers = 250 * time.Millisecond
 )
 
 // newTurns returns the queue of all requests. While others come too, an organization has half of the processors, so
@@ -32,10 +35,15 @@ func (e *edge) takeTurn(x *exchange, r *http.Request) error {
 	ctx := queue.In(r.Context(), line)
 	wait, enough := context.WithTimeout(ctx, patience)
 	defer enough()
-	if err := e.turns.Enter(wait); err != nil {
+	turn, err := e.turns.Enter(wait)
+	if err != nil {
 		return err
 	}
-	x.endTurn = sync.OnceFunc(func() { e.turns.Leave(ctx) })
+	long := time.AfterFunc(lingers, turn.Linger)
+	x.endTurn = func() {
+		long.Stop()
+		turn.End()
+	}
 	return nil
 }
 

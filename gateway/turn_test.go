@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,8 +26,10 @@ func TestFloodTakesTurns(t *testing.T) {
 		}
 	}
 	// flood returns how many of the flood's requests were worked on at once, and the longest time in which the
-	// other organization sent nothing: after a second without others a flood has all.
+	// other organization sent nothing: after a second without others a flood has all. A request counts for 250 ms.
 	flood := func() (atOnce int, pause time.Duration) {
+		began := time.Now()
+		defer func() { atOnce -= int(time.Since(began) / (250 * time.Millisecond)) }()
 		entered, release := make(chan struct{}, 50), make(chan struct{})
 		w.failWith(func(ctx context.Context) error {
 			if caller.From(ctx).OrganizationID == "o1" {
@@ -59,4 +62,49 @@ func TestFloodTakesTurns(t *testing.T) {
 		return
 	}
 	t.Error("the machine is too slow")
+}
+
+// A request that is stuck in a service does not hold up the others of its organization, also while another
+// organization sends some.
+func TestStuckRequestHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := w.owner()
+	w.join(token, "o2")
+	get := func(organization string) {
+		r := w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), "X-Service-Orgid", organization)...)
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", organization, r.StatusCode, r.body)
+		}
+	}
+	var first atomic.Bool
+	entered, release := make(chan struct{}), make(chan struct{})
+	w.failWith(func(ctx context.Context) error {
+		if caller.From(ctx).OrganizationID == "o1" && first.CompareAndSwap(false, true) {
+			close(entered)
+			<-release
+		}
+		return nil
+	})
+	var requests sync.WaitGroup
+	get("o2")
+	requests.Go(func() { get("o1") })
+	<-entered
+	stop := make(chan struct{})
+	requests.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				get("o2")
+			}
+		}
+	})
+	for range 3 {
+		get("o1")
+	}
+	close(stop)
+	close(release)
+	requests.Wait()
 }

@@ -93,37 +93,76 @@ func (q *Queue) work(line string) {
 // Do waits for the turn of ctx's line and calls work. If too many calls wait, or ctx ends first, it returns
 // fault.ErrOverloaded and does not call work.
 func (q *Queue) Do(ctx context.Context, work func()) error {
-	if err := q.Enter(ctx); err != nil {
+	turn, err := q.Enter(ctx)
+	if err != nil {
 		return err
 	}
-	defer q.Leave(ctx)
+	defer turn.End()
 	work()
 	return nil
 }
 
-// Enter waits for the turn of ctx's line. The caller works then, and calls Leave afterwards. If too many calls
-// wait, or ctx ends first, Enter returns fault.ErrOverloaded.
-func (q *Queue) Enter(ctx context.Context) error {
-	if c := q.join(lineOf(ctx)); c != nil && !await(q, c, ctx.Done()) {
-		return fault.ErrOverloaded.After(retryAfter).Because(ctx.Err())
-	}
-	if err := ctx.Err(); err != nil {
-		q.Leave(ctx)
-		return fault.ErrOverloaded.After(retryAfter).Because(err)
-	}
-	return nil
+// Turn is a call that works.
+type Turn struct {
+	queue *Queue
+	line  string
+	// lingers is set when it does not count any more in its line's share.
+	lingers, ended bool
 }
 
-// Leave ends the work of a call of ctx's line: the next one works.
-func (q *Queue) Leave(ctx context.Context) { q.leave(lineOf(ctx)) }
+// Enter waits for the turn of ctx's line. The caller works then, and calls End afterwards. If too many calls wait, or
+// ctx ends first, Enter returns fault.ErrOverloaded.
+func (q *Queue) Enter(ctx context.Context) (*Turn, error) {
+	turn := &Turn{queue: q, line: lineOf(ctx)}
+	if c := q.join(turn.line); c != nil && !await(q, c, ctx.Done()) {
+		return nil, fault.ErrOverloaded.After(retryAfter).Because(ctx.Err())
+	}
+	if err := ctx.Err(); err != nil {
+		turn.End()
+		return nil, fault.ErrOverloaded.After(retryAfter).Because(err)
+	}
+	return turn, nil
+}
+
+// Linger says that the call has worked for so long that it only waits for something. Another one of its line may work
+// beside it, so that what is stuck does not hold up the rest of its line.
+func (t *Turn) Linger() {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	if !t.ended && !t.lingers {
+		t.lingers = true
+		t.queue.uncount(t.line)
+		t.queue.admit()
+	}
+}
+
+// End ends the work of the call: the next one works. A second End does nothing.
+func (t *Turn) End() {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	if t.ended {
+		return
+	}
+	t.ended = true
+	t.queue.free++
+	if !t.lingers {
+		t.queue.uncount(t.line)
+	}
+	t.queue.admit()
+}
+
+// uncount takes a call out of its line's share.
+func (q *Queue) uncount(line string) {
+	if q.working[line]--; q.working[line] == 0 {
+		delete(q.working, line)
+	}
+}
 
 func (q *Queue) leave(line string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.free++
-	if q.working[line]--; q.working[line] == 0 {
-		delete(q.working, line)
-	}
+	q.uncount(line)
 	q.admit()
 }
 

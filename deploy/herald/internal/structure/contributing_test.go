@@ -1,6 +1,7 @@
 package structure
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -42,6 +43,20 @@ func TestContributingShowsTheSources(t *testing.T) {
 	for _, b := range blocks {
 		if !strings.Contains(sources[b[1]], spaced(b[2])) {
 			t.Errorf("CONTRIBUTING.md shows what no source says any more; show what it says now:\n%s", b[2])
+		}
+	}
+}
+
+// Every decision has a number of its own.
+func TestDecisionsAreNumbered(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(os.DirFS("../../../.."), "docs/decisions/*.md")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d decisions, %v", len(files), err)
+	}
+	for i, name := range files {
+		if got := path.Base(name)[:4]; got != fmt.Sprintf("%04d", i+1) {
+			t.Errorf("%s has the number %s, and %04d is the next", name, got, i+1)
 		}
 	}
 }
