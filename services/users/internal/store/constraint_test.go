@@ -102,6 +102,25 @@ var violations = map[string]violation{
 	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{"that is gone": func(w world) error {
 		return w.createLinked("org-a", "u3", "idp-gone", "other")
 	}}},
+	"makers_token": {domain.ErrTokenInvalid, changes{
+		"a token": func(w world) error {
+			ctx := by(w.Context(), "first-admin", "ended")
+			_, err := w.CreatePAT(ctx, token("u1", "org-a", "planted"), []byte("x"), happened)
+			return err
+		},
+		"a second factor": func(w world) error {
+			_, err := w.CreateOTP(by(w.Context(), "u2", "ended"), app("u2", "org-a"), happened)
+			return err
+		},
+		"a password": func(w world) error {
+			ctx := by(w.Context(), "first-admin", "ended")
+			_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(u *domain.User) (store.UserChange, error) {
+				u.PasswordHash = "another"
+				return store.UserChange{Event: happened}, nil
+			})
+			return err
+		},
+	}},
 	"instance_pkey": {store.ErrStarted, changes{
 		"of other names": func(w world) error {
 			other := instance("second")
