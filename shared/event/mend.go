@@ -20,8 +20,10 @@ import (
 const (
 	// survey is how often the working relay looks whether the stream has lost anything.
 	survey = 10 * time.Second
-	// spell is how much older than the stream's limits an event may be that is no longer missed.
-	spell = time.Hour
+	// margin: events that the stream drops within this time are not restored.
+	margin = time.Hour
+	// lookWait is how long an answer about one message may take. One that NATS lost when it ended never comes.
+	lookWait = 5 * time.Second
 	// fullPart of a stream's size is taken if it may have dropped its oldest messages for want of room.
 	fullPart = 0.9
 )
@@ -88,14 +90,15 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 	if err != nil {
 		return err
 	}
-	lost := postgres.Args{"after": newest, "before": 0, "since": time.Now().Add(spell - keep)}
-	dropped := info.State.Msgs > 0 && now.Created.Equal(before.Created)
+	lost := postgres.Args{"after": newest, "before": 0, "since": time.Now().Add(margin - keep)}
+	same := now.Created.Equal(before.Created)
 	switch {
-	case dropped && now.Missing > before.Missing:
+	case newest == 0:
+	case same && now.Missing > before.Missing:
 		lost["after"] = 0 // somewhere in between; who has handled them drops them
-	case dropped && full(info):
+	case same && full(info):
 		lost["since"] = info.State.FirstTime
-	case dropped && now.First > before.First:
+	case same && now.First > before.First, !same && !before.Created.IsZero():
 		oldest, err := r.own(ctx, map[string]any{"seq": now.First, "next_by_subj": r.subjects()}, 0)
 		if err != nil {
 			return err
@@ -147,6 +150,8 @@ func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (i
 	if err != nil {
 		return 0, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
 	m, err := r.Conn.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+Stream, request)
 	if err != nil {
 		return 0, fmt.Errorf("event in the stream: %w", err)

@@ -40,6 +40,16 @@ var losses = []lose{
 			r.Error(err)
 		}
 	}},
+	{"another relay has made the stream again", true, func(r *replica, w *world) {
+		js := w.operator(r)
+		if err := js.DeleteStream(r.Context(), event.Stream); err != nil {
+			r.Error(err)
+		}
+		if _, err := event.EnsureStreams(r.Context(), js, r.ground.Streams, nil); err != nil {
+			r.Error(err)
+		}
+		r.mustCreate("at once")
+	}},
 	{"the files are gone", false, func(r *replica, w *world) {
 		if err := os.RemoveAll(w.server.Dir); err != nil {
 			r.Error(err)
@@ -144,7 +154,8 @@ func TestLostEventsComeBack(t *testing.T) {
 				w.start(t)
 			}
 			r.mustCreate("later")
-			r.until("all are there", func() bool { return len(r.ids()) == 101 })
+			want := r.count("events")
+			r.until("all are there", func() bool { return len(r.ids()) == want })
 		})
 	}
 }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -118,10 +119,11 @@ func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 	return nil
 }
 
-// publishAgain publishes an event that JetStream had a short time ago and has lost: it is known as a repeat by its id.
+// publishAgain publishes an event that JetStream had a short time ago and has lost. By its id it would be a repeat, so
+// it gets one that no message had.
 func (r *Relay) publishAgain(ctx context.Context, e Event) error {
 	m := e.message(r.Service)
-	m.Header.Set(jetstream.MsgIDHeader, e.ID+" again")
+	m.Header.Set(jetstream.MsgIDHeader, e.ID+" "+crand.Text())
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	if _, err := r.JS.PublishMsg(ctx, m); err != nil {

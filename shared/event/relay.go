@@ -97,7 +97,8 @@ func (r *Relay) hold(ctx context.Context) error {
 	// The relay's deletes need not be on the disk at once: a crash that undoes them only makes
 	// repeats, and the commits of changes do not wait for the relay's.
 	config.RuntimeParams["synchronous_commit"] = "off"
-	// Postgres takes the lock from a relay that is frozen. Any other asks it something more often.
+	// Postgres takes the lock from a relay that is frozen. Any other asks it something more often, unless NATS answers
+	// as slowly; its last events are then published twice.
 	config.RuntimeParams["idle_session_timeout"] = "15s"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
