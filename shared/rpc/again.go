@@ -24,11 +24,13 @@ type held struct {
 	all map[heldKey]struct{}
 }
 
-// heldKey names a request. If a client gives several requests one id, one of them may not be served again while the
-// server has another: it then waits for the first answer as if it had not been sent again.
-type heldKey struct{ id, method string }
+// heldKey names a request. If a caller gives two requests to a method the same id, the second try of one is ignored
+// while the server works on the other.
+type heldKey struct{ id, method, caller string }
 
-func (r request) key() heldKey { return heldKey{r.Header.Get(headerRequestID), r.method.name} }
+func (r request) key() heldKey {
+	return heldKey{r.Header.Get(headerRequestID), r.method.name, r.Header.Get(headerCaller)}
+}
 
 func (h *held) add(r request) {
 	h.mu.Lock()
@@ -75,7 +77,7 @@ func (s *Server) subscribe(m *method) error {
 }
 
 func (s *Server) give(r request) {
-	if !s.heart.beats() {
+	if !s.liveness.current() {
 		if !r.again {
 			s.refuse(r.Reply, fault.ErrUnavailable)
 		}

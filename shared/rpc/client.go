@@ -24,6 +24,9 @@ const (
 	MaxDuration = 30 * time.Second
 	// patience is how long a request to a safe method waits before it is sent to all replicas.
 	patience = 750 * time.Millisecond
+	// mostAgain is how many requests of a process are sent again at a time. When all services are slow, more would only
+	// make them slower.
+	mostAgain = 256
 )
 
 var (
@@ -43,27 +46,23 @@ type Conn struct {
 	service string
 	session atomic.Pointer[session]
 	routes  map[string]*route
+	// again has an element for each request that is sent again and has no answer yet.
+	again chan struct{}
 }
 
 // route is where the requests of a method go. again is empty if the method writes.
 type route struct {
 	contract.Method
 	subject, again string
-	// slow is set while the method's service takes longer than patience to answer. Its requests are not sent to more
-	// replicas then: these would only be slower. It is shared by the methods of the service.
-	slow *atomic.Bool
 }
 
 // routes returns the routes of all methods that are linked into the program, by procedure. Contracts with faults have
 // none: the services that they are of do not start.
 func routes() map[string]*route {
 	methods, _ := contract.AllMethods()
-	all, slow := map[string]*route{}, map[string]*atomic.Bool{}
+	all := map[string]*route{}
 	for _, m := range methods {
-		if slow[m.Owner()] == nil {
-			slow[m.Owner()] = &atomic.Bool{}
-		}
-		to := &route{Method: m, subject: m.Subject(), slow: slow[m.Owner()]}
+		to := &route{Method: m, subject: m.Subject()}
 		if m.Safe() {
 			to.again = m.Again()
 		}
@@ -81,7 +80,8 @@ type session struct {
 
 // NewConn returns a Conn for calls by the service of that name.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
-	c := &Conn{nc: nc, signer: signer, service: service, routes: routes()}
+	c := &Conn{nc: nc, signer: signer, service: service, routes: routes(),
+		again: make(chan struct{}, mostAgain)}
 	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
 	return c
@@ -181,11 +181,13 @@ func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, 
 	ctx, drop := context.WithCancelCause(ctx)
 	defer drop(nil)
 	defer context.AfterFunc(c.session.Load(), func() { drop(nats.ErrDisconnected) })()
-	sent := time.Now()
 	var other *nats.Msg
 	if to.again != "" {
 		defer time.AfterFunc(patience, func() {
-			if to.slow.Load() {
+			select {
+			case c.again <- struct{}{}:
+				defer func() { <-c.again }()
+			default:
 				return
 			}
 			r, err := c.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.again, Data: m.Data, Header: m.Header})
@@ -198,7 +200,6 @@ func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, 
 	r, err := c.nc.RequestMsgWithContext(ctx, m)
 	switch cause := context.Cause(ctx); {
 	case err == nil:
-		to.slow.Store(time.Since(sent) > patience)
 	case errors.Is(cause, errAnswered):
 		return other, nil
 	case errors.Is(cause, nats.ErrDisconnected):

@@ -55,16 +55,16 @@ type Guard interface {
 // Server answers the methods of one or more services.
 type Server struct {
 	Config
-	seconds *prometheus.HistogramVec
-	pool    *queue.Pool[request]
-	subs    []*nats.Subscription
-	held    held
-	heart   *heart
+	seconds  *prometheus.HistogramVec
+	pool     *queue.Pool[request]
+	subs     []*nats.Subscription
+	held     held
+	liveness *liveness
 }
 
 // NewServer returns a server that answers nothing before Register.
 func NewServer(c Config) *Server {
-	s := &Server{Config: c, held: held{all: map[heldKey]struct{}{}}, heart: newHeart()}
+	s := &Server{Config: c, held: held{all: map[heldKey]struct{}{}}, liveness: newLiveness()}
 	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
 		if s.done(r); !r.again {
 			s.refuse(r.Reply, err)
@@ -142,7 +142,7 @@ func (s *Server) answer(r request) {
 // lost meanwhile, it returns after 10 s.
 func (s *Server) Drain() {
 	defer s.pool.Close()
-	close(s.heart.stop)
+	close(s.liveness.stop)
 	closed := make(chan struct{}, len(s.subs))
 	for _, sub := range s.subs {
 		sub.SetClosedHandler(func(string) { closed <- struct{}{} })
