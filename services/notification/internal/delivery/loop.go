@@ -116,10 +116,8 @@ func (l *loop) finished(ctx context.Context, r result) {
 	r.doubts = mail.doubts
 	switch l.gate.finished(r, l.Times) {
 	case closed:
-		l.trouble.blocked(r.why)
 		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.why)
 	case opened:
-		l.trouble.blocked("")
 		l.Log.InfoContext(ctx, "mails are sent again")
 	}
 }
