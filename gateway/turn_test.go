@@ -56,6 +56,9 @@ func TestFloodTakesTurns(t *testing.T) {
 		if pause > time.Second/2 {
 			continue
 		}
+		if atOnce < 1-int(pause/(250*time.Millisecond)) {
+			t.Error("no request of the flood was worked on")
+		}
 		if want := max(queue.Processors()/2, 1); atOnce > want {
 			t.Errorf("%d requests of the flood were worked on at once, want %d", atOnce, want)
 		}

@@ -263,7 +263,13 @@ func cause(ctx context.Context) error {
 func outlasting(ctx context.Context) (longer context.Context, stop context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() {
-		time.AfterFunc(grace, func() { end(cause(ctx)) })
+		late := time.NewTimer(grace)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			end(cause(ctx))
+		case <-longer.Done():
+		}
 	})
 	return longer, func() {
 		forget()

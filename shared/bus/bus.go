@@ -19,10 +19,11 @@ const (
 	// MaxPayload is enough for a page of 1,000 objects and for a body of 1 MiB with its headers.
 	MaxPayload     = 8 << 20
 	connectTimeout = 15 * time.Second
-	// Clients and servers ask each other for a sign of life every 2 s, and give the other up after 2 without one: a
-	// process that is frozen gets no requests after 4 to 6 s. deploy/nats has the same for the server in a container.
-	pingEvery = 2 * time.Second
-	pings     = 2
+	// PingInterval is how often clients and servers ask each other for a sign of life. A process that is frozen gets no
+	// requests after 4 to 6 s. deploy/nats/nats.conf has the same.
+	PingInterval = 2 * time.Second
+	// MaxPings is after how many without an answer the other is given up.
+	MaxPings = 2
 )
 
 // Address is where a server is and who connects.
@@ -73,8 +74,8 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectJitter(200*time.Millisecond, 200*time.Millisecond),
 		nats.ReconnectBufSize(-1),
-		nats.PingInterval(pingEvery),
-		nats.MaxPingsOutstanding(pings),
+		nats.PingInterval(PingInterval),
+		nats.MaxPingsOutstanding(MaxPings),
 		nats.DrainTimeout(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {

@@ -31,7 +31,7 @@ func (e Embedded) Start() (*server.Server, error) {
 	options := &server.Options{
 		ServerName: "herald", JetStream: true, StoreDir: e.Dir, SyncAlways: true,
 		MaxPayload: MaxPayload, NoSigs: true, NoLog: true, DontListen: e.Listen == "",
-		PingInterval: pingEvery, MaxPingsOut: pings,
+		PingInterval: PingInterval, MaxPingsOut: MaxPings,
 		JetStreamMaxMemory: 32 << 20, JetStreamMaxStore: 8 << 30,
 	}
 	if e.Listen != "" {

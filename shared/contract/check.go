@@ -42,9 +42,9 @@ func (m Method) checkShape() error {
 		return errors.New("only a user's call is forwarded")
 	case len(a.Internal) == 0 && len(m.Rules) == 0:
 		return errors.New("a public method needs a REST path")
-	case m.searches() && !m.Safe():
-		return errors.New("a search changes nothing: add `option idempotency_level = NO_SIDE_EFFECTS`, " +
-			"so that it can be sent to another replica if one is frozen")
+	case m.reads() && !m.Safe():
+		return errors.New("a method that only reads changes nothing: add " +
+			"`option idempotency_level = NO_SIDE_EFFECTS`, so that it can be sent to another replica if one is frozen")
 	case m.Safe() && (a.FreshLogin || a.ActsOn != "" || a.Costly):
 		return errors.New("a method without side effects changes no way to log in: remove its idempotency_level, " +
 			"or fresh_login, acts_on and costly")
@@ -52,8 +52,8 @@ func (m Method) checkShape() error {
 	return nil
 }
 
-// searches reports whether a REST path ends with _search, or the method's name says that it only reads.
-func (m Method) searches() bool {
+// reads reports whether a REST path ends with _search, or the method's name says that it only reads.
+func (m Method) reads() bool {
 	for _, rule := range m.Rules {
 		if _, path, _ := Route(rule); strings.HasSuffix(path, "/_search") {
 			return true

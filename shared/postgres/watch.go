@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// settle is how long nothing must fail until a server works again. While a disk is full, reads still succeed.
+// settle: an outage is over when nothing has failed for this time. While a disk is full, reads still succeed.
 const settle = 2 * time.Second
 
 // Watch logs an outage of a database server in two lines: its first error, and when it is over how long it was and
@@ -110,7 +110,8 @@ func broken(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// Told reports whether an error follows from a server that does not work, which a Watch has logged.
+// Told reports whether an error follows from a connection that broke or a server that does not work. A Watch logs an
+// outage of the server; a connection that broke while the server works is only made again.
 func Told(err error) bool {
 	_, refused := errors.AsType[*pgconn.PgError](err)
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)

@@ -40,7 +40,7 @@ type seen struct {
 	last, other time.Time
 }
 
-// quiet is how long no call of another line has come when a line may have more than its share.
+// quiet: a line may have more than its share when no other line had a call for this time.
 const quiet = time.Second
 
 // call is a call that waits.

@@ -259,6 +259,9 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 			t.Errorf("JetStream %v, each message on the disk %v, payload %d, without a login %q, %d users", o.JetStream,
 				o.SyncAlways, o.MaxPayload, o.NoAuthUser, len(o.Users))
 		}
+		if o.PingInterval != bus.PingInterval || o.MaxPingsOut != bus.MaxPings {
+			t.Errorf("a client is given up after %d pings, %s apart", o.MaxPingsOut, o.PingInterval)
+		}
 		o.Host, o.Port, o.HTTPPort, o.StoreDir, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT,
 			0, t.TempDir(), true, true
 		s, err := server.NewServer(o)

@@ -49,6 +49,9 @@ func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger)
 // ask reports whether there was room for a client's request of a mail.
 func (l *Later) ask(k kind, userID, client string) bool {
 	left, full := l.add(asked{k, userID, client, l.now()})
+	if full && left.client != client {
+		l.log.Warn("a mail that was asked for is not requested, because too many are")
+	}
 	return !full || left.client != client
 }
 

@@ -24,8 +24,8 @@ func (t *trouble) keep(more int) int {
 	return t.unwritten
 }
 
-// Delayed returns an error if outcomes of mails wait in memory. A relay that is away is no reason not to be ready: mails
-// wait for days, and everything else works.
+// Delayed returns an error if outcomes of mails wait in memory. A relay that is away is no reason not to be ready:
+// mails wait for days, and everything else works.
 func (s *Sender) Delayed() error {
 	s.trouble.mu.Lock()
 	defer s.trouble.mu.Unlock()
