@@ -132,6 +132,8 @@ func TestImportFile(t *testing.T) {
 // unfit fails the test unless files that no import takes are refused with what to do about them.
 func (i importer) unfit(body string) {
 	i.T.Helper()
+	i.runs(1, i.folder+" is a folder", i.folder)
+	i.runs(1, "is an archive or a spreadsheet", i.file("people.xlsx", "PK\x03\x04"+body))
 	i.runs(1, "begins with a byte order mark (BOM): remove it", i.file("bom.json", "\xef\xbb\xbf"+body))
 	var wide strings.Builder
 	for _, c := range []byte(body) {

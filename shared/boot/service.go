@@ -101,7 +101,12 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 		Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name), Now: s.Now,
 	})
 	s.Background(relay.Run)
-	s.Health.Check(s.Name+" database", s.DB.Ping)
+	s.Health.Check(s.Name+" database", func(ctx context.Context) error {
+		if err := s.DB.Ping(ctx); err != nil {
+			return err
+		}
+		return s.Outages.Err() // of writes, while a disk is full
+	})
 	s.backlog = newBacklog(s)
 	// Tests run two replicas in one process. Their metrics have the same names, so only those of
 	// the first are registered.

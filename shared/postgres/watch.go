@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -47,6 +48,19 @@ func (o *outage) before(now time.Time) string {
 // NewWatch returns a watch that knows no servers yet.
 func NewWatch(log *slog.Logger, now func() time.Time) *Watch {
 	return &Watch{log: log, now: now, servers: map[string]*outage{}}
+}
+
+// Err returns the last error of a server that does not work, and since when it does not; nil if all work.
+func (w *Watch) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for server, o := range w.servers {
+		if !o.since.IsZero() {
+			return fmt.Errorf("the database server %s does not work since %s: %s", server,
+				o.since.UTC().Format(time.RFC3339), entire(o.last))
+		}
+	}
+	return nil
 }
 
 // saw notes how a statement or connection has ended.

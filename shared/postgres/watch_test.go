@@ -60,6 +60,9 @@ func TestOutageHasTwoLines(t *testing.T) {
 	if failed := all(); failed != 10 {
 		t.Errorf("%d statements failed", failed)
 	}
+	if err := watch.Err(); err == nil || !strings.Contains(err.Error(), "does not work since 2026-01-02T03:04:05Z") {
+		t.Errorf("during the outage: %v", err)
+	}
 	now = now.Add(30 * time.Second)
 	all()
 	if err := server.Restart(t.Context()); err != nil {
@@ -74,6 +77,9 @@ func TestOutageHasTwoLines(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	all()
+	if err := watch.Err(); err != nil {
+		t.Errorf("after the outage: %v", err)
+	}
 	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `msg="Postgres does not work" server=127.0.0.1:`) ||
 		!strings.Contains(lines[1], `msg="Postgres works again" server=127.0.0.1:`) ||

@@ -77,10 +77,8 @@ func (s *Server) subscribe(m *method) error {
 }
 
 func (s *Server) give(r request) {
-	if !s.liveness.current() {
-		if !r.again {
-			s.refuse(r.Reply, fault.ErrUnavailable)
-		}
+	if !r.method.safe && !s.liveness.current() {
+		s.refuse(r.Reply, fault.ErrUnavailable)
 		return
 	}
 	if r.method.safe {

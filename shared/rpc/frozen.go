@@ -12,9 +12,9 @@ const (
 	interval  = time.Second
 )
 
-// liveness notices that the process did not run for a while: it was stopped, or its machine was. What was sent to it
-// before must not be done any more: the sender was told that the outcome is unknown, and may have changed the same
-// object again since.
+// liveness notices that the process did not run for a while: it was stopped, or its machine was. A write that was
+// sent to it before must not be made any more: the sender was told that the outcome is unknown, and may have changed
+// the same object again since.
 type liveness struct {
 	start time.Time
 	last  atomic.Int64 // the last tick, in nanoseconds since start

@@ -29,6 +29,10 @@ func openImport(name string) (*importFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("%s is a folder", name)
+	}
 	f := &importFile{File: file, name: name}
 	if err := f.inspect(); err != nil {
 		file.Close()
@@ -104,6 +108,8 @@ func otherKind(first []byte) error {
 	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")),
 		bytes.IndexByte(first[:min(4, len(first))], 0) >= 0:
 		return errors.New("it is in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8")
+	case bytes.HasPrefix(first, []byte("PK\x03\x04")):
+		return errors.New("it is an archive or a spreadsheet: an import takes JSON, see docs/moving-in.md")
 	case bytes.HasPrefix(text, []byte("[")):
 		return errors.New(`it is a list: an import takes {"dataOrgs":{"orgs":[…]}}, or a user in each line`)
 	case !bytes.HasPrefix(text, []byte("{")) && bytes.ContainsAny(text, ",;\t"):
