@@ -165,7 +165,7 @@ func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (i
 	}
 	position, err := strconv.ParseInt(m.Header.Get(contract.HeaderSequence), 10, 64)
 	if err != nil {
-		return strange, nil //nolint:nilerr // Herald publishes nothing without a position
+		return strange, nil // Herald publishes nothing without a position
 	}
 	return position, nil
 }
