@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 		"HTTP/1.1, everything sent": {one, "", "IMPORT_ABANDONED"},
 		"HTTP/2, everything sent":   {two, "", "IMPORT_ABANDONED"},
 		"HTTP/1.1, in the body":     {one, "]}]}}", "IMPORT_BROKEN_OFF"},
-		"HTTP/2, in the body":       {two, "]}]}}", "IMPORT_BROKEN_OFF"},
+		// The reset of a stream ends the body and the request at the same time.
+		"HTTP/2, in the body": {two, "]}]}}", "IMPORT_BROKEN_OFF or IMPORT_ABANDONED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,8 +92,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 			if err := <-left; err == nil {
 				t.Error("the client has an answer")
 			}
-			if line.Fault != c.fault || line.Level != "WARN" || line.Request == "" || line.Imported != 1000 ||
-				line.Refused != 0 {
+			if !slices.Contains(strings.Split(c.fault, " or "), line.Fault) || line.Level != "WARN" ||
+				line.Request == "" || line.Imported != 1000 || line.Refused != 0 {
 				t.Errorf("log: %+v", line)
 			}
 			if requests, _ := w.importer.seen(); len(requests) != 3 {

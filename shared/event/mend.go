@@ -70,7 +70,7 @@ func (r *Relay) mend(ctx context.Context, conn *pgx.Conn, w *watch) error {
 		last: info.State.LastSeq, reconnects: reconnects, next: time.Now().Add(survey),
 	}
 	less := now.last < w.last || now.Missing > w.Missing || !now.Created.Equal(w.Created) ||
-		now.First > w.First && !full(info)
+		now.First > w.First && early(info)
 	if less || reconnects != w.reconnects {
 		if err := r.restore(ctx, conn, info, now.seen); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 		lost["after"] = 0 // somewhere in between; who has handled them drops them
 	case same && full(info):
 		lost["since"] = info.State.FirstTime
-	case same && now.First > before.First, !same && !before.Created.IsZero():
+	case same && now.First > before.First && early(info), !same && !before.Created.IsZero():
 		oldest, err := r.own(ctx, map[string]any{"seq": now.First, "next_by_subj": r.subjects()}, 0)
 		if err != nil {
 			return err
@@ -121,6 +121,12 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 		return fmt.Errorf("note the stream: %w", postgres.Fault(err))
 	}
 	return nil
+}
+
+// early reports whether the stream has dropped messages before their time, for which it has had room.
+func early(info *jetstream.StreamInfo) bool {
+	expected := time.Now().Add(margin - keep)
+	return !full(info) && (info.State.Msgs == 0 || info.State.FirstTime.After(expected))
 }
 
 // full reports whether the stream may have dropped its oldest messages for want of room.

@@ -11,6 +11,6 @@ begin
     if not found then
         raise exception 'the token of the call is gone' using errcode = 'check_violation', constraint = 'makers_token';
     end if;
-    return array(select actor union select unnest(of_token));
+    return array(select actor union select unnest(of_token) order by 1);
 end
 $$;
