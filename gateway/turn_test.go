@@ -12,19 +12,26 @@ import (
 	"herald/shared/queue"
 )
 
-// Hostile case 31: while requests of another organization come, a flood has half of the processors; the others of its
-// requests wait, and the other organization's do not.
-func TestFloodTakesTurns(t *testing.T) {
-	t.Parallel()
-	w := start(t)
+// twoOrganizations returns a world in which somebody is a member of o1 and o2, and what sends that member's request to
+// one of them.
+func twoOrganizations(t *testing.T) (w *world, get func(organization string)) {
+	t.Helper()
+	w = start(t)
 	token := w.owner()
 	w.join(token, "o2")
-	get := func(organization string) {
+	return w, func(organization string) {
 		r := w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), "X-Service-Orgid", organization)...)
 		if r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", organization, r.StatusCode, r.body)
 		}
 	}
+}
+
+// Hostile case 31: while requests of another organization come, a flood has half of the processors; the others of its
+// requests wait, and the other organization's do not.
+func TestFloodTakesTurns(t *testing.T) {
+	t.Parallel()
+	w, get := twoOrganizations(t)
 	// flood returns how many of the flood's requests were worked on at once, and the longest time in which the
 	// other organization sent nothing: after a second without others a flood has all. A request counts for 250 ms.
 	flood := func() (atOnce int, pause time.Duration) {
@@ -71,15 +78,7 @@ func TestFloodTakesTurns(t *testing.T) {
 // organization sends some.
 func TestStuckRequestHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	w.join(token, "o2")
-	get := func(organization string) {
-		r := w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), "X-Service-Orgid", organization)...)
-		if r.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", organization, r.StatusCode, r.body)
-		}
-	}
+	w, get := twoOrganizations(t)
 	var first atomic.Bool
 	entered, release := make(chan struct{}), make(chan struct{})
 	w.failWith(func(ctx context.Context) error {
