@@ -119,19 +119,19 @@ func TestMakersOfLogins(t *testing.T) {
 		"a factor of one's own": {func(w world) error {
 			return w.changeFactor("k", "", func(f *domain.OTP) { f.Secret = []byte{2} })
 		}, map[string]int{factor: 1}},
+		"a factor of one's own used through a token of a maker": {func(w world) error {
+			w.must(nil, w.changeFactor("k", "", func(f *domain.OTP) { f.Secret = []byte{2} }))
+			return w.changeFactor("k", "of k", func(f *domain.OTP) { f.LastStep = 7 })
+		}, map[string]int{factor: 1}},
 		"a factor made through a token of a maker": {func(w world) error {
 			return w.changeFactor("k", "of k", func(f *domain.OTP) { f.Secret = []byte{2} })
 		}, map[string]int{factor: 0}},
 		"a factor of one's own verified through a token of a maker": {func(w world) error {
-			w.must(nil, w.changeFactor("k", "", func(f *domain.OTP) {
-				f.Secret, f.State = []byte{2}, domain.FactorNotReady
-			}))
+			w.must(nil, w.changeFactor("k", "", unverified))
 			return w.changeFactor("k", "of k", func(f *domain.OTP) { f.State = domain.FactorReady })
 		}, map[string]int{factor: 0}},
 		"a factor of a maker verified by the user": {func(w world) error {
-			w.must(nil, w.changeFactor("a", "", func(f *domain.OTP) {
-				f.Secret, f.State = []byte{2}, domain.FactorNotReady
-			}))
+			w.must(nil, w.changeFactor("a", "", unverified))
 			return w.changeFactor("k", "", func(f *domain.OTP) { f.State = domain.FactorReady })
 		}, map[string]int{factor: 0}},
 		"removed and added": {func(w world) error {
@@ -235,3 +235,6 @@ func (w world) changeFactor(caller, tokenID string, change func(*domain.OTP)) er
 	})
 	return err
 }
+
+// unverified gives a factor another secret.
+func unverified(f *domain.OTP) { f.Secret, f.State = []byte{2}, domain.FactorNotReady }
