@@ -99,7 +99,9 @@ func (m Method) Procedure() string {
 }
 
 // Subject is where the method listens on NATS: rpc.herald.users.v1.Users.GetUser.
-func (m Method) Subject() string { return Subject(m.Procedure()) }
+func (m Method) Subject() string {
+	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(m.Procedure(), "/"), "/", ".")
+}
 
 // Again is where every replica listens for requests to a safe method that one of them has not answered:
 // again.herald.users.v1.Users.GetUser.
@@ -108,11 +110,6 @@ func (m Method) Again() string { return "again." + strings.TrimPrefix(m.Subject(
 // Owner is the name of the service that answers: users.
 func (m Method) Owner() string {
 	return strings.Split(string(m.Parent().FullName()), ".")[1]
-}
-
-// Subject is where the method with that procedure listens on NATS.
-func Subject(procedure string) string {
-	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(procedure, "/"), "/", ".")
 }
 
 // Methods returns the methods of a service. It fails if a contract leaves one unprotected.

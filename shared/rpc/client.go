@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,6 @@ type Conn struct {
 	signer  caller.Signer
 	service string
 	session atomic.Pointer[session]
-	routes  map[string]*route
 	// again has an element for each request that is sent again and has no answer yet.
 	again chan struct{}
 }
@@ -58,7 +58,7 @@ type route struct {
 
 // routes returns the routes of all methods that are linked into the program, by procedure. Contracts with faults have
 // none: the services that they are of do not start.
-func routes() map[string]*route {
+var routes = sync.OnceValue(func() map[string]*route {
 	methods, _ := contract.AllMethods()
 	all := map[string]*route{}
 	for _, m := range methods {
@@ -69,7 +69,7 @@ func routes() map[string]*route {
 		all[m.Procedure()] = to
 	}
 	return all
-}
+})
 
 // session lasts until the connection is lost. Requests that wait for an answer then get
 // none: it does not come over the next connection.
@@ -80,8 +80,7 @@ type session struct {
 
 // NewConn returns a Conn for calls by the service of that name.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
-	c := &Conn{nc: nc, signer: signer, service: service, routes: routes(),
-		again: make(chan struct{}, mostAgain)}
+	c := &Conn{nc: nc, signer: signer, service: service, again: make(chan struct{}, mostAgain)}
 	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
 	return c
@@ -133,7 +132,7 @@ type Answer struct {
 // Forward sends an encoded request and returns the encoded answer, for callers that do
 // not read the messages.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
-	to := c.routes[procedure]
+	to := routes()[procedure]
 	if to == nil {
 		return Answer{}, fmt.Errorf("rpc: no contract has %s", procedure)
 	}
