@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/postgres"
 )
 
 const (
@@ -106,7 +108,7 @@ func (r *Relay) hold(ctx context.Context) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := takeLock(ctx, conn); err != nil {
-		return fmt.Errorf("relay lock: %w", err)
+		return fmt.Errorf("relay lock: %w", postgres.Fault(err))
 	}
 	news := make(signal, 1)
 	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) { news.send() })
