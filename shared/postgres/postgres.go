@@ -24,6 +24,10 @@ import (
 	"herald/shared/secret"
 )
 
+// MaxConnections is how many connections to its database a replica of a service holds at most: those of its pool, and
+// the one on which its relay has the lock or waits for it.
+const MaxConnections = poolSize + 1
+
 const (
 	poolSize = 8
 	// statementLimit ends statements for which no client waits any more.

@@ -1,11 +1,14 @@
 package containers_test
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"herald/deploy/herald/internal/allinone"
 	"herald/deploy/herald/test/whole"
+	"herald/shared/postgres"
 )
 
 // Every service has a container, and the gateway waits for it.
@@ -23,5 +26,25 @@ func TestEveryServiceHasAContainer(t *testing.T) {
 			t.Errorf("the gateway does not wait for %[1]s: add `%[1]s: {condition: service_healthy}` to "+
 				"depends_on of gateway in docker-compose.yml", s)
 		}
+	}
+}
+
+// Postgres has connections for two replicas of every service, a third one of the service that is upgraded, its superuser
+// and people.
+func TestPostgresHasEnoughConnections(t *testing.T) {
+	t.Parallel()
+	const replicas, reserved, people = 2, 3, 10
+	setting := regexp.MustCompile(`max_connections=(\d+)`).FindStringSubmatch(whole.File(t, "docker-compose.yml"))
+	if setting == nil {
+		t.Fatal("docker-compose.yml does not set max_connections")
+	}
+	has, err := strconv.Atoi(setting[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := (len(allinone.Names())*replicas+1)*postgres.MaxConnections + reserved + people
+	if has < needs {
+		t.Errorf("max_connections in docker-compose.yml is %d, and %d replicas of each service may need %d", has, replicas,
+			needs)
 	}
 }

@@ -57,10 +57,11 @@ type load struct {
 	slowest  [2]time.Duration // of reads and of writes
 	unknown  int
 	faults   []string
+	refused  map[int]bool // the numbers of writes of which the answer said that nothing was written
 }
 
-// step reads or writes once. It returns whether that succeeded.
-func (l *load) step(p *whole.Processes, writes int) bool {
+// send reads or writes once.
+func (l *load) send(p *whole.Processes, writes int) (status int, answer map[string]any, err error) {
 	method, path, body := http.MethodGet, fmt.Sprintf(l.read, l.id), ""
 	if writes == 1 {
 		l.sent++
@@ -68,18 +69,29 @@ func (l *load) step(p *whole.Processes, writes int) bool {
 		body = fmt.Sprintf(l.put+"%.0[2]s", l.sent, l.name)
 	}
 	began := time.Now()
-	status, answer, err := p.Try(method, path, body)
+	status, answer, err = p.Try(method, path, body)
 	l.slowest[writes] = max(l.slowest[writes], time.Since(began))
+	if writes == 1 && err == nil {
+		switch status {
+		case http.StatusOK:
+			l.sure = l.sent
+		case http.StatusServiceUnavailable:
+			l.refused[l.sent] = true
+		}
+	}
+	return status, answer, err
+}
+
+// step reads or writes once. It returns whether that succeeded.
+func (l *load) step(p *whole.Processes, writes int) bool {
+	status, answer, err := l.send(p, writes)
 	switch said := fmt.Sprint(answer["details"]); {
 	case err == nil && status == http.StatusOK:
-		if writes == 1 {
-			l.sure = l.sent
-		}
 		return true
 	case writes == 1 && status == http.StatusGatewayTimeout && strings.Contains(said, fault.ErrUnknown.ID):
 		l.unknown++
 	default:
-		l.faults = append(l.faults, fmt.Sprintf("%s %s: %d %v %v", method, path, status, answer, err))
+		l.faults = append(l.faults, fmt.Sprintf("%s, write %d: %d %v %v", l.name, writes, status, answer, err))
 	}
 	return false
 }
@@ -98,6 +110,16 @@ func (l *load) value(t *testing.T, p *whole.Processes) (n int) {
 	return n
 }
 
+// kept fails the test unless the object has the last write that was answered with 200, or a later one whose outcome
+// nobody knew.
+func (l *load) kept(t *testing.T, p *whole.Processes, what string) {
+	t.Helper()
+	if n := l.value(t, p); n < l.sure || n > l.sent || l.refused[n] {
+		t.Errorf("%s: %s has the value of write %d, refused: %t; %d was answered with 200 and %d was the last", what,
+			l.name, n, l.refused[n], l.sure, l.sent)
+	}
+}
+
 // replicated starts two processes of each service and returns the older ones, which hold the locks, and clients.
 func replicated(
 	t *testing.T, smtp string,
@@ -112,15 +134,20 @@ func replicated(
 	p.Start("auth")
 	p.Start("gateway")
 	p.ReadToken()
+	return p, older, newClients(p, 4)
+}
+
+// newClients returns n clients of each kind of object, each with an object of its own.
+func newClients(p *whole.Processes, n int) (clients []*load) {
 	for _, k := range objects {
-		for n := range 4 {
-			l := &load{object: k, name: fmt.Sprintf("%s%d", k.service, n)}
+		for i := range n {
+			l := &load{object: k, name: fmt.Sprintf("%s%d", k.service, i), refused: map[int]bool{}}
 			l.id = p.Must(http.MethodPost, k.make, fmt.Sprintf(k.body, l.name))[k.at].(string)
 			l.step(p, 1)
 			clients = append(clients, l)
 		}
 	}
-	return p, older, clients
+	return clients
 }
 
 // run lets all clients read and, after each read, write, until each has succeeded n times in all.
@@ -155,10 +182,7 @@ func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
 		for _, f := range l.faults {
 			t.Error(what, f)
 		}
-		if n := l.value(t, p); n < l.sure || n > l.sent {
-			t.Errorf("%s: %s has the value of write %d; %d was answered with 200 and %d was the last", what, l.name, n,
-				l.sure, l.sent)
-		}
+		l.kept(t, p, what)
 	}
 	t.Logf("%s: slowest read %s, slowest write %s, %d writes with unknown outcome", what,
 		slowest[0].Round(time.Millisecond), slowest[1].Round(time.Millisecond), unknown)

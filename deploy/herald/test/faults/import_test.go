@@ -221,7 +221,7 @@ func TestEachProcessKilledUnderBulkImport(t *testing.T) {
 // keepCommits makes commits outlive a crash of the test's Postgres, which loses the last ones otherwise.
 func keepCommits(t *testing.T, p *whole.Processes) {
 	t.Helper()
-	for _, service := range []string{"users", "notification", "projects"} {
+	for _, service := range []string{"users", "notification", "projects", "idp"} {
 		db := whole.Database(t, p.Postgres, service)
 		if _, err := db.Exec(t.Context(), "alter database herald_"+service+" set synchronous_commit = on"); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,9 @@ import (
 
 var kills = flag.Int("kills", 0, "how often each test of kills kills; a few times if 0")
 
+// awayFor is how long a server stays away after clients have noticed it.
+var awayFor = flag.Duration("away", 0, "how long servers are away after clients have noticed it; not longer if 0")
+
 // rounds is how often a test kills, which is few times unless somebody asks for more.
 func rounds(few int) int {
 	if *kills > 0 {

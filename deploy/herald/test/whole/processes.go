@@ -129,6 +129,31 @@ func (p *Processes) keep(name string, c *exec.Cmd) {
 	})
 }
 
+// Signal sends a signal to the process that was started last under a name.
+func (p *Processes) Signal(name string, signal syscall.Signal) {
+	p.T.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.running[name].Process.Signal(signal); err != nil {
+		p.T.Fatalf("signal %s: %v", name, err)
+	}
+}
+
+// KillAll kills at once what was started last under each name, and waits for the end of all.
+func (p *Processes) KillAll() {
+	p.T.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, c := range p.running {
+		if err := c.Process.Kill(); err != nil {
+			p.T.Fatalf("kill %s: %v", name, err)
+		}
+	}
+	for _, c := range p.running {
+		_ = c.Wait()
+	}
+}
+
 // Kill kills the process that was started last under a name.
 func (p *Processes) Kill(name string) {
 	p.T.Helper()

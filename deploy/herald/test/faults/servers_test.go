@@ -1,0 +1,265 @@
+package faults_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/smtpd"
+)
+
+// recovery is how long after the end of an outage every client must have succeeded.
+const recovery = 15 * time.Second
+
+// outage is a fault of what all clients need, and its end.
+type outage struct {
+	name       string
+	begin, end func(*system)
+	// repeats is how many mails may come twice.
+	repeats int
+}
+
+var outages = []outage{
+	{
+		name:  "gateway killed",
+		begin: func(s *system) { s.Kill("gateway") }, end: func(s *system) { s.Start("gateway") },
+	},
+	{
+		name:  "NATS killed",
+		begin: func(s *system) { s.Kill("nats") }, end: func(s *system) { s.StartNATS() },
+	},
+	{
+		name:  "NATS frozen",
+		begin: func(s *system) { s.Signal("nats", syscall.SIGSTOP) },
+		end:   func(s *system) { s.Signal("nats", syscall.SIGCONT) },
+	},
+	{
+		name:  "Postgres frozen",
+		begin: func(s *system) { s.postgres(syscall.SIGSTOP) }, end: func(s *system) { s.postgres(syscall.SIGCONT) },
+	},
+	{
+		name: "Postgres shut down at once", // what pg_ctl calls immediate
+		begin: func(s *system) {
+			s.postmaster(syscall.SIGQUIT)
+			s.ended()
+		},
+		end: func(s *system) { s.restartPostgres() },
+	},
+	{
+		name: "power cut",
+		begin: func(s *system) {
+			s.postgres(syscall.SIGKILL)
+			s.KillAll()
+			s.ended()
+		},
+		end: func(s *system) {
+			s.restartPostgres()
+			s.StartNATS()
+			s.StartAll()
+		},
+		repeats: atOnce,
+	},
+}
+
+// system is a running system with its Postgres.
+type system struct {
+	*whole.Processes
+	t    *testing.T
+	data string // the directory of Postgres
+	// processes are those of Postgres but for the first, when they were last sent a signal.
+	processes []int
+}
+
+// postmaster sends a signal to the first process of Postgres.
+func (s *system) postmaster(signal syscall.Signal) {
+	s.t.Helper()
+	text, err := os.ReadFile(s.data + "/postmaster.pid")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err == nil {
+		err = syscall.Kill(pid, signal)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// postgres sends a signal to all processes of Postgres: first to the postmaster, which makes the others.
+func (s *system) postgres(signal syscall.Signal) {
+	s.t.Helper()
+	if signal != syscall.SIGCONT { // a frozen server tells nothing
+		s.processes = s.askForProcesses()
+	}
+	s.postmaster(signal)
+	for _, pid := range s.processes {
+		_ = syscall.Kill(pid, signal) // unless it has ended
+	}
+}
+
+func (s *system) askForProcesses() []int {
+	s.t.Helper()
+	db := whole.Database(s.t, s.Postgres, "users")
+	rows, err := db.Query(s.t.Context(), `select pid from pg_stat_activity where pid <> pg_backend_pid()`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = db.Close(s.t.Context())
+	return pids
+}
+
+// ended waits until Postgres has ended.
+func (s *system) ended() {
+	s.t.Helper()
+	if err := s.Postgres.Wait(s.t.Context()); err == nil {
+		s.t.Fatal("Postgres runs on")
+	}
+}
+
+func (s *system) restartPostgres() {
+	s.t.Helper()
+	if err := s.Postgres.Restart(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// through reads and writes until it has succeeded five times with both after the end of an outage. It calls met at
+// each failure, and returns when the first read succeeded after the end.
+func (l *load) through(t *testing.T, s *system, met func(), over <-chan struct{}) (again time.Time) {
+	tick := time.NewTicker(50 * time.Millisecond) // nobody asks a server more often that has just refused
+	defer tick.Stop()
+	for good := 0; good < 10; {
+		for writes := range 2 {
+			ended := closed(over)
+			status, answer, err := l.send(s.Processes, writes)
+			switch {
+			case err == nil && status == http.StatusOK:
+				if ended {
+					good++
+				}
+				if ended && again.IsZero() {
+					again = time.Now()
+				}
+				continue
+			case err == nil && !slices.Contains([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status):
+				t.Errorf("%s: %d %v", l.name, status, answer)
+				return again
+			}
+			met()
+			<-tick.C
+		}
+	}
+	return again
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// importer imports people one after another, each until that has succeeded, until the load is over. It returns them.
+func importer(s *system, name string, over <-chan struct{}) (ids []string) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; !closed(over); n++ {
+		id := fmt.Sprintf("%s-%d", name, n)
+		for status := 0; status != http.StatusOK; <-tick.C {
+			status, _, _ = s.Try(http.MethodPost, "/management/v1/users/human/_import", whole.Person(id))
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// The gateway, NATS and Postgres are killed and frozen and the power is cut, under load. Afterwards everything works
+// by itself: no write is lost that was answered with 200, none was made that was answered with 503, and everybody has
+// one mail.
+func TestServersThatFail(t *testing.T) {
+	t.Parallel()
+	server := smtpd.Start(t, smtpd.Config{})
+	s := &system{Processes: whole.NewProcesses(t, server.URL()), t: t}
+	keepCommits(t, s.Processes)
+	db := whole.Database(t, s.Postgres, "users")
+	if err := db.QueryRow(t.Context(), `show data_directory`).Scan(&s.data); err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close(t.Context())
+	s.StartNATS()
+	s.StartAll()
+	clients := newClients(s.Processes, 2)
+	people, repeats := map[string]bool{}, 0
+	for round := range rounds(len(outages)) {
+		o := outages[round%len(outages)]
+		for _, id := range s.survive(t, fmt.Sprintf("p%d", round), o, clients) {
+			people[id] = true
+		}
+		repeats += o.repeats
+		if t.Failed() {
+			return
+		}
+	}
+	oneMailEach(t, server, people, repeats)
+}
+
+// survive lets clients meet an outage, and returns who was imported meanwhile.
+func (s *system) survive(t *testing.T, name string, o outage, clients []*load) (people []string) {
+	t.Helper()
+	noticed, over, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	notice := sync.OnceFunc(func() { close(noticed) })
+	again := make([]time.Time, len(clients))
+	var busy, importing sync.WaitGroup
+	for i, l := range clients {
+		busy.Go(func() { again[i] = l.through(t, s, notice, over) })
+	}
+	importing.Go(func() { people = importer(s, name, done) })
+	began := time.Now()
+	o.begin(s)
+	<-noticed
+	<-time.After(*awayFor) // how long the server is away is the test's subject
+	met := time.Since(began)
+	o.end(s)
+	ended := time.Now()
+	close(over)
+	busy.Wait()
+	close(done)
+	importing.Wait()
+	last := ended
+	var slowest [2]time.Duration
+	for i, l := range clients {
+		if again[i].After(last) {
+			last = again[i]
+		}
+		for writes := range 2 {
+			slowest[writes] = max(slowest[writes], l.slowest[writes])
+		}
+		l.slowest = [2]time.Duration{}
+		l.kept(t, s.Processes, o.name)
+	}
+	t.Logf("%s: away %s, every client served %s after its end; slowest read %s, slowest write %s; %d people", o.name,
+		met.Round(time.Millisecond), last.Sub(ended).Round(time.Millisecond), slowest[0].Round(time.Millisecond),
+		slowest[1].Round(time.Millisecond), len(people))
+	if last.Sub(ended) > recovery {
+		t.Errorf("%s: a client was served only %s after its end", o.name, last.Sub(ended))
+	}
+	return people
+}
