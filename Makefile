@@ -62,7 +62,7 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 faults: ## Kill, freeze and flood a running system for half an hour, and check what is left (docs/faults.md)
 	@deploy/setup.sh test
 	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 60m ./deploy/herald/test/faults \
-		-args -kills 30 -flood 1m
+		-args -kills 30 -flood 1m -away 20s
 
 .PHONY: mutants
 mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only REGEXP, -resume)

@@ -29,8 +29,8 @@ func TestEveryServiceHasAContainer(t *testing.T) {
 	}
 }
 
-// Postgres has connections for two replicas of every service, a third one of the service that is upgraded, its superuser
-// and people.
+// Postgres has connections for two replicas of every service, a third one of the service that is upgraded, its
+// superuser and people.
 func TestPostgresHasEnoughConnections(t *testing.T) {
 	t.Parallel()
 	const replicas, reserved, people = 2, 3, 10
@@ -44,7 +44,7 @@ func TestPostgresHasEnoughConnections(t *testing.T) {
 	}
 	needs := (len(allinone.Names())*replicas+1)*postgres.MaxConnections + reserved + people
 	if has < needs {
-		t.Errorf("max_connections in docker-compose.yml is %d, and %d replicas of each service may need %d", has, replicas,
-			needs)
+		t.Errorf("max_connections in docker-compose.yml is %d, and %d replicas of each service may need %d", has,
+			replicas, needs)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -157,7 +156,7 @@ func (l *load) through(t *testing.T, s *system, met func(), over <-chan struct{}
 					again = time.Now()
 				}
 				continue
-			case err == nil && !slices.Contains([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status):
+			case err == nil && status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout:
 				t.Errorf("%s: %d %v", l.name, status, answer)
 				return again
 			}
