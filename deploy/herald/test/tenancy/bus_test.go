@@ -31,6 +31,8 @@ var (
 	internals = map[string][]string{
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
 		"herald.idp.v1.Idps.ResolveIdps":             {"users", "auth"},
+		"herald.projects.v1.Projects.ResolveAccess":  {"auth"},
+		"herald.projects.v1.Projects.ResolveClient":  {"auth"},
 		"herald.projects.v1.Projects.ResolveProject": {"users"},
 		"herald.text.v1.Text.ResolveLanguages":       {"auth"},
 		"herald.text.v1.Text.ResolveMessageText":     {"notification"},
@@ -40,7 +42,9 @@ var (
 		"herald.users.v1.Users.MakeProjectOwner":     {"projects"},
 		"herald.users.v1.Users.PrepareMail":          {"notification"},
 		"herald.users.v1.Users.RequestCode":          {"auth"},
+		"herald.users.v1.Users.ResolveCaller":        {"auth"},
 		"herald.users.v1.Users.ResolveOrg":           {"projects"},
+		"herald.users.v1.Users.ResolveSubject":       {"auth"},
 		"herald.users.v1.Users.ResolveToken":         {"gateway"},
 		"herald.users.v1.Users.ResolveUser":          {"projects"},
 	}

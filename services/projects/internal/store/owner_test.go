@@ -148,6 +148,8 @@ var everything = []asked{
 // elsewhere are methods that are not for an organization's objects, each with the reason.
 var elsewhere = map[string]string{
 	"Now":                "asks no database",
+	"Client":             "is asked by auth, which knows the client id alone: TestResolveClient",
+	"Access":             "is asked by auth for any project: TestResolveAccess",
 	"CreateProject":      "needs nothing that is there",
 	"GrantTo":            "is asked by who has the grant: TestGrantIsOfWhoHasIt",
 	"RemoveGrantsOfUser": "follows an event of users",

@@ -11,7 +11,6 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
-	"herald/shared/rpc"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -115,37 +114,6 @@ func (u Users) removeToken(
 		return nil, err
 	}
 	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, nil
-}
-
-// ResolveToken returns the caller whose token it is. The fault does not say whether an
-// organization exists in which the caller has no role.
-func (u Users) ResolveToken(
-	ctx context.Context, r *usersv1.ResolveTokenRequest,
-) (*usersv1.ResolveTokenResponse, error) {
-	rows, err := u.Store.Holders(ctx, r.TokenHash, r.OrgId)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, domain.ErrTokenInvalid
-	}
-	h := rows[0]
-	if h.UserState != domain.UserActive || h.HomeState != domain.OrgActive || !u.Now().Before(h.ExpiresAt) {
-		return nil, domain.ErrTokenInvalid
-	}
-	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes,
-		TokenID: h.TokenID}
-	for _, row := range rows {
-		c.Memberships = append(c.Memberships, row.Memberships()...)
-	}
-	switch instance := c.InInstance(); {
-	case h.AskedState == nil && instance:
-		return nil, domain.ErrOrgNotFound
-	case h.AskedState == nil, h.AskedID != h.HomeOrgID && len(c.Memberships) == 0,
-		*h.AskedState != domain.OrgActive && !instance:
-		return nil, rpc.Denied("membership", r.OrgId)
-	}
-	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {

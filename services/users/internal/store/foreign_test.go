@@ -162,8 +162,10 @@ var everything = []asked{
 var elsewhere = map[string]string{
 	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
 	"SomeUsers": "are of an organization that is gone", "SomeMembers": "are of an organization that is gone",
-	"Now":         "asks no database",
-	"ImportUsers": "needs nothing that is there", "Taken": "ids and login names are the instance's",
+	"Now":     "asks no database",
+	"Subject": "is asked by auth for any user: TestResolveSubject", "OrgsWith": "is asked by auth: TestResolveSubject",
+	"CheckedHolders": "is asked by auth for any user: TestResolveCaller",
+	"ImportUsers":    "needs nothing that is there", "Taken": "ids and login names are the instance's",
 	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
 	"CreateInstance": "needs nothing that is there", "Started": "is the instance's",
 	"LastingKey": "is the instance's",

@@ -105,16 +105,30 @@ func (h Holder) Memberships() []domain.Membership {
 	return []domain.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
 }
 
-// Holders returns the user of a token by its hash: a row for each membership, and no row for an unknown
-// token. An empty orgID is the user's own organization. It does not read roles on projects if a role
-// on the organization or the instance has all their permissions, because there may be thousands.
+// Holders returns the user of a personal access token by its hash: a row for each membership, and no row for an unknown
+// token. An empty orgID is the user's own organization.
 func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder, error) {
-	aboveInInstance, aboveInOrg := domain.AboveProjects()
+	return s.holders(ctx, `personal_access_tokens`, `p.hash = @hash`, postgres.Args{"hash": hash, "org_id": orgID})
+}
+
+// CheckedHolders does the same for the user of a token of a login. It returns no row if the user, the credential or an
+// organization is not what it was when the token was issued.
+func (s Store) CheckedHolders(ctx context.Context, c domain.CheckedSubject, orgID string) ([]Holder, error) {
+	return s.holders(ctx, checkedSubject, `true`, postgres.Args{
+		"user_id": c.UserID, "generation": c.Generation, "credential": c.Credential, "org_ids": c.OrgIDs,
+		"org_generations": c.OrgGenerations, "org_active": domain.OrgActive, "now": s.Now(), "org_id": orgID,
+	})
+}
+
+// holders does not read roles on projects if a role on the organization or the instance has all their permissions,
+// because there may be thousands.
+func (s Store) holders(ctx context.Context, tokens, where string, args postgres.Args) ([]Holder, error) {
+	args["above_in_instance"], args["above_in_org"] = domain.AboveProjects()
 	return postgres.All[Holder](ctx, s.journal.DB, `select
 			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state,
 			m.org_id as place, m.project_id as project, m.roles
-		from personal_access_tokens p
+		from `+tokens+` p
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id
 		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) asked
@@ -129,7 +143,5 @@ func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder
 					c.org_id = '' and c.roles && @above_in_instance or c.org_id = asked.id
 						and c.roles && @above_in_org))
 		) m on true
-		where p.hash = @hash`, postgres.Args{
-		"hash": hash, "org_id": orgID, "above_in_instance": aboveInInstance, "above_in_org": aboveInOrg,
-	})
+		where `+where, args)
 }

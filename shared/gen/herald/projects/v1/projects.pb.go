@@ -170,7 +170,7 @@ var File_herald_projects_v1_projects_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\n" +
-	"!herald/projects/v1/projects.proto\x12\x12herald.projects.v1\x1a\x1cgoogle/api/annotations.proto\x1a$herald/projects/v1/application.proto\x1a\x1eherald/projects/v1/grant.proto\x1a herald/projects/v1/project.proto\x1a\x1dherald/projects/v1/role.proto\x1a#herald/projects/v1/user_grant.proto\x1a\x16herald/v1/change.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\"h\n" +
+	"!herald/projects/v1/projects.proto\x12\x12herald.projects.v1\x1a\x1cgoogle/api/annotations.proto\x1a$herald/projects/v1/application.proto\x1a\x1eherald/projects/v1/grant.proto\x1a herald/projects/v1/project.proto\x1a herald/projects/v1/resolve.proto\x1a\x1dherald/projects/v1/role.proto\x1a#herald/projects/v1/user_grant.proto\x1a\x16herald/v1/change.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\"h\n" +
 	"\x1bSearchProjectChangesRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
@@ -179,7 +179,7 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
-	"\x16ResolveProjectResponse2\xa3D\n" +
+	"\x16ResolveProjectResponse2\x8dF\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -300,7 +300,9 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\fRemoveAppKey\x12'.herald.projects.v1.RemoveAppKeyRequest\x1a(.herald.projects.v1.RemoveAppKeyResponse\"k\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
 	"project_id\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12w\n" +
-	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01\x12s\n" +
+	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12s\n" +
+	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_projects_proto_rawDescOnce sync.Once
@@ -356,35 +358,39 @@ var file_herald_projects_v1_projects_proto_goTypes = []any{
 	(*GetAppKeyRequest)(nil),              // 37: herald.projects.v1.GetAppKeyRequest
 	(*SearchAppKeysRequest)(nil),          // 38: herald.projects.v1.SearchAppKeysRequest
 	(*RemoveAppKeyRequest)(nil),           // 39: herald.projects.v1.RemoveAppKeyRequest
-	(*CreateProjectResponse)(nil),         // 40: herald.projects.v1.CreateProjectResponse
-	(*GetProjectResponse)(nil),            // 41: herald.projects.v1.GetProjectResponse
-	(*UpdateProjectResponse)(nil),         // 42: herald.projects.v1.UpdateProjectResponse
-	(*DeactivateProjectResponse)(nil),     // 43: herald.projects.v1.DeactivateProjectResponse
-	(*ReactivateProjectResponse)(nil),     // 44: herald.projects.v1.ReactivateProjectResponse
-	(*RemoveProjectResponse)(nil),         // 45: herald.projects.v1.RemoveProjectResponse
-	(*SearchProjectsResponse)(nil),        // 46: herald.projects.v1.SearchProjectsResponse
-	(*v1.SearchChangesResponse)(nil),      // 47: herald.v1.SearchChangesResponse
-	(*ProjectRoleResponse)(nil),           // 48: herald.projects.v1.ProjectRoleResponse
-	(*SearchProjectRolesResponse)(nil),    // 49: herald.projects.v1.SearchProjectRolesResponse
-	(*AddProjectGrantResponse)(nil),       // 50: herald.projects.v1.AddProjectGrantResponse
-	(*GetProjectGrantResponse)(nil),       // 51: herald.projects.v1.GetProjectGrantResponse
-	(*ProjectGrantResponse)(nil),          // 52: herald.projects.v1.ProjectGrantResponse
-	(*SearchProjectGrantsResponse)(nil),   // 53: herald.projects.v1.SearchProjectGrantsResponse
-	(*SearchGrantedProjectsResponse)(nil), // 54: herald.projects.v1.SearchGrantedProjectsResponse
-	(*AddUserGrantResponse)(nil),          // 55: herald.projects.v1.AddUserGrantResponse
-	(*GetUserGrantResponse)(nil),          // 56: herald.projects.v1.GetUserGrantResponse
-	(*UserGrantResponse)(nil),             // 57: herald.projects.v1.UserGrantResponse
-	(*SearchUserGrantsResponse)(nil),      // 58: herald.projects.v1.SearchUserGrantsResponse
-	(*CreateOidcAppResponse)(nil),         // 59: herald.projects.v1.CreateOidcAppResponse
-	(*CreateApiAppResponse)(nil),          // 60: herald.projects.v1.CreateApiAppResponse
-	(*GetAppResponse)(nil),                // 61: herald.projects.v1.GetAppResponse
-	(*SearchAppsResponse)(nil),            // 62: herald.projects.v1.SearchAppsResponse
-	(*AppResponse)(nil),                   // 63: herald.projects.v1.AppResponse
-	(*GenerateClientSecretResponse)(nil),  // 64: herald.projects.v1.GenerateClientSecretResponse
-	(*AddAppKeyResponse)(nil),             // 65: herald.projects.v1.AddAppKeyResponse
-	(*GetAppKeyResponse)(nil),             // 66: herald.projects.v1.GetAppKeyResponse
-	(*SearchAppKeysResponse)(nil),         // 67: herald.projects.v1.SearchAppKeysResponse
-	(*RemoveAppKeyResponse)(nil),          // 68: herald.projects.v1.RemoveAppKeyResponse
+	(*ResolveClientRequest)(nil),          // 40: herald.projects.v1.ResolveClientRequest
+	(*ResolveAccessRequest)(nil),          // 41: herald.projects.v1.ResolveAccessRequest
+	(*CreateProjectResponse)(nil),         // 42: herald.projects.v1.CreateProjectResponse
+	(*GetProjectResponse)(nil),            // 43: herald.projects.v1.GetProjectResponse
+	(*UpdateProjectResponse)(nil),         // 44: herald.projects.v1.UpdateProjectResponse
+	(*DeactivateProjectResponse)(nil),     // 45: herald.projects.v1.DeactivateProjectResponse
+	(*ReactivateProjectResponse)(nil),     // 46: herald.projects.v1.ReactivateProjectResponse
+	(*RemoveProjectResponse)(nil),         // 47: herald.projects.v1.RemoveProjectResponse
+	(*SearchProjectsResponse)(nil),        // 48: herald.projects.v1.SearchProjectsResponse
+	(*v1.SearchChangesResponse)(nil),      // 49: herald.v1.SearchChangesResponse
+	(*ProjectRoleResponse)(nil),           // 50: herald.projects.v1.ProjectRoleResponse
+	(*SearchProjectRolesResponse)(nil),    // 51: herald.projects.v1.SearchProjectRolesResponse
+	(*AddProjectGrantResponse)(nil),       // 52: herald.projects.v1.AddProjectGrantResponse
+	(*GetProjectGrantResponse)(nil),       // 53: herald.projects.v1.GetProjectGrantResponse
+	(*ProjectGrantResponse)(nil),          // 54: herald.projects.v1.ProjectGrantResponse
+	(*SearchProjectGrantsResponse)(nil),   // 55: herald.projects.v1.SearchProjectGrantsResponse
+	(*SearchGrantedProjectsResponse)(nil), // 56: herald.projects.v1.SearchGrantedProjectsResponse
+	(*AddUserGrantResponse)(nil),          // 57: herald.projects.v1.AddUserGrantResponse
+	(*GetUserGrantResponse)(nil),          // 58: herald.projects.v1.GetUserGrantResponse
+	(*UserGrantResponse)(nil),             // 59: herald.projects.v1.UserGrantResponse
+	(*SearchUserGrantsResponse)(nil),      // 60: herald.projects.v1.SearchUserGrantsResponse
+	(*CreateOidcAppResponse)(nil),         // 61: herald.projects.v1.CreateOidcAppResponse
+	(*CreateApiAppResponse)(nil),          // 62: herald.projects.v1.CreateApiAppResponse
+	(*GetAppResponse)(nil),                // 63: herald.projects.v1.GetAppResponse
+	(*SearchAppsResponse)(nil),            // 64: herald.projects.v1.SearchAppsResponse
+	(*AppResponse)(nil),                   // 65: herald.projects.v1.AppResponse
+	(*GenerateClientSecretResponse)(nil),  // 66: herald.projects.v1.GenerateClientSecretResponse
+	(*AddAppKeyResponse)(nil),             // 67: herald.projects.v1.AddAppKeyResponse
+	(*GetAppKeyResponse)(nil),             // 68: herald.projects.v1.GetAppKeyResponse
+	(*SearchAppKeysResponse)(nil),         // 69: herald.projects.v1.SearchAppKeysResponse
+	(*RemoveAppKeyResponse)(nil),          // 70: herald.projects.v1.RemoveAppKeyResponse
+	(*ResolveClientResponse)(nil),         // 71: herald.projects.v1.ResolveClientResponse
+	(*ResolveAccessResponse)(nil),         // 72: herald.projects.v1.ResolveAccessResponse
 }
 var file_herald_projects_v1_projects_proto_depIdxs = []int32{
 	3,  // 0: herald.projects.v1.SearchProjectChangesRequest.query:type_name -> herald.v1.ListQuery
@@ -431,51 +437,55 @@ var file_herald_projects_v1_projects_proto_depIdxs = []int32{
 	38, // 41: herald.projects.v1.Projects.SearchAppKeys:input_type -> herald.projects.v1.SearchAppKeysRequest
 	39, // 42: herald.projects.v1.Projects.RemoveAppKey:input_type -> herald.projects.v1.RemoveAppKeyRequest
 	1,  // 43: herald.projects.v1.Projects.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
-	40, // 44: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
-	41, // 45: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
-	42, // 46: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
-	43, // 47: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
-	44, // 48: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
-	45, // 49: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
-	46, // 50: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
-	47, // 51: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
-	48, // 52: herald.projects.v1.Projects.AddProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	48, // 53: herald.projects.v1.Projects.AddProjectRoles:output_type -> herald.projects.v1.ProjectRoleResponse
-	48, // 54: herald.projects.v1.Projects.UpdateProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	48, // 55: herald.projects.v1.Projects.RemoveProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	49, // 56: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
-	50, // 57: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
-	51, // 58: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
-	52, // 59: herald.projects.v1.Projects.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	52, // 60: herald.projects.v1.Projects.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	52, // 61: herald.projects.v1.Projects.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	52, // 62: herald.projects.v1.Projects.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	53, // 63: herald.projects.v1.Projects.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
-	54, // 64: herald.projects.v1.Projects.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
-	55, // 65: herald.projects.v1.Projects.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
-	56, // 66: herald.projects.v1.Projects.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
-	57, // 67: herald.projects.v1.Projects.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	57, // 68: herald.projects.v1.Projects.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	58, // 69: herald.projects.v1.Projects.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
-	59, // 70: herald.projects.v1.Projects.CreateOidcApp:output_type -> herald.projects.v1.CreateOidcAppResponse
-	60, // 71: herald.projects.v1.Projects.CreateApiApp:output_type -> herald.projects.v1.CreateApiAppResponse
-	61, // 72: herald.projects.v1.Projects.GetApp:output_type -> herald.projects.v1.GetAppResponse
-	62, // 73: herald.projects.v1.Projects.SearchApps:output_type -> herald.projects.v1.SearchAppsResponse
-	63, // 74: herald.projects.v1.Projects.UpdateApp:output_type -> herald.projects.v1.AppResponse
-	63, // 75: herald.projects.v1.Projects.UpdateOidcConfig:output_type -> herald.projects.v1.AppResponse
-	63, // 76: herald.projects.v1.Projects.UpdateApiConfig:output_type -> herald.projects.v1.AppResponse
-	64, // 77: herald.projects.v1.Projects.GenerateOidcClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	64, // 78: herald.projects.v1.Projects.GenerateApiClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	63, // 79: herald.projects.v1.Projects.DeactivateApp:output_type -> herald.projects.v1.AppResponse
-	63, // 80: herald.projects.v1.Projects.ReactivateApp:output_type -> herald.projects.v1.AppResponse
-	63, // 81: herald.projects.v1.Projects.RemoveApp:output_type -> herald.projects.v1.AppResponse
-	65, // 82: herald.projects.v1.Projects.AddAppKey:output_type -> herald.projects.v1.AddAppKeyResponse
-	66, // 83: herald.projects.v1.Projects.GetAppKey:output_type -> herald.projects.v1.GetAppKeyResponse
-	67, // 84: herald.projects.v1.Projects.SearchAppKeys:output_type -> herald.projects.v1.SearchAppKeysResponse
-	68, // 85: herald.projects.v1.Projects.RemoveAppKey:output_type -> herald.projects.v1.RemoveAppKeyResponse
-	2,  // 86: herald.projects.v1.Projects.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
-	44, // [44:87] is the sub-list for method output_type
-	1,  // [1:44] is the sub-list for method input_type
+	40, // 44: herald.projects.v1.Projects.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
+	41, // 45: herald.projects.v1.Projects.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
+	42, // 46: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
+	43, // 47: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
+	44, // 48: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
+	45, // 49: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
+	46, // 50: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
+	47, // 51: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
+	48, // 52: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
+	49, // 53: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
+	50, // 54: herald.projects.v1.Projects.AddProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	50, // 55: herald.projects.v1.Projects.AddProjectRoles:output_type -> herald.projects.v1.ProjectRoleResponse
+	50, // 56: herald.projects.v1.Projects.UpdateProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	50, // 57: herald.projects.v1.Projects.RemoveProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	51, // 58: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
+	52, // 59: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
+	53, // 60: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
+	54, // 61: herald.projects.v1.Projects.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	54, // 62: herald.projects.v1.Projects.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	54, // 63: herald.projects.v1.Projects.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	54, // 64: herald.projects.v1.Projects.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	55, // 65: herald.projects.v1.Projects.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
+	56, // 66: herald.projects.v1.Projects.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
+	57, // 67: herald.projects.v1.Projects.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
+	58, // 68: herald.projects.v1.Projects.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
+	59, // 69: herald.projects.v1.Projects.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	59, // 70: herald.projects.v1.Projects.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	60, // 71: herald.projects.v1.Projects.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
+	61, // 72: herald.projects.v1.Projects.CreateOidcApp:output_type -> herald.projects.v1.CreateOidcAppResponse
+	62, // 73: herald.projects.v1.Projects.CreateApiApp:output_type -> herald.projects.v1.CreateApiAppResponse
+	63, // 74: herald.projects.v1.Projects.GetApp:output_type -> herald.projects.v1.GetAppResponse
+	64, // 75: herald.projects.v1.Projects.SearchApps:output_type -> herald.projects.v1.SearchAppsResponse
+	65, // 76: herald.projects.v1.Projects.UpdateApp:output_type -> herald.projects.v1.AppResponse
+	65, // 77: herald.projects.v1.Projects.UpdateOidcConfig:output_type -> herald.projects.v1.AppResponse
+	65, // 78: herald.projects.v1.Projects.UpdateApiConfig:output_type -> herald.projects.v1.AppResponse
+	66, // 79: herald.projects.v1.Projects.GenerateOidcClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
+	66, // 80: herald.projects.v1.Projects.GenerateApiClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
+	65, // 81: herald.projects.v1.Projects.DeactivateApp:output_type -> herald.projects.v1.AppResponse
+	65, // 82: herald.projects.v1.Projects.ReactivateApp:output_type -> herald.projects.v1.AppResponse
+	65, // 83: herald.projects.v1.Projects.RemoveApp:output_type -> herald.projects.v1.AppResponse
+	67, // 84: herald.projects.v1.Projects.AddAppKey:output_type -> herald.projects.v1.AddAppKeyResponse
+	68, // 85: herald.projects.v1.Projects.GetAppKey:output_type -> herald.projects.v1.GetAppKeyResponse
+	69, // 86: herald.projects.v1.Projects.SearchAppKeys:output_type -> herald.projects.v1.SearchAppKeysResponse
+	70, // 87: herald.projects.v1.Projects.RemoveAppKey:output_type -> herald.projects.v1.RemoveAppKeyResponse
+	2,  // 88: herald.projects.v1.Projects.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
+	71, // 89: herald.projects.v1.Projects.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
+	72, // 90: herald.projects.v1.Projects.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
+	46, // [46:91] is the sub-list for method output_type
+	1,  // [1:46] is the sub-list for method input_type
 	1,  // [1:1] is the sub-list for extension type_name
 	1,  // [1:1] is the sub-list for extension extendee
 	0,  // [0:1] is the sub-list for field type_name
@@ -489,6 +499,7 @@ func file_herald_projects_v1_projects_proto_init() {
 	file_herald_projects_v1_application_proto_init()
 	file_herald_projects_v1_grant_proto_init()
 	file_herald_projects_v1_project_proto_init()
+	file_herald_projects_v1_resolve_proto_init()
 	file_herald_projects_v1_role_proto_init()
 	file_herald_projects_v1_user_grant_proto_init()
 	type x struct{}

@@ -65,6 +65,8 @@ const (
 	Projects_SearchAppKeys_FullMethodName            = "/herald.projects.v1.Projects/SearchAppKeys"
 	Projects_RemoveAppKey_FullMethodName             = "/herald.projects.v1.Projects/RemoveAppKey"
 	Projects_ResolveProject_FullMethodName           = "/herald.projects.v1.Projects/ResolveProject"
+	Projects_ResolveClient_FullMethodName            = "/herald.projects.v1.Projects/ResolveClient"
+	Projects_ResolveAccess_FullMethodName            = "/herald.projects.v1.Projects/ResolveAccess"
 )
 
 // ProjectsClient is the client API for Projects service.
@@ -180,6 +182,10 @@ type ProjectsClient interface {
 	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
 	// before it changes a project's members.
 	ResolveProject(ctx context.Context, in *ResolveProjectRequest, opts ...grpc.CallOption) (*ResolveProjectResponse, error)
+	// Returns the application with a client id, whatever its organization.
+	ResolveClient(ctx context.Context, in *ResolveClientRequest, opts ...grpc.CallOption) (*ResolveClientResponse, error)
+	// Returns what a user has on a project, whatever its organization.
+	ResolveAccess(ctx context.Context, in *ResolveAccessRequest, opts ...grpc.CallOption) (*ResolveAccessResponse, error)
 }
 
 type projectsClient struct {
@@ -620,6 +626,26 @@ func (c *projectsClient) ResolveProject(ctx context.Context, in *ResolveProjectR
 	return out, nil
 }
 
+func (c *projectsClient) ResolveClient(ctx context.Context, in *ResolveClientRequest, opts ...grpc.CallOption) (*ResolveClientResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveClientResponse)
+	err := c.cc.Invoke(ctx, Projects_ResolveClient_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *projectsClient) ResolveAccess(ctx context.Context, in *ResolveAccessRequest, opts ...grpc.CallOption) (*ResolveAccessResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveAccessResponse)
+	err := c.cc.Invoke(ctx, Projects_ResolveAccess_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ProjectsServer is the server API for Projects service.
 // All implementations should embed UnimplementedProjectsServer
 // for forward compatibility.
@@ -733,6 +759,10 @@ type ProjectsServer interface {
 	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
 	// before it changes a project's members.
 	ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error)
+	// Returns the application with a client id, whatever its organization.
+	ResolveClient(context.Context, *ResolveClientRequest) (*ResolveClientResponse, error)
+	// Returns what a user has on a project, whatever its organization.
+	ResolveAccess(context.Context, *ResolveAccessRequest) (*ResolveAccessResponse, error)
 }
 
 // UnimplementedProjectsServer should be embedded to have
@@ -870,6 +900,12 @@ func (UnimplementedProjectsServer) RemoveAppKey(context.Context, *RemoveAppKeyRe
 }
 func (UnimplementedProjectsServer) ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveProject not implemented")
+}
+func (UnimplementedProjectsServer) ResolveClient(context.Context, *ResolveClientRequest) (*ResolveClientResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveClient not implemented")
+}
+func (UnimplementedProjectsServer) ResolveAccess(context.Context, *ResolveAccessRequest) (*ResolveAccessResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveAccess not implemented")
 }
 func (UnimplementedProjectsServer) testEmbeddedByValue() {}
 
@@ -1665,6 +1701,42 @@ func _Projects_ResolveProject_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Projects_ResolveClient_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveClientRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProjectsServer).ResolveClient(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Projects_ResolveClient_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProjectsServer).ResolveClient(ctx, req.(*ResolveClientRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Projects_ResolveAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveAccessRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProjectsServer).ResolveAccess(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Projects_ResolveAccess_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProjectsServer).ResolveAccess(ctx, req.(*ResolveAccessRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Projects_ServiceDesc is the grpc.ServiceDesc for Projects service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1843,6 +1915,14 @@ var Projects_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveProject",
 			Handler:    _Projects_ResolveProject_Handler,
+		},
+		{
+			MethodName: "ResolveClient",
+			Handler:    _Projects_ResolveClient_Handler,
+		},
+		{
+			MethodName: "ResolveAccess",
+			Handler:    _Projects_ResolveAccess_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

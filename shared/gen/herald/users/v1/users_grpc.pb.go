@@ -110,6 +110,8 @@ const (
 	Users_SearchMyIdpLinks_FullMethodName             = "/herald.users.v1.Users/SearchMyIdpLinks"
 	Users_RemoveMyIdpLink_FullMethodName              = "/herald.users.v1.Users/RemoveMyIdpLink"
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
+	Users_ResolveSubject_FullMethodName               = "/herald.users.v1.Users/ResolveSubject"
+	Users_ResolveCaller_FullMethodName                = "/herald.users.v1.Users/ResolveCaller"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
 	Users_ListAskedMails_FullMethodName               = "/herald.users.v1.Users/ListAskedMails"
 	Users_CheckCode_FullMethodName                    = "/herald.users.v1.Users/CheckCode"
@@ -384,6 +386,11 @@ type UsersClient interface {
 	RemoveMyIdpLink(ctx context.Context, in *RemoveMyIdpLinkRequest, opts ...grpc.CallOption) (*RemoveUserIdpLinkResponse, error)
 	// Returns the caller that a personal access token authenticates.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
+	// Returns a user for whom tokens are issued, whatever the organization.
+	ResolveSubject(ctx context.Context, in *ResolveSubjectRequest, opts ...grpc.CallOption) (*ResolveSubjectResponse, error)
+	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
+	// of the same generation as when the token was issued.
+	ResolveCaller(ctx context.Context, in *ResolveCallerRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were requested in the last minutes.
@@ -1291,6 +1298,26 @@ func (c *usersClient) ResolveToken(ctx context.Context, in *ResolveTokenRequest,
 	return out, nil
 }
 
+func (c *usersClient) ResolveSubject(ctx context.Context, in *ResolveSubjectRequest, opts ...grpc.CallOption) (*ResolveSubjectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveSubjectResponse)
+	err := c.cc.Invoke(ctx, Users_ResolveSubject_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ResolveCaller(ctx context.Context, in *ResolveCallerRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveTokenResponse)
+	err := c.cc.Invoke(ctx, Users_ResolveCaller_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PrepareMailResponse)
@@ -1635,6 +1662,11 @@ type UsersServer interface {
 	RemoveMyIdpLink(context.Context, *RemoveMyIdpLinkRequest) (*RemoveUserIdpLinkResponse, error)
 	// Returns the caller that a personal access token authenticates.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
+	// Returns a user for whom tokens are issued, whatever the organization.
+	ResolveSubject(context.Context, *ResolveSubjectRequest) (*ResolveSubjectResponse, error)
+	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
+	// of the same generation as when the token was issued.
+	ResolveCaller(context.Context, *ResolveCallerRequest) (*ResolveTokenResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were requested in the last minutes.
@@ -1924,6 +1956,12 @@ func (UnimplementedUsersServer) RemoveMyIdpLink(context.Context, *RemoveMyIdpLin
 }
 func (UnimplementedUsersServer) ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveToken not implemented")
+}
+func (UnimplementedUsersServer) ResolveSubject(context.Context, *ResolveSubjectRequest) (*ResolveSubjectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveSubject not implemented")
+}
+func (UnimplementedUsersServer) ResolveCaller(context.Context, *ResolveCallerRequest) (*ResolveTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveCaller not implemented")
 }
 func (UnimplementedUsersServer) PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PrepareMail not implemented")
@@ -3553,6 +3591,42 @@ func _Users_ResolveToken_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_ResolveSubject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveSubjectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResolveSubject(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResolveSubject_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResolveSubject(ctx, req.(*ResolveSubjectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ResolveCaller_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveCallerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ResolveCaller(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ResolveCaller_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ResolveCaller(ctx, req.(*ResolveCallerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_PrepareMail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PrepareMailRequest)
 	if err := dec(in); err != nil {
@@ -4055,6 +4129,14 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveToken",
 			Handler:    _Users_ResolveToken_Handler,
+		},
+		{
+			MethodName: "ResolveSubject",
+			Handler:    _Users_ResolveSubject_Handler,
+		},
+		{
+			MethodName: "ResolveCaller",
+			Handler:    _Users_ResolveCaller_Handler,
 		},
 		{
 			MethodName: "PrepareMail",

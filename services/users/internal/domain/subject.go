@@ -1,0 +1,25 @@
+package domain
+
+// Subject is a user for whom tokens are issued, with what they depend on.
+type Subject struct {
+	User
+	// Orgs are the user's organization and others that were asked for.
+	Orgs []Org
+	// Credential stands for the secret or the key that was asked for, "" if the user has none such.
+	Credential string
+	// PublicKey is the key that was asked for, as SubjectPublicKeyInfo in DER; nil if the user has no such key that is
+	// valid now.
+	PublicKey []byte
+}
+
+// CredentialOfKey returns what a token keeps of the key with which it was asked for.
+func CredentialOfKey(id string) string { return "key:" + id }
+
+// CheckedSubject is a user as it was when tokens were issued. OrgIDs[i] was of OrgGenerations[i].
+type CheckedSubject struct {
+	UserID         string
+	Generation     int64
+	Credential     string
+	OrgIDs         []string
+	OrgGenerations []int64
+}

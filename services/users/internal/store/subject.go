@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/postgres"
+)
+
+const subjectOrg = `o.id as the_id, o.name as the_name, o.primary_domain as the_domain, o.state as the_state,
+	o.generation as the_generation`
+
+// subjectOrgRow is an organization beside other columns.
+type subjectOrgRow struct {
+	TheID, TheName, TheDomain string
+	TheState                  domain.OrgState
+	TheGeneration             int64
+}
+
+func (r subjectOrgRow) org() domain.Org {
+	return domain.Org{ID: r.TheID, Name: r.TheName, PrimaryDomain: r.TheDomain, State: r.TheState,
+		Generation: r.TheGeneration}
+}
+
+// Subject returns a user of any organization, with that organization and those of these ids. The credential is that of
+// the secret with this hash or of the key with this id, if the user has it.
+func (s Store) Subject(
+	ctx context.Context, userID string, secretHash []byte, keyID string, orgIDs []string,
+) (domain.Subject, error) {
+	type row struct {
+		domain.User
+		Credential string
+		PublicKey  []byte
+		subjectOrgRow
+	}
+	rows, err := postgres.All[row](ctx, s.journal.DB, `select `+each("u.", userColumns)+`, k.public_key,
+			case
+				when k.id is not null then 'key:' || k.id
+				when u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
+				else ''
+			end as credential, `+subjectOrg+`
+		from users u
+		left join lateral (
+			select m.id, m.public_key from machine_keys m
+			where m.user_id = u.id and m.id = @key_id and m.expires_at > @now
+		) k on true
+		join organizations o on (o.id = u.org_id or o.id = any (@org_ids)) and o.state <> org_removed()
+		where u.id = @id
+			and exists (select from organizations h where h.id = u.org_id and h.state <> org_removed())`,
+		postgres.Args{"id": userID, "secret_hash": hex.EncodeToString(secretHash), "key_id": keyID, "now": s.Now(),
+			"org_ids": orgIDs})
+	if err != nil {
+		return domain.Subject{}, err
+	}
+	if len(rows) == 0 {
+		return domain.Subject{}, domain.ErrUserNotFound
+	}
+	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential, PublicKey: rows[0].PublicKey}
+	for _, r := range rows {
+		found.Orgs = append(found.Orgs, r.org())
+	}
+	return found, nil
+}
+
+// OrgsWith returns the organizations with these ids, those that do not exist left out.
+func (s Store) OrgsWith(ctx context.Context, ids []string) ([]domain.Org, error) {
+	return postgres.All[domain.Org](ctx, s.journal.DB,
+		`select `+orgColumns+` from organizations where id = any (@ids) and state <> org_removed()`,
+		postgres.Args{"ids": ids})
+}
+
+// checkedSubject is SQL for the user of a token of a login, if everything is as it was when the token was issued.
+const checkedSubject = `(
+		select '' as id, c.id as user_id, '{}'::text[] as scopes, '9999-12-31'::timestamptz as expires_at
+		from users c where c.id = @user_id and c.generation = @generation and case
+				when @credential like 'key:%' then exists (
+					select from machine_keys m
+					where m.user_id = c.id and 'key:' || m.id = @credential and m.expires_at > @now)
+				when @credential like 'secret:%' then secret_credential(c.secret_hash) = @credential
+				when @credential = 'password' then c.password_hash <> ''
+				else @credential = ''
+			end
+			and not exists (
+				select from unnest(@org_ids::text[], @org_generations::bigint[]) asked (id, generation)
+				where not exists (select from organizations g where g.id = asked.id
+					and g.generation = asked.generation and g.state = @org_active))
+	)`
