@@ -39,7 +39,7 @@ type edge struct {
 	rest  *http.ServeMux
 	paths *literals
 	exact map[string]*route // by path: /herald.users.v1.Users/GetUser, /livez
-	pages []*page
+	pages []*page           // the longest prefix first
 	// docs serves the reference. grpc and other serve REST; they differ in the form of faults,
 	// so that a gRPC client gets "not found" as gRPC.
 	docs, grpc, other *route
@@ -117,7 +117,7 @@ func (e *edge) fixed(u *url.URL) *route {
 		return e.docs
 	}
 	for _, p := range e.pages {
-		if strings.HasPrefix(u.Path, p.prefix) {
+		if p.owns(u.Path) {
 			return &p.route
 		}
 	}

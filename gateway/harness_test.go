@@ -264,15 +264,22 @@ func (u *users) SearchMyPersonalAccessTokens(
 	return &usersv1.SearchPersonalAccessTokensResponse{}, u.took(ctx, r)
 }
 
-// auth stands in for the service auth. It returns the test's pages.
+// auth stands in for the service auth. It returns the test's answers to browsers and to programs.
 type auth struct {
 	authv1.UnimplementedAuthServer
-	answer func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
+	answer, endpoint func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
 }
 
 func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	response, err := a.answer(r.Request)
 	return &authv1.ServePageResponse{Response: response}, err
+}
+
+func (a *auth) ServeEndpoint(
+	_ context.Context, r *authv1.ServeEndpointRequest,
+) (*authv1.ServeEndpointResponse, error) {
+	response, err := a.endpoint(r.Request)
+	return &authv1.ServeEndpointResponse{Response: response}, err
 }
 
 // answer is a response with its body.

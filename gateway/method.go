@@ -46,18 +46,14 @@ func (e *edge) mount(methods []contract.Method) error {
 }
 
 // mountMethod adds the routes and pages of a method. A method without a REST path is not
-// served on any protocol; one with pages gets browsers' requests.
+// served on any protocol; one with pages gets HTTP requests as they are.
 func (e *edge) mountMethod(d contract.Method) error {
 	m, err := newMethod(d)
 	if err != nil {
 		return err
 	}
-	for _, prefix := range d.Pages {
-		p, err := e.newPage(prefix, m)
-		if err != nil {
-			return err
-		}
-		e.pages = append(e.pages, p)
+	if err := e.mountPages(d, m); err != nil {
+		return err
 	}
 	for _, rule := range d.Rules {
 		if err := e.mountREST(d, m, rule); err != nil {

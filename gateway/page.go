@@ -3,9 +3,11 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,11 +15,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"herald/shared/contract"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// maxForm is how many bytes a form that a page posts may have.
+// maxForm is how many bytes a form that is posted to a page may have.
 const maxForm = 64 << 10
 
 // page is a path prefix, and the method that gets the requests to it.
@@ -26,16 +29,35 @@ type page struct {
 	route
 	prefix            string
 	request, response protoreflect.FieldDescriptor
+	// headers copies the headers that the service may read into its request.
+	headers func(*heraldv1.HttpRequest, http.Header) error
 }
 
-func (e *edge) newPage(prefix string, m *method) (*page, error) {
-	p := &page{method: m, prefix: prefix,
-		request: wrapped(m.in, &heraldv1.HttpRequest{}), response: wrapped(m.out, &heraldv1.HttpResponse{})}
-	p.route = route{form: asPage, serve: func(x *exchange, r *http.Request) { e.browse(x, r, p) }}
-	if p.request == nil || p.response == nil || !strings.HasSuffix(prefix, "/") {
-		return nil, errors.New("pages need a prefix that ends with /, an HttpRequest and an HttpResponse")
+// mountPages adds the pages of a method.
+func (e *edge) mountPages(d contract.Method, m *method) error {
+	for _, prefix := range d.Pages {
+		p := &page{method: m, prefix: prefix, headers: headersOfPeople,
+			request: wrapped(m.in, &heraldv1.HttpRequest{}), response: wrapped(m.out, &heraldv1.HttpResponse{})}
+		p.route = route{form: asPage, serve: func(x *exchange, r *http.Request) { e.browse(x, r, p) }}
+		if d.Programs {
+			p.headers, p.route.form, p.open = headersOfPrograms, asOAuth, true
+		}
+		if p.request == nil || p.response == nil || !strings.HasPrefix(prefix, "/") {
+			return errors.New("pages need a prefix that begins with /, an HttpRequest and an HttpResponse")
+		}
+		if slices.ContainsFunc(e.pages, func(other *page) bool { return other.prefix == prefix }) {
+			return fmt.Errorf("another method has the pages below %s", prefix)
+		}
+		e.pages = append(e.pages, p)
 	}
-	return p, nil
+	slices.SortFunc(e.pages, func(a, b *page) int { return len(b.prefix) - len(a.prefix) })
+	return nil
+}
+
+// owns reports whether a path is the prefix or below it.
+func (p *page) owns(path string) bool {
+	rest, below := strings.CutPrefix(path, p.prefix)
+	return below && (rest == "" || rest[0] == '/' || strings.HasSuffix(p.prefix, "/"))
 }
 
 // wrapped returns the field of t that has the type of m; nil for none.
@@ -49,7 +71,7 @@ func wrapped(t protoreflect.MessageType, m proto.Message) protoreflect.FieldDesc
 	return nil
 }
 
-// browse passes a browser's request to the service that owns the page, and returns its answer.
+// browse passes a request to the service that owns the page, and returns its answer.
 func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 	x.route = p.prefix
 	answer, err := e.visit(x, r, p)
@@ -70,14 +92,22 @@ func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 
 func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpResponse, error) {
 	body, err := readBody(x, r, maxForm)
-	if err != nil {
+	if errors.Is(err, ErrMediaType) {
+		return nil, ErrMediaType.Say("The body must be without Content-Encoding")
+	} else if err != nil {
 		return nil, err
 	}
 	if err := e.takeTurn(x, r); err != nil {
 		return nil, err
 	}
+	request := &heraldv1.HttpRequest{
+		Method: r.Method, Uri: r.URL.RequestURI(), Body: body, Client: e.proxies.client(r),
+	}
+	if err := p.headers(request, r.Header); err != nil {
+		return nil, err
+	}
 	in := p.in.New()
-	in.Set(p.request, protoreflect.ValueOfMessage(e.browserRequest(r, body).ProtoReflect()))
+	in.Set(p.request, protoreflect.ValueOfMessage(request.ProtoReflect()))
 	data, err := proto.Marshal(in.Interface())
 	if err != nil {
 		return nil, err
@@ -97,9 +127,9 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 	return response, nil
 }
 
-// needed are the headers that pages may read. Host is not one of them: pages know their own
+// peopleSend are the headers that pages may read. Host is not one of them: pages know their own
 // origin from the configuration.
-var needed = []string{
+var peopleSend = []string{
 	"Accept-Language", "Content-Type", "Cookie", "Origin",
 	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
 }
@@ -110,16 +140,16 @@ var hops = map[string]bool{
 	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-func (e *edge) browserRequest(r *http.Request, body []byte) *heraldv1.HttpRequest {
-	m := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body, Client: e.proxies.client(r)}
-	for _, name := range needed {
-		for _, v := range r.Header[name] {
+// headersOfPeople leaves out what protobuf cannot encode, such as a cookie of another program on the same host.
+func headersOfPeople(m *heraldv1.HttpRequest, h http.Header) error {
+	for _, name := range peopleSend {
+		for _, v := range h[name] {
 			if utf8.ValidString(v) {
 				m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
 			}
 		}
 	}
-	return m
+	return nil
 }
 
 var errorPage = template.Must(template.New("").Parse(`<!doctype html>

@@ -1,10 +1,12 @@
-// Package auth is the service for browsers: the pages to which the links in mails lead, and
-// everything with which people log in. The gateway forwards requests to it without parsing them.
+// Package auth is the service for logins: the pages to which the links in mails lead, everything with which people
+// log in, and the endpoints of OAuth 2.0 and OpenID Connect. The gateway forwards HTTP requests to it without parsing
+// them.
 package auth
 
 import (
 	"context"
 	"embed"
+	"io"
 	"net/http"
 
 	"herald/services/auth/internal/look"
@@ -30,8 +32,8 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	people := http.NewServeMux()
+	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
 	users := usersv1.NewUsersClient(s.Calls)
@@ -39,10 +41,26 @@ func New(_ context.Context, s *boot.Service, _ Config) error {
 	s.Background(later.Run)
 	mailpages.Pages{
 		Users: users, Later: later, Posts: mailpages.NewPosts(s.Now), Look: l, Log: s.Log,
-	}.Mount(mux)
-	handler, err := l.Guard(mux, s.PublicURL)
+	}.Mount(people)
+	guarded, err := l.Guard(people, s.PublicURL)
 	if err != nil {
 		return err
 	}
-	return s.Serve(&authv1.Auth_ServiceDesc, pages.New(handler))
+	programs := http.NewServeMux()
+	programs.HandleFunc("/", unknownEndpoint)
+	return s.Serve(&authv1.Auth_ServiceDesc, methods{Pages: pages.Pages{People: guarded, Programs: programs}})
+}
+
+// methods are the service's methods.
+type methods struct {
+	authv1.UnsafeAuthServer // a method that is missing here does not compile
+	pages.Pages
+}
+
+// unknownEndpoint answers a program whose path has no endpoint, with an error as RFC 6749 writes it (section 5.2).
+func unknownEndpoint(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"error":"invalid_request","error_description":"There is nothing at this address"}`)
 }

@@ -38,8 +38,10 @@ type Method struct {
 	Access *heraldv1.Access
 	// Rules are the method's REST paths; a method without any is internal.
 	Rules []*annotations.HttpRule
-	// Pages are path prefixes. The method gets browsers' requests to them as they are.
+	// Pages are path prefixes. The method gets the HTTP requests to them as they are.
 	Pages []string
+	// Programs reports whether programs send these requests, and not browsers.
+	Programs bool
 	// Scopes are the scopes that a token needs.
 	Scopes []string
 	// History is the name of the history that the method lists; empty for none.
@@ -153,7 +155,7 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	m.History, _ = proto.GetExtension(d.Options(), heraldv1.E_History).(string)
 	m.Streamed, _ = proto.GetExtension(d.Options(), heraldv1.E_Streamed).(bool)
 	if pages, _ := proto.GetExtension(d.Options(), heraldv1.E_Pages).(*heraldv1.Pages); pages != nil {
-		m.Pages = pages.Prefixes
+		m.Pages, m.Programs = pages.Prefixes, pages.Programs
 	}
 	if rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule); rule != nil {
 		m.Rules = append([]*annotations.HttpRule{rule}, rule.AdditionalBindings...)

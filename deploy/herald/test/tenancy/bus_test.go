@@ -29,6 +29,7 @@ import (
 // mistake.
 var (
 	internals = map[string][]string{
+		"herald.auth.v1.Auth.ServeEndpoint":          {"gateway"},
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
 		"herald.idp.v1.Idps.ResolveIdps":             {"users", "auth"},
 		"herald.projects.v1.Projects.ResolveAccess":  {"auth"},

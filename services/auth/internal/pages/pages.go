@@ -1,5 +1,5 @@
 // Package pages turns the requests that the gateway forwards over NATS into requests of an
-// http.Handler. Their Host is always the same, so that no page can contain a host that a browser
+// http.Handler. Their Host is always the same, so that no answer can contain a host that a client
 // or proxy claims.
 package pages
 
@@ -17,31 +17,42 @@ import (
 )
 
 const (
-	// maxBody is in bytes, far more than any of our forms has.
+	// maxBody is in bytes, far more than any form has.
 	maxBody = 64 << 10
 	// host is a name that no site can have (RFC 6761 section 6.4). If it were empty, "Origin: null"
 	// would count as the same origin.
 	host = "host.invalid"
 )
 
-type server struct {
-	authv1.UnsafeAuthServer // a method that is missing here does not compile
-	handler                 http.Handler
+// Pages has the service's methods for HTTP requests. They fail if a message is not an HTTP request.
+type Pages struct {
+	// People answers browsers, Programs the clients of OAuth 2.0 and OpenID Connect.
+	People, Programs http.Handler
 }
 
-// New returns the service's methods, which pass requests to h.
-func New(h http.Handler) authv1.AuthServer { return server{handler: h} }
+// ServePage passes a browser's request to its handler.
+func (p Pages) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	out, err := serve(ctx, p.People, r.GetRequest())
+	return &authv1.ServePageResponse{Response: out}, err
+}
 
-// ServePage passes a request to the handler. It fails if it is not an HTTP request.
-func (s server) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
-	in, err := request(ctx, r.GetRequest())
+// ServeEndpoint passes a program's request to its handler.
+func (p Pages) ServeEndpoint(
+	ctx context.Context, r *authv1.ServeEndpointRequest,
+) (*authv1.ServeEndpointResponse, error) {
+	out, err := serve(ctx, p.Programs, r.GetRequest())
+	return &authv1.ServeEndpointResponse{Response: out}, err
+}
+
+func serve(ctx context.Context, h http.Handler, m *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	in, err := request(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	out := &answer{header: http.Header{}}
 	in.Body = http.MaxBytesReader(out, in.Body, maxBody)
-	s.handler.ServeHTTP(out, in)
-	return &authv1.ServePageResponse{Response: out.message()}, nil
+	h.ServeHTTP(out, in)
+	return out.message(), nil
 }
 
 func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error) {

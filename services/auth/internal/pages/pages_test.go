@@ -8,15 +8,24 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-func serve(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*heraldv1.HttpResponse, error) {
+// handle passes a request to h, as one of a browser and as one of a program.
+func handle(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*heraldv1.HttpResponse, error) {
 	t.Helper()
-	out, err := New(h).ServePage(t.Context(), &authv1.ServePageRequest{Request: in})
-	return out.GetResponse(), err
+	other := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another's %s", r.URL) })
+	page, err := Pages{People: h, Programs: other}.ServePage(t.Context(), &authv1.ServePageRequest{Request: in})
+	endpoint, fails := Pages{People: other, Programs: h}.
+		ServeEndpoint(t.Context(), &authv1.ServeEndpointRequest{Request: in})
+	if !proto.Equal(page.GetResponse(), endpoint.GetResponse()) || fault.From(err).ID != fault.From(fails).ID {
+		t.Errorf("the page is %v, %v; the endpoint %v, %v", page, err, endpoint, fails)
+	}
+	return page.GetResponse(), err
 }
 
 func TestHandlersSeeTheRequest(t *testing.T) {
@@ -29,7 +38,7 @@ func TestHandlersSeeTheRequest(t *testing.T) {
 			{Name: "Host", Value: "evil.example"},
 		},
 	}
-	_, err := serve(t, in, func(_ http.ResponseWriter, r *http.Request) {
+	_, err := handle(t, in, func(_ http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
 			t.Error(err)
 		}
@@ -68,12 +77,12 @@ func TestAnswersOfHandlers(t *testing.T) {
 			w.WriteHeader(500)
 		}, 200, "a"},
 	} {
-		out, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, test.answer)
+		out, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, test.answer)
 		if err != nil || out.Status != test.status || string(out.Body) != test.body {
 			t.Errorf("%s: %v, %v", test.name, out, err)
 		}
 	}
-	out, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, func(w http.ResponseWriter, _ *http.Request) {
+	out, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("set-cookie", "a=1")
 		w.Header().Add("Set-Cookie", "b=2")
 	})
@@ -86,7 +95,7 @@ func TestBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]bool{maxBody: false, maxBody + 1: true} {
 		in := &heraldv1.HttpRequest{Method: "POST", Uri: "/", Body: []byte(strings.Repeat("x", size))}
-		if _, err := serve(t, in, func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := handle(t, in, func(_ http.ResponseWriter, r *http.Request) {
 			_, err := io.ReadAll(r.Body)
 			if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge != want {
 				t.Errorf("%d bytes: %v", size, err)
@@ -101,14 +110,14 @@ func TestMalformedURIsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, uri := range []string{"", "ui/", "http://evil.example/ui/", "https:///ui/", "mailto:a@b", "*", "/ui/%zz",
 		"/ui/\x7f", "/ui/\x00"} {
-		_, err := serve(t, &heraldv1.HttpRequest{Method: "GET", Uri: uri}, func(http.ResponseWriter, *http.Request) {
+		_, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: uri}, func(http.ResponseWriter, *http.Request) {
 			t.Errorf("%q was served", uri)
 		})
 		if !errors.Is(err, fault.ErrInvalid) {
 			t.Errorf("%q: %v", uri, err)
 		}
 	}
-	if _, err := New(nil).ServePage(t.Context(), &authv1.ServePageRequest{}); !errors.Is(err, fault.ErrInvalid) {
+	if _, err := handle(t, nil, nil); !errors.Is(err, fault.ErrInvalid) {
 		t.Errorf("no request at all: %v", err)
 	}
 }

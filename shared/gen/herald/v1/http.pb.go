@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/v1/http.proto
 
-// A browser's request, which the gateway forwards to the service that owns the page.
+// A request of a browser or a program, which the gateway forwards to the service that owns the path.
 
 package heraldv1
 
@@ -26,7 +26,7 @@ const (
 type HttpRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Method string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// Path and query as the browser sent them.
+	// Path and query as they were sent.
 	Uri     string        `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
 	Headers []*HttpHeader `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty"`
 	Body    []byte        `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`

@@ -185,8 +185,14 @@ func (x *Access) GetCostly() bool {
 }
 
 type Pages struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Prefixes      []string               `protobuf:"bytes,1,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A prefix owns its path and all paths below it: /ui/ owns /ui/login, and /oauth/v2/authorize owns itself and
+	// /oauth/v2/authorize/x. Of several prefixes of a path the longest one owns it.
+	Prefixes []string `protobuf:"bytes,1,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	// Programs send the requests, and not people's browsers. The gateway forwards their header Authorization and no
+	// cookies, lets scripts of any origin send requests (CORS), answers its own faults with the JSON of RFC 6749, section
+	// 5.2, and keeps answers that say "Cache-Control: public, max-age=…" to a GET without Authorization for that time.
+	Programs      bool `protobuf:"varint,2,opt,name=programs,proto3" json:"programs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -226,6 +232,13 @@ func (x *Pages) GetPrefixes() []string {
 		return x.Prefixes
 	}
 	return nil
+}
+
+func (x *Pages) GetPrograms() bool {
+	if x != nil {
+		return x.Programs
+	}
+	return false
 }
 
 // The event's subject is events.<service>.<aggregate>.<name>.<organization id>. The message
@@ -489,7 +502,7 @@ var (
 	//
 	// optional herald.v1.Access access = 84001;
 	E_Access = &file_herald_v1_options_proto_extTypes[0]
-	// Path prefixes. The gateway forwards requests to them to this method without parsing them.
+	// The paths whose HTTP requests the gateway forwards to this method without parsing them.
 	//
 	// optional herald.v1.Pages pages = 84002;
 	E_Pages = &file_herald_v1_options_proto_extTypes[1]
@@ -556,9 +569,10 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"freshLogin\x12\x1d\n" +
 	"\n" +
 	"ends_token\x18\v \x01(\tR\tendsToken\x12\x16\n" +
-	"\x06costly\x18\f \x01(\bR\x06costly\"#\n" +
+	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
 	"\x05Pages\x12\x1a\n" +
-	"\bprefixes\x18\x01 \x03(\tR\bprefixes\"\xc3\x02\n" +
+	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xc3\x02\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +

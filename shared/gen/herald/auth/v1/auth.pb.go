@@ -112,6 +112,94 @@ func (x *ServePageResponse) GetResponse() *v1.HttpResponse {
 	return nil
 }
 
+type ServeEndpointRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Request       *v1.HttpRequest        `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServeEndpointRequest) Reset() {
+	*x = ServeEndpointRequest{}
+	mi := &file_herald_auth_v1_auth_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServeEndpointRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServeEndpointRequest) ProtoMessage() {}
+
+func (x *ServeEndpointRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_auth_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServeEndpointRequest.ProtoReflect.Descriptor instead.
+func (*ServeEndpointRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_auth_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ServeEndpointRequest) GetRequest() *v1.HttpRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+type ServeEndpointResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Response      *v1.HttpResponse       `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServeEndpointResponse) Reset() {
+	*x = ServeEndpointResponse{}
+	mi := &file_herald_auth_v1_auth_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServeEndpointResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServeEndpointResponse) ProtoMessage() {}
+
+func (x *ServeEndpointResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_auth_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServeEndpointResponse.ProtoReflect.Descriptor instead.
+func (*ServeEndpointResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_auth_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ServeEndpointResponse) GetResponse() *v1.HttpResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
 var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
@@ -120,10 +208,21 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2q\n" +
-	"\x04Auth\x12i\n" +
-	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x17\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
-	"\x04/ui/B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse\"H\n" +
+	"\x14ServeEndpointRequest\x120\n" +
+	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
+	"\x15ServeEndpointResponse\x123\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xb7\x02\n" +
+	"\x04Auth\x12\x94\x01\n" +
+	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
+	"\x04/ui/\n" +
+	"\x13/oauth/v2/authorize\n" +
+	"\x14/oidc/v1/end_session\x12\x97\x01\n" +
+	"\rServeEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"9\x8a\x82)\t*\agateway\x92\x82)(\n" +
+	"\n" +
+	"/oauth/v2/\n" +
+	"\t/oidc/v1/\n" +
+	"\r/.well-known/\x10\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -137,23 +236,29 @@ func file_herald_auth_v1_auth_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_auth_proto_rawDescData
 }
 
-var file_herald_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_herald_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_herald_auth_v1_auth_proto_goTypes = []any{
-	(*ServePageRequest)(nil),  // 0: herald.auth.v1.ServePageRequest
-	(*ServePageResponse)(nil), // 1: herald.auth.v1.ServePageResponse
-	(*v1.HttpRequest)(nil),    // 2: herald.v1.HttpRequest
-	(*v1.HttpResponse)(nil),   // 3: herald.v1.HttpResponse
+	(*ServePageRequest)(nil),      // 0: herald.auth.v1.ServePageRequest
+	(*ServePageResponse)(nil),     // 1: herald.auth.v1.ServePageResponse
+	(*ServeEndpointRequest)(nil),  // 2: herald.auth.v1.ServeEndpointRequest
+	(*ServeEndpointResponse)(nil), // 3: herald.auth.v1.ServeEndpointResponse
+	(*v1.HttpRequest)(nil),        // 4: herald.v1.HttpRequest
+	(*v1.HttpResponse)(nil),       // 5: herald.v1.HttpResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
-	2, // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
-	3, // 1: herald.auth.v1.ServePageResponse.response:type_name -> herald.v1.HttpResponse
-	0, // 2: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
-	1, // 3: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
+	5, // 1: herald.auth.v1.ServePageResponse.response:type_name -> herald.v1.HttpResponse
+	4, // 2: herald.auth.v1.ServeEndpointRequest.request:type_name -> herald.v1.HttpRequest
+	5, // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
+	0, // 4: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
+	2, // 5: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
+	1, // 6: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3, // 7: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_auth_proto_init() }
@@ -167,7 +272,7 @@ func file_herald_auth_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_auth_proto_rawDesc), len(file_herald_auth_v1_auth_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

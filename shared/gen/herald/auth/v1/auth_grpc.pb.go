@@ -21,17 +21,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Auth_ServePage_FullMethodName = "/herald.auth.v1.Auth/ServePage"
+	Auth_ServePage_FullMethodName     = "/herald.auth.v1.Auth/ServePage"
+	Auth_ServeEndpoint_FullMethodName = "/herald.auth.v1.Auth/ServeEndpoint"
 )
 
 // AuthClient is the client API for Auth service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// The login pages.
+// The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthClient interface {
 	// Answers a browser's request to a page.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
+	// Answers a program's request to an endpoint.
+	ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
 }
 
 type authClient struct {
@@ -52,14 +55,26 @@ func (c *authClient) ServePage(ctx context.Context, in *ServePageRequest, opts .
 	return out, nil
 }
 
+func (c *authClient) ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ServeEndpointResponse)
+	err := c.cc.Invoke(ctx, Auth_ServeEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthServer is the server API for Auth service.
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
 //
-// The login pages.
+// The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthServer interface {
 	// Answers a browser's request to a page.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
+	// Answers a program's request to an endpoint.
+	ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
 }
 
 // UnimplementedAuthServer should be embedded to have
@@ -71,6 +86,9 @@ type UnimplementedAuthServer struct{}
 
 func (UnimplementedAuthServer) ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServePage not implemented")
+}
+func (UnimplementedAuthServer) ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ServeEndpoint not implemented")
 }
 func (UnimplementedAuthServer) testEmbeddedByValue() {}
 
@@ -110,6 +128,24 @@ func _Auth_ServePage_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_ServeEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServeEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).ServeEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_ServeEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).ServeEndpoint(ctx, req.(*ServeEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Auth_ServiceDesc is the grpc.ServiceDesc for Auth service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +156,10 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ServePage",
 			Handler:    _Auth_ServePage_Handler,
+		},
+		{
+			MethodName: "ServeEndpoint",
+			Handler:    _Auth_ServeEndpoint_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
