@@ -188,6 +188,28 @@ func TestFactorDuringPromotion(t *testing.T) {
 	}
 }
 
+// A change of somebody who belongs to another organization waits for nobody there, and so holds nobody up.
+func TestChangeElsewhereWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.org("org-b")
+	w.user("org-b", "u1")
+	tx := w.begin(`select from users where id = 'u1' for update`)
+	target := &caller.Target{UserID: "u1"}
+	target.LeaveToChange()
+	ctx := caller.With(caller.WithTarget(t.Context(), target), caller.Caller{UserID: "manager", OrganizationID: "org-a"})
+	_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(*domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: happened}, nil
+	})
+	if !errors.Is(err, domain.ErrUserNotFound) {
+		t.Errorf("got %v, want %v", err, domain.ErrUserNotFound)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Errorf("the change waited until Postgres ended the transaction with the lock: %v", err)
+	}
+}
+
 // begin begins a transaction with a statement.
 func (w world) begin(sql string) pgx.Tx {
 	w.Helper()
