@@ -61,12 +61,12 @@ func (e *edge) stream(x *exchange, r *http.Request, m *method, check bool) error
 	}
 	defer p.leave()
 	control := http.NewResponseController(x)
-	// net/http ends it if a read of the body fails, and after the last byte as soon as the connection is closed.
 	ctx, cancel := context.WithCancelCause(x.untimed)
 	defer cancel(nil)
 	timer := time.AfterFunc(streamTime, func() { cancel(imports.ErrTimedOut) })
 	defer timer.Stop()
 	defer context.AfterFunc(e.stopping, func() { cancel(imports.ErrInterrupted) })()
+	watchClient(ctx, r, func() { cancel(imports.ErrAbandoned) })
 	body := &imports.Body{
 		Timeout: func(d time.Duration) { timer.Reset(time.Until(x.began.Add(d))) },
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,7 +43,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	}{
 		"HTTP/1.1, everything sent": {one, "", "IMPORT_ABANDONED"},
 		"HTTP/2, everything sent":   {two, "", "IMPORT_ABANDONED"},
-		"HTTP/1.1, in the body":     {one, "]}]}}", "IMPORT_BROKEN_OFF"},
+		"HTTP/1.1, in the body":     {one, "]}]}}", "IMPORT_BROKEN_OFF or IMPORT_ABANDONED"},
 		// The reset of a stream ends the body and the request at the same time.
 		"HTTP/2, in the body": {two, "]}]}}", "IMPORT_BROKEN_OFF or IMPORT_ABANDONED"},
 	} {
@@ -101,6 +102,41 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The places of imports are free soon after their clients have gone, although much of the bodies waits to be read.
+func TestPlacesOfClientsThatHaveGone(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	began, proceed := make(chan struct{}, 9), make(chan struct{})
+	defer close(proceed)
+	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+		if rows := r.DataOrgs.GetOrgs(); len(rows) > 0 && strings.HasPrefix(rows[0].HumanUsers[0].UserId, "u1") {
+			began <- struct{}{}
+			<-proceed
+		}
+		return nil
+	})
+	token, body := w.owner(), crowd("u", 8000)
+	for range 2 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		if err := errors.Join(c.(*net.TCPConn).SetLinger(0), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if line := w.endedEarly(t); line.Fault != "IMPORT_ABANDONED" {
+			t.Errorf("log: %+v", line)
+		}
+	}
+	w.do(t, "POST", importPath, crowd("v", 1), as(token)...).imported(t)
 }
 
 // When the gateway stops, an import ends at its next request. Its client learns who was imported and what to do, also

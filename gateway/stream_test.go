@@ -89,7 +89,7 @@ type importAnswer struct {
 		}
 	}
 	Errors []struct {
-		Type, ID, Message, Reason, Row string
+		Type, ID, OrgID, Message, Reason, Row string
 	}
 }
 
@@ -128,7 +128,8 @@ func TestStreamedImport(t *testing.T) {
 		t.Errorf("got %.300v", got)
 	}
 	if e := got.Errors; len(e) != 2 || e[0].ID != "bad7" || e[0].Row != "8" || e[0].Reason != "BAD" ||
-		e[1].Row != "2101" || e[1].Reason != "JSON_MALFORMED" || e[1].Type != "human_user" {
+		e[1].Row != "2101" || e[1].Reason != "JSON_MALFORMED" || e[1].Type != "human_user" ||
+		e[1].OrgID != "o1" {
 		t.Errorf("errors %v", got.Errors)
 	}
 	requests, _ := w.importer.seen()

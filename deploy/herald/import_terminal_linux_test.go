@@ -77,7 +77,7 @@ func TestImportOnATerminal(t *testing.T) {
 				i.file("token", "hrld_x"))
 			for frame := range strings.SplitSeq(out, "\r") {
 				frame, _, _ = strings.Cut(frame, "\x1b[K")
-				if strings.Contains(frame, " users") && len(frame) > 39 {
+				if strings.Contains(frame, " sent") && len(frame) > 39 {
 					t.Errorf("%q is wider than the terminal", frame)
 				}
 			}

@@ -82,8 +82,8 @@ func TestImportFile(t *testing.T) {
 	body := fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s,%s,%s]}]}}`, home,
 		importRow("a", whole.Hash), importRow("b", "plain"), importRow("c", whole.Hash))
 	people := i.file("people.json", body)
-	i.runs(1, "user 2 b: hashedPassword.value: unknown format: |3 users in "+people+"\n  2 new\n  0 imported before\n"+
-		"  1 refused\n    1 PASSWORD_HASH_INVALID\n3 password hashes\n  2 can be verified (66.67 %)\n"+
+	i.runs(1, "user 2 b of "+home+": hashedPassword.value: unknown format: |3 users in "+people+"\n  2 new\n"+
+		"  0 imported before\n  1 refused\n    1 PASSWORD_HASH_INVALID\n3 password hashes\n  2 can be verified (66.67 %)\n"+
 		"    2 pbkdf2-sha256\n  1 cannot be verified\n    1 unknown format\n0 mails|herald: 1 user refused",
 		people, "--check")
 	if status, _ := i.Call("GET", "/management/v1/users/a", ""); status != 404 {
@@ -117,6 +117,8 @@ func TestImportFile(t *testing.T) {
 	i.unfit(body)
 	i.runs(1, "other.json has no users: they are expected in dataOrgs",
 		i.file("other.json", `{"users":[{"userId":"x"}]}`))
+	i.runs(1, "empty.json has no users: they are expected in dataOrgs",
+		i.file("empty.json", `{"dataOrgs":{"orgs":[{"orgId":"empty"}]}}`), "--check")
 	i.runs(0, "0 users imported",
 		i.file("org.json", `{"dataOrgs":{"orgs":[{"orgId":"empty","org":{"name":"Empty"}}]}}`))
 	i.runs(1, "no such file", i.folder+"/nowhere.json")
@@ -134,7 +136,7 @@ func (i importer) unfit(body string) {
 	i.T.Helper()
 	i.runs(1, i.folder+" is a folder", i.folder)
 	i.runs(1, "is an archive or a spreadsheet", i.file("people.xlsx", "PK\x03\x04"+body))
-	i.runs(1, "begins with a byte order mark (BOM): remove it", i.file("bom.json", "\xef\xbb\xbf"+body))
+	i.runs(1, "1 refused", i.file("bom.json", "\xef\xbb\xbf"+body), "--check")
 	var wide strings.Builder
 	for _, c := range []byte(body) {
 		wide.Write([]byte{c, 0})
@@ -168,10 +170,10 @@ func (i importer) twice(org string) {
 		strings.Replace(importRow("t2", whole.Hash), `"userName":"t2"`, `"userName":"T0"`, 1))
 	file := i.file("twice.json", fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s]}]}}`, org,
 		strings.Join(rows, ",")))
-	i.runs(1, "user 1104 t1: user 2 of the file has the same id|user 1105 t2: The user name is taken|"+
-		"1105 users in |1103 new\n|0 imported before\n|2 refused\n|1 IMPORT_DIFFERS\n|1 USER_NAME_TAKEN\n",
+	i.runs(1, "user 1104 t1 of "+org+": user 2 of the file has the same id|user 1105 t2 of "+org+": The user name "+
+		"is taken|1105 users in |1103 new\n|0 imported before\n|2 refused\n|1 IMPORT_DIFFERS\n|1 USER_NAME_TAKEN\n",
 		file, "--check")
-	i.runs(1, "1103 users imported in |2 refused\n|user 1104 t1: |user 1105 t2: |1 IMPORT_DIFFERS\n|"+
+	i.runs(1, "1103 users imported in |2 refused\n|user 1104 t1 of |user 1105 t2 of |1 IMPORT_DIFFERS\n|"+
 		"1 USER_NAME_TAKEN\n", file)
 }
 
@@ -193,7 +195,7 @@ func TestImportOfManyWithOneBad(t *testing.T) {
 		b.WriteString(importRow(fmt.Sprintf("u%d", k), hash))
 	}
 	b.WriteString(`]}]}}`)
-	i.runs(1, "99999 users imported in |1 refused|user 77778 u77777: ", i.file("many.json", b.String()))
+	i.runs(1, "99999 users imported in |1 refused|user 77778 u77777 of many: ", i.file("many.json", b.String()))
 	failed := i.text("many.failed.json")
 	if !strings.Contains(failed, "u77777") || strings.Count(failed, "userId") != 1 {
 		t.Errorf("refused users: %s", failed)

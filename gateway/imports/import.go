@@ -26,7 +26,7 @@ const (
 	maxOrgs = 16
 	tries   = 8
 	// grace is how long the requests under way may take after the end of an import, so that its answer has
-	// their users.
+	// their users. Nobody reads the answer of an abandoned one, whose place somebody else may need.
 	grace = 3 * time.Second
 )
 
@@ -159,7 +159,9 @@ func (i *Import) refuse(r Row, id string, err error) error {
 	if r.Machine {
 		kind = "machine_user"
 	}
-	return i.answer.fail(&usersv1.ImportError{Type: kind, Id: id, Message: f.Message, Reason: f.ID, Row: r.Number})
+	return i.answer.fail(&usersv1.ImportError{
+		Type: kind, Id: id, Message: f.Message, Reason: f.ID, Row: r.Number, OrgId: r.OrgID,
+	})
 }
 
 // batch returns the next request of an organization.
@@ -259,10 +261,14 @@ func cause(ctx context.Context) error {
 	return err
 }
 
-// outlasting returns a context that ends a grace after ctx.
+// outlasting returns a context that ends a grace after ctx, or with it if its client has gone.
 func outlasting(ctx context.Context) (longer context.Context, stop context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() {
+		if errors.Is(cause(ctx), ErrAbandoned) {
+			end(ErrAbandoned)
+			return
+		}
 		late := time.NewTimer(grace)
 		defer late.Stop()
 		select {
@@ -293,12 +299,12 @@ func (i *Import) receive(ctx context.Context) error {
 	}
 	// The whole request was refused, and nothing was written.
 	for n, h := range f.org.GetHumanUsers() {
-		if err := i.refuse(Row{Number: f.humans[n]}, h.UserId, refused); err != nil {
+		if err := i.refuse(Row{Number: f.humans[n], OrgID: f.org.OrgId}, h.UserId, refused); err != nil {
 			return err
 		}
 	}
 	for n, m := range f.org.GetMachineUsers() {
-		if err := i.refuse(Row{Number: f.machines[n], Machine: true}, m.UserId, refused); err != nil {
+		if err := i.refuse(Row{Number: f.machines[n], OrgID: f.org.OrgId, Machine: true}, m.UserId, refused); err != nil {
 			return err
 		}
 	}

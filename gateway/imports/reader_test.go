@@ -74,6 +74,18 @@ var shapes = map[string]struct {
 		body: `{"dataOrgs":{"orgs":[{"orgId":"o","org":{"name":"O"},"humanUsers":[{}]},{"org":{"name":"P"},"orgId":"p"}]}}`,
 		rows: []string{`1 o human {} in {"name":"O"}`, `0 p org  in {"name":"P"}`},
 	},
+	"a byte order mark": {
+		body: "\xef\xbb\xbf" + `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[{}]}]}}`, rows: []string{`1 o human {}`},
+	},
+	"a byte order mark before a mistake": {
+		body: "\xef\xbb\xbf[]", fault: "JSON_MALFORMED", says: "line 1, column 1 (byte 3)",
+	},
+	"a byte order mark before lines": {
+		lines: true, body: "\xef\xbb\xbf" + `{"orgId":"o","userId":"u"}`,
+		rows: []string{`1 o human {"orgId":"o","userId":"u"}`},
+	},
+	"two byte order marks": {body: "\xef\xbb\xbf\xef\xbb\xbf{}", fault: "JSON_MALFORMED"},
+	"a byte":               {body: "\xef", fault: "JSON_MALFORMED"},
 	"no id": {
 		body: `{"dataOrgs":{"orgs":[{"humanUsers":[{},{}]},{"orgId":"o","humanUsers":[{}]}]}}`,
 		rows: []string{`1  human {} IMPORT_ORG_REQUIRED`, `2  human {} IMPORT_ORG_REQUIRED`, `3 o human {}`},

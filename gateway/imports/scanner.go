@@ -55,7 +55,22 @@ func (p *place) move(read []byte) {
 	p.column += int64(len(read))
 }
 
-func newScanner(from io.Reader) *scanner { return &scanner{from: from, buf: make([]byte, chunk)} }
+func newScanner(from io.Reader) *scanner {
+	text, mark := Unmarked(from)
+	return &scanner{from: text, buf: make([]byte, chunk), at: place{offset: mark}}
+}
+
+// Unmarked returns a reader of a text in UTF-8 without the byte order mark that programs for Windows write before it,
+// and the number of bytes of the mark.
+func Unmarked(from io.Reader) (text io.Reader, mark int64) {
+	const bom = "\xef\xbb\xbf"
+	head := make([]byte, len(bom))
+	n, _ := io.ReadFull(from, head) // the next read has the same error
+	if string(head[:n]) == bom {
+		return from, int64(n)
+	}
+	return io.MultiReader(bytes.NewReader(head[:n]), from), 0
+}
 
 // newLine returns a scanner for a text.
 func newLine(text []byte) *scanner { return &scanner{from: bytes.NewReader(nil), rest: text} }

@@ -117,7 +117,7 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	case told.ended != "":
 		about, _ := file.say(told.ended)
 		return file.because(fmt.Errorf("the import ended early: %s", line(about)))
-	case told.empty() && !f.check:
+	case told.empty():
 		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers; "+
 			"--check names unknown fields", name)
 	}
@@ -180,12 +180,12 @@ func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Wr
 	return w.Body, nil
 }
 
-// dialNarrow connects with a small send buffer, because the progress counts what is in it as
-// imported.
+// dialNarrow connects with a small send buffer, because the progress counts what is in it as sent. When an import
+// breaks off, what is still in the buffer is not sent any more, so that the server notices the end at once.
 func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		err = tcp.SetWriteBuffer(128 << 10)
+		err = errors.Join(tcp.SetWriteBuffer(128<<10), tcp.SetLinger(0))
 	}
 	return c, err
 }

@@ -44,8 +44,8 @@ type hashFormat struct {
 }
 
 type importError struct {
-	Type, ID, Message, Reason string
-	Row                       uint64 `json:",string"`
+	Type, ID, OrgID, Message, Reason string
+	Row                              uint64 `json:",string"`
 }
 
 // readAnswer reads an answer in pieces.
@@ -116,7 +116,11 @@ func (a *importAnswer) refused(e importError) {
 	default:
 		a.others++
 	}
-	text := line(fmt.Sprintf("%s: %s", strings.TrimSpace(about+" "+e.ID), e.Message))
+	about = strings.TrimSpace(about + " " + e.ID)
+	if e.OrgID != "" && e.OrgID != e.ID {
+		about += " of " + e.OrgID
+	}
+	text := line(about + ": " + e.Message)
 	at, _ := slices.BinarySearchFunc(a.told, e.Row, func(t told, row uint64) int {
 		return cmp.Or(cmp.Compare(t.row, row), -1) // behind those of the same row
 	})
@@ -127,8 +131,10 @@ func (a *importAnswer) refused(e importError) {
 	}
 }
 
-// empty reports whether an import found neither a user nor an organization.
-func (a *importAnswer) empty() bool { return a.orgs+a.imported+len(a.failed)+a.others == 0 }
+// empty reports whether an import found neither a user nor an organization, or a check no user.
+func (a *importAnswer) empty() bool {
+	return uint64(a.orgs+a.imported+len(a.failed)+a.others)+a.check.NewUsers+a.check.KnownUsers == 0
+}
 
 // err returns nil if no user and no organization was refused.
 func (a *importAnswer) err() error {

@@ -71,16 +71,20 @@ func (f *importFile) inspect() error {
 	return err
 }
 
-// text returns a reader of the uncompressed file from its beginning.
+// text returns a reader of the uncompressed file from its beginning, without a byte order mark.
 func (f *importFile) text() (io.Reader, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil || !f.packed {
-		return f, err
+	var from io.Reader = f
+	_, err := f.Seek(0, io.SeekStart)
+	if err == nil && f.packed {
+		if from, err = gzip.NewReader(f); err != nil {
+			return nil, errDamaged(err)
+		}
 	}
-	unpacked, err := gzip.NewReader(f)
 	if err != nil {
-		return nil, errDamaged(err)
+		return nil, err
 	}
-	return unpacked, nil
+	text, _ := imports.Unmarked(from)
+	return text, nil
 }
 
 func errDamaged(err error) error {
@@ -103,8 +107,6 @@ func (f *importFile) because(err error) error {
 func otherKind(first []byte) error {
 	text := bytes.TrimSpace(first)
 	switch {
-	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
-		return errors.New("it begins with a byte order mark (BOM): remove it, for example with tail -c +4")
 	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")),
 		bytes.IndexByte(first[:min(4, len(first))], 0) >= 0:
 		return errors.New("it is in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8")

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bar shows the progress of an import on a terminal. It counts the bytes that were sent. The server
-// reads a file about as fast as it imports it, so that at most some megabytes are not imported yet.
+// bar shows the progress of an import on a terminal. It counts what was sent: the answer, which says what was done,
+// comes at the end. The server reads a file about as fast as it imports it, so that at most some megabytes are not
+// imported yet.
 type bar struct {
 	out        io.Writer
 	size       int64
@@ -75,10 +76,10 @@ func (b *bar) line(took time.Duration, columns int) string {
 	if b.size > 0 {
 		share = min(1, float64(sent)/float64(b.size))
 	}
-	text := fmt.Sprintf("%3.0f %%  %s", 100*share, count(rows, "user"))
+	text := fmt.Sprintf("%3.0f %%  %d sent", 100*share, rows)
 	switch {
 	case share == 1:
-		text += " sent, waiting"
+		text += ", waiting"
 	case took >= time.Second && sent > 0:
 		left := time.Duration(float64(took) * (1 - share) / share)
 		text += fmt.Sprintf("  %.0f/s  %s left", float64(rows)/took.Seconds(), left.Round(time.Second))

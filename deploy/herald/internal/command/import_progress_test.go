@@ -20,19 +20,19 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	ended.rows.Store(3)
 	for name, c := range map[string]struct{ got, want string }{
 		"80 columns": {half(5*time.Second, 80),
-			"[=======                       ]  25 %  12500 users  2500/s  15s left"},
+			"[=======                       ]  25 %  12500 sent  2500/s  15s left"},
 		"60 columns": {half(5*time.Second, 60),
-			"[=====               ]  25 %  12500 users  2500/s  15s left"},
-		"40 columns": {half(5*time.Second, 40), " 25 %  12500 users  2500/s  15s left"},
-		"20 columns": {half(5*time.Second, 20), " 25 %  12500 users "},
+			"[=====                ]  25 %  12500 sent  2500/s  15s left"},
+		"40 columns": {half(5*time.Second, 40), " 25 %  12500 sent  2500/s  15s left"},
+		"20 columns": {half(5*time.Second, 20), " 25 %  12500 sent  "},
 		"no columns": {half(5*time.Second, 0), ""},
 		"first second": {
-			half(time.Millisecond, 80), "[=======                       ]  25 %  12500 users",
+			half(time.Millisecond, 80), "[=======                       ]  25 %  12500 sent",
 		},
 		"all sent": {
-			ended.line(time.Minute, 80), "[" + strings.Repeat("=", 30) + "] 100 %  3 users sent, waiting",
+			ended.line(time.Minute, 80), "[" + strings.Repeat("=", 30) + "] 100 %  3 sent, waiting",
 		},
-		"empty file": {(&bar{}).line(0, 30), "100 %  0 users sent, waiting"},
+		"empty file": {(&bar{}).line(0, 30), "100 %  0 sent, waiting"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", name, c.got, c.want)

@@ -107,7 +107,8 @@ func (a *importAnswer) refuseTwice(f *importFile, terminal io.Writer) error {
 			case there:
 				a.check.NewUsers -= min(1, a.check.NewUsers)
 				a.refused(importError{
-					Type: "human_user", ID: p.id, Reason: u.kind, Row: r.Number, Message: before.message(u.kind),
+					Type: "human_user", ID: p.id, OrgID: r.OrgID, Reason: u.kind, Row: r.Number,
+					Message: before.message(u.kind),
 				})
 				return
 			case twice[sum(u)]:

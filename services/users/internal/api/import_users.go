@@ -167,7 +167,7 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 			if a.err == nil {
 				continue
 			}
-			if err := errs.add(&usersv1.ImportError{Type: a.kind, Id: a.id, Row: row}, a.err); err != nil {
+			if err := errs.add(&usersv1.ImportError{Type: a.kind, Id: a.id, Row: row, OrgId: org.OrgId}, a.err); err != nil {
 				return err
 			}
 		}
@@ -180,7 +180,7 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 func (u Users) findOrg(ctx context.Context, org *usersv1.ImportOrg, errs *importErrors,
 	maker func(context.Context, domain.Org) error) error {
 	found, err := u.Store.Org(ctx, org.OrgId)
-	about := &usersv1.ImportError{Type: "org", Id: org.OrgId}
+	about := &usersv1.ImportError{Type: "org", Id: org.OrgId, OrgId: org.OrgId}
 	switch {
 	case err == nil && (org.Org == nil || org.Org.Name == found.Name):
 		return nil

@@ -198,7 +198,8 @@ func TestChangeElsewhereWaitsForNobody(t *testing.T) {
 	tx := w.begin(`select from users where id = 'u1' for update`)
 	target := &caller.Target{UserID: "u1"}
 	target.LeaveToChange()
-	ctx := caller.With(caller.WithTarget(t.Context(), target), caller.Caller{UserID: "manager", OrganizationID: "org-a"})
+	ctx := caller.With(t.Context(), caller.Caller{UserID: "manager", OrganizationID: "org-a"})
+	ctx = caller.WithTarget(ctx, target)
 	_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(*domain.User) (store.UserChange, error) {
 		return store.UserChange{Event: happened}, nil
 	})

@@ -522,7 +522,10 @@ type ImportError struct {
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The number of the user among all users of the request, from 1. 0 if the error is not about a
 	// user.
-	Row           uint64 `protobuf:"varint,5,opt,name=row,proto3" json:"row,omitempty"`
+	Row uint64 `protobuf:"varint,5,opt,name=row,proto3" json:"row,omitempty"`
+	// The organization of the user, as in the request. Empty if the request names none for the user, or the error is
+	// about the whole import.
+	OrgId         string `protobuf:"bytes,6,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +593,13 @@ func (x *ImportError) GetRow() uint64 {
 		return x.Row
 	}
 	return 0
+}
+
+func (x *ImportError) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
+	}
+	return ""
 }
 
 type CheckImportResponse struct {
@@ -769,13 +779,14 @@ const file_herald_users_v1_import_proto_rawDesc = "" +
 	"\vImportedOrg\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12$\n" +
 	"\x0ehuman_user_ids\x18\x02 \x03(\tR\fhumanUserIds\x12(\n" +
-	"\x10machine_user_ids\x18\x03 \x03(\tR\x0emachineUserIds\"u\n" +
+	"\x10machine_user_ids\x18\x03 \x03(\tR\x0emachineUserIds\"\x8c\x01\n" +
 	"\vImportError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x10\n" +
-	"\x03row\x18\x05 \x01(\x04R\x03row\"\xdf\x01\n" +
+	"\x03row\x18\x05 \x01(\x04R\x03row\x12\x15\n" +
+	"\x06org_id\x18\x06 \x01(\tR\x05orgId\"\xdf\x01\n" +
 	"\x13CheckImportResponse\x12\x1b\n" +
 	"\tnew_users\x18\x01 \x01(\x04R\bnewUsers\x12\x1f\n" +
 	"\vknown_users\x18\x02 \x01(\x04R\n" +
