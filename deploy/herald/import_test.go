@@ -83,8 +83,9 @@ func TestImportFile(t *testing.T) {
 		importRow("a", whole.Hash), importRow("b", "plain"), importRow("c", whole.Hash))
 	people := i.file("people.json", body)
 	i.runs(1, "user 2 b of "+home+": hashedPassword.value: unknown format: |3 users in "+people+"\n  2 new\n"+
-		"  0 imported before\n  1 refused\n    1 PASSWORD_HASH_INVALID\n3 password hashes\n  2 can be verified (66.67 %)\n"+
-		"    2 pbkdf2-sha256\n  1 cannot be verified\n    1 unknown format\n0 mails|herald: 1 user refused",
+		"  0 imported before\n  1 refused\n    1 PASSWORD_HASH_INVALID\n3 password hashes\n"+
+		"  2 can be verified (66.67 %)\n    2 pbkdf2-sha256\n  1 cannot be verified\n    1 unknown format\n"+
+		"0 mails|herald: 1 user refused",
 		people, "--check")
 	if status, _ := i.Call("GET", "/management/v1/users/a", ""); status != 404 {
 		t.Errorf("the check left a user: %d", status)

@@ -304,7 +304,8 @@ func (i *Import) receive(ctx context.Context) error {
 		}
 	}
 	for n, m := range f.org.GetMachineUsers() {
-		if err := i.refuse(Row{Number: f.machines[n], OrgID: f.org.OrgId, Machine: true}, m.UserId, refused); err != nil {
+		r := Row{Number: f.machines[n], OrgID: f.org.OrgId, Machine: true}
+		if err := i.refuse(r, m.UserId, refused); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,8 @@ var shapes = map[string]struct {
 		rows: []string{`1 o human {} in {"name":"O"}`, `0 p org  in {"name":"P"}`},
 	},
 	"a byte order mark": {
-		body: "\xef\xbb\xbf" + `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[{}]}]}}`, rows: []string{`1 o human {}`},
+		body: "\xef\xbb\xbf" + `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[{}]}]}}`,
+		rows: []string{`1 o human {}`},
 	},
 	"a byte order mark before a mistake": {
 		body: "\xef\xbb\xbf[]", fault: "JSON_MALFORMED", says: "line 1, column 1 (byte 3)",

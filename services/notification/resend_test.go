@@ -14,6 +14,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
+	"herald/shared/mailevent"
 	"herald/shared/mailkind"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
@@ -95,20 +96,23 @@ func TestResendRefused(t *testing.T) {
 	}
 }
 
-// A mail that waits an hour for its next try is sent at once; one that is being sent is not changed.
+// A mail that waits an hour for its next try is sent at once, also a notice; one that is being sent is not changed.
 func TestResendWaiting(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
-		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}},
+		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 2, Reply: "450 4.2.0 greylisted"}},
 		times:  func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
-	waiting := w.people.ask("ada")
-	w.until("exists (select from notifications where state = 4)")
-	if got, err := w.resend("o1", "ORG_USER_MANAGER", "ada", waiting); err != nil || got != waiting {
-		t.Fatalf("%s, %v", got, err)
-	}
-	if n := w.settled(waiting); story(n) != "RETRYING SENT: SENT" {
-		t.Errorf("%v", n)
+	notice := mailevent.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
+	waiting := []string{w.people.ask("ada"), notice}
+	w.until("(select count(*) from notifications where state = 4) = 2")
+	for _, id := range waiting {
+		if got, err := w.resend("o1", "ORG_USER_MANAGER", "ada", id); err != nil || got != id {
+			t.Fatalf("%s, %v", got, err)
+		}
+		if n := w.settled(id); story(n) != "RETRYING SENT: SENT" {
+			t.Errorf("%v", n)
+		}
 	}
 	held, release := w.people.block()
 	sending := w.people.ask("ada")
@@ -120,7 +124,7 @@ func TestResendWaiting(t *testing.T) {
 	if n := w.settled(sending); story(n) != "SENT: SENT" || w.count("notifications where fence > 2") != 0 {
 		t.Errorf("%v", n)
 	}
-	w.accepted(2)
+	w.accepted(3)
 }
 
 // A waiting mail that fifty callers resend at the same time is sent once.

@@ -49,8 +49,9 @@ func TestRefuseTwice(t *testing.T) {
 	const first = " of the file has the same id and other content"
 	for i, says := range map[int]string{
 		2: "a of o: user 1" + first, 3: "d of o: user 2 of the file has the same user name",
-		4: "e of o: user 3 of the file is linked to the same account",
-		7: "g of o: user 3010 of the file has the same user name", 8: "g2 of o: user 3009 of the file has the same user name",
+		4:  "e of o: user 3 of the file is linked to the same account",
+		7:  "g of o: user 3010 of the file has the same user name",
+		8:  "g2 of o: user 3009 of the file has the same user name",
 		10: "h of o: user 12 of the file has the same user name", 11: "a of o: user 1" + first,
 	} {
 		row := uint64(between + 4 + i)

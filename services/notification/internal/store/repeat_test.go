@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -67,5 +68,23 @@ func TestRepeatsAreClaimedOnlyIfAllowed(t *testing.T) {
 		if err != nil || (len(claims) == 1) != repeats {
 			t.Errorf("repeats allowed: %t, claimed %+v, %v", repeats, claims, err)
 		}
+	}
+}
+
+// A mail whose notifier has died after Mark is noticed also while repeats are not allowed, so that its pause begins.
+func TestUnansweredIsNoticedWithoutRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	c := w.one(time.Minute)
+	c.Rendered = []byte(`{}`)
+	w.mark(c)
+	w.exec("update notifications set due_at = now()")
+	claims, err := w.Claim(t.Context(), store.Ask{Most: 5, Lease: time.Minute, Pause: time.Hour})
+	if err != nil || len(claims) > 0 {
+		t.Errorf("claimed %+v, %v", claims, err)
+	}
+	if got, want := w.rows("select state from attempts"), fmt.Sprintf("(%d)", domain.Uncertain); got != want {
+		t.Errorf("the attempt has the state %s, want %s", got, want)
 	}
 }

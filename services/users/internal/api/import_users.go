@@ -167,7 +167,8 @@ func (u Users) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *impo
 			if a.err == nil {
 				continue
 			}
-			if err := errs.add(&usersv1.ImportError{Type: a.kind, Id: a.id, Row: row, OrgId: org.OrgId}, a.err); err != nil {
+			about := &usersv1.ImportError{Type: a.kind, Id: a.id, Row: row, OrgId: org.OrgId}
+			if err := errs.add(about, a.err); err != nil {
 				return err
 			}
 		}

@@ -160,7 +160,10 @@ func TestPrepareMail(t *testing.T) {
 	if err != nil || !m.ExpiresAt.Equal(*first.ExpiresAt) {
 		t.Errorf("the code expires %s, then %s, %v", first.ExpiresAt, m.ExpiresAt, err)
 	}
-	for _, c := range [][2]string{{"second mail", "u1"}, {"first mail", "u2"}} {
+	w.must(w.db.Exec(t.Context(), `insert into notices (id, user_id, recipient, verified, own, time)
+		values ('mail-notice', 'u1', 'mini@example.com', true, true, now())`))
+	w.must(w.PrepareMail(t.Context(), "mail-notice", "u1", now))
+	for _, c := range [][2]string{{"second mail", "u1"}, {"first mail", "u2"}, {"mail-notice", "u2"}} {
 		_, err := w.PrepareMail(t.Context(), c[0], c[1], now)
 		testkit.Refused(t, err, domain.ErrMailObsolete.ID)
 	}
