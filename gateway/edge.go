@@ -16,6 +16,7 @@ import (
 
 	"herald/gateway/authn"
 	"herald/gateway/internal/documents"
+	"herald/gateway/internal/httpcache"
 	"herald/shared/boot"
 	"herald/shared/contract"
 	"herald/shared/queue"
@@ -35,6 +36,8 @@ type edge struct {
 	// stopping ends when the gateway begins to stop.
 	stopping context.Context
 	turns    *queue.Queue
+	now      func() time.Time
+	shared   *httpcache.Cache // of endpoints for programs
 
 	rest  *http.ServeMux
 	paths *literals

@@ -16,6 +16,7 @@ import (
 
 	"herald/gateway/authn"
 	"herald/gateway/internal/documents"
+	"herald/gateway/internal/httpcache"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
@@ -60,7 +61,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	g.stopping, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	e := &edge{
 		log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health, stopping: g.stopping,
-		turns: newTurns(),
+		turns: newTurns(), now: ground.Now, shared: httpcache.New(ground.Now),
 	}
 	if e.proxies, err = parseProxies(c.Proxies); err != nil {
 		conn.Close()

@@ -40,7 +40,8 @@ func (e *edge) mountPages(d contract.Method, m *method) error {
 			request: wrapped(m.in, &heraldv1.HttpRequest{}), response: wrapped(m.out, &heraldv1.HttpResponse{})}
 		p.route = route{form: asPage, serve: func(x *exchange, r *http.Request) { e.browse(x, r, p) }}
 		if d.Programs {
-			p.headers, p.route.form, p.open = headersOfPrograms, asOAuth, true
+			serve := func(x *exchange, r *http.Request) { e.serveProgram(x, r, p) }
+			p.headers, p.route = headersOfPrograms, route{form: asOAuth, serve: serve, open: true}
 		}
 		if p.request == nil || p.response == nil || !strings.HasPrefix(prefix, "/") {
 			return errors.New("pages need a prefix that begins with /, an HttpRequest and an HttpResponse")
@@ -79,15 +80,25 @@ func (e *edge) browse(x *exchange, r *http.Request, p *page) {
 		x.fail(r, err)
 		return
 	}
+	send(x, answer)
+}
+
+// send writes a service's answer.
+func send(w http.ResponseWriter, answer *heraldv1.HttpResponse) {
+	maps.Copy(w.Header(), headersOf(answer)) // they replace the gateway's headers of the same name
+	w.WriteHeader(int(answer.Status))
+	_, _ = w.Write(answer.Body) // the sender has gone
+}
+
+// headersOf returns the headers of an answer that are for the client.
+func headersOf(answer *heraldv1.HttpResponse) http.Header {
 	said := http.Header{}
 	for _, h := range answer.Headers {
 		if !hops[http.CanonicalHeaderKey(h.Name)] {
 			said.Add(h.Name, h.Value)
 		}
 	}
-	maps.Copy(x.Header(), said) // they replace the gateway's headers of the same name
-	x.WriteHeader(int(answer.Status))
-	_, _ = x.Write(answer.Body) // the sender has gone
+	return said
 }
 
 func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpResponse, error) {

@@ -15,6 +15,33 @@ import (
 // can send them requests.
 var programsSend = []string{"Accept", "Accept-Language", "Authorization", "Content-Type", "Origin"}
 
+// serveProgram answers a program's request, from the cache if the service has said that everybody may share the answer.
+func (e *edge) serveProgram(x *exchange, r *http.Request, p *page) {
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if !read || r.ContentLength != 0 || len(r.Header["Authorization"]) > 0 {
+		e.browse(x, r, p)
+		return
+	}
+	x.route = p.prefix
+	uri, asked := r.URL.RequestURI(), e.now()
+	if kept := e.shared.Find(uri); kept != nil {
+		kept.Serve(x, r)
+		return
+	}
+	answer, err := e.visit(x, r, p)
+	if err != nil {
+		x.fail(r, err)
+		return
+	}
+	if r.Method == http.MethodGet && answer.Status == http.StatusOK {
+		if kept := e.shared.Keep(uri, asked, headersOf(answer), answer.Body); kept != nil {
+			kept.Serve(x, r)
+			return
+		}
+	}
+	send(x, answer)
+}
+
 // headersOfPrograms refuses what protobuf cannot encode: of two headers Authorization the service must see both.
 func headersOfPrograms(m *heraldv1.HttpRequest, h http.Header) error {
 	for _, name := range programsSend {

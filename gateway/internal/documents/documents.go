@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"herald/gateway/internal/httpcache"
 	"herald/shared/unread"
 )
 
@@ -95,7 +96,7 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cache-Control", "no-cache") // clients keep it and revalidate it each time
 	h.Set("Etag", c.tag)
 	h.Set("Vary", "Accept-Encoding")
-	if holds(r.Header.Values("If-None-Match"), c.tag) {
+	if httpcache.Holds(r.Header.Values("If-None-Match"), c.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -120,19 +121,6 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	unread.Share(w)
 	_, _ = w.Write(data) // the sender has gone
 	return nil
-}
-
-// holds reports whether the lists of an If-None-Match contain a tag (RFC 9110, section 13.1.2).
-func holds(lists []string, tag string) bool {
-	for _, list := range lists {
-		for one := range strings.SplitSeq(list, ",") {
-			if one = strings.TrimSpace(one); one == "*" ||
-				strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // takesGzip reports whether the lists of an Accept-Encoding allow gzip (RFC 9110, section 12.5.3).

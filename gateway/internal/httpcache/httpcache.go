@@ -1,0 +1,154 @@
+// Package httpcache keeps answers to GET requests for as long as the service says that everybody may share them
+// (RFC 9111). It keeps an answer with "Cache-Control: public, max-age=…" and no other directive, and nothing that
+// depends on more than the address. All requests get the same bytes of an answer.
+package httpcache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"herald/shared/unread"
+)
+
+const (
+	// maxAnswers is how many answers are kept. Of a full cache the one goes that was not asked for the longest.
+	maxAnswers = 64
+	// maxBody and maxURI are the sizes in bytes above which an answer is not kept.
+	maxBody = 64 << 10
+	maxURI  = 1 << 10
+)
+
+// Cache holds answers by path and query. It is safe for concurrent use.
+type Cache struct {
+	now     func() time.Time
+	mu      sync.RWMutex
+	answers map[string]*Answer
+}
+
+// New returns an empty cache.
+func New(now func() time.Time) *Cache { return &Cache{now: now, answers: map[string]*Answer{}} }
+
+// Answer is an answer that is ready to be sent. It is never changed.
+type Answer struct {
+	now       func() time.Time
+	asked     time.Time
+	maxAge    time.Duration
+	tag       string
+	whole     http.Header // with a body
+	unchanged http.Header // of a 304
+	body      []byte
+	used      atomic.Int64 // when it was last asked for, in nanoseconds since 1970
+}
+
+// Find returns the answer for a path and query; nil if there is none or it is too old.
+func (c *Cache) Find(uri string) *Answer {
+	c.mu.RLock()
+	a := c.answers[uri]
+	c.mu.RUnlock()
+	if a == nil {
+		return nil
+	}
+	now := c.now()
+	if age := now.Sub(a.asked); age < 0 || age >= a.maxAge {
+		return nil
+	}
+	a.used.Store(now.UnixNano())
+	return a
+}
+
+// Keep keeps an answer with status 200 to a request that was sent at a time, and returns it. It returns nil if the
+// answer may not be kept. The caller must not change header and body afterwards.
+func (c *Cache) Keep(uri string, asked time.Time, header http.Header, body []byte) *Answer {
+	maxAge := sharedFor(header)
+	if maxAge == 0 || len(body) > maxBody || len(uri) > maxURI || len(header["Vary"])+len(header["Set-Cookie"]) > 0 {
+		return nil
+	}
+	a := &Answer{now: c.now, asked: asked, maxAge: maxAge, tag: header.Get("Etag"), body: body}
+	if a.tag == "" {
+		sum := sha256.Sum256(body)
+		a.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	}
+	a.unchanged = header.Clone()
+	a.unchanged.Set("Etag", a.tag)
+	a.whole = a.unchanged.Clone()
+	a.whole.Set("Content-Length", strconv.Itoa(len(body)))
+	a.unchanged.Del("Content-Type")
+	a.used.Store(asked.UnixNano())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.answers[uri]; !known && len(c.answers) >= maxAnswers {
+		c.dropOne()
+	}
+	c.answers[uri] = a
+	return a
+}
+
+// dropOne removes the answer that was not asked for the longest.
+func (c *Cache) dropOne() {
+	var oldest string
+	var used int64
+	for uri, a := range c.answers {
+		if at := a.used.Load(); oldest == "" || at < used {
+			oldest, used = uri, at
+		}
+	}
+	delete(c.answers, oldest)
+}
+
+// Serve answers a GET or HEAD with the answer, or with 304 if the client has it already.
+func (a *Answer) Serve(w http.ResponseWriter, r *http.Request) {
+	header, status := a.whole, http.StatusOK
+	if Holds(r.Header["If-None-Match"], a.tag) {
+		header, status = a.unchanged, http.StatusNotModified
+	}
+	h := w.Header()
+	for name, values := range header {
+		h[name] = values
+	}
+	h["Age"] = []string{strconv.FormatInt(int64(a.now().Sub(a.asked)/time.Second), 10)}
+	w.WriteHeader(status)
+	if status == http.StatusOK && r.Method != http.MethodHead {
+		unread.Share(w)
+		_, _ = w.Write(a.body) // the sender has gone
+	}
+}
+
+// sharedFor returns for how long everybody may share an answer; zero if the service does not say just that.
+func sharedFor(header http.Header) time.Duration {
+	public, age := false, ""
+	for _, directive := range strings.Split(strings.Join(header["Cache-Control"], ","), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		switch name = strings.ToLower(name); {
+		case name == "public" && value == "":
+			public = true
+		case name == "max-age" && age == "":
+			age = value
+		default:
+			return 0
+		}
+	}
+	seconds, err := strconv.ParseUint(age, 10, 31)
+	if err != nil || !public {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// Holds reports whether the lists of an If-None-Match contain a tag (RFC 9110, section 13.1.2).
+func Holds(lists []string, tag string) bool {
+	for _, list := range lists {
+		for one := range strings.SplitSeq(list, ",") {
+			if one = strings.TrimSpace(one); one == "*" ||
+				strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}

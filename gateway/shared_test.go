@@ -1,0 +1,80 @@
+package gateway_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	heraldv1 "herald/shared/gen/herald/v1"
+)
+
+// Answers that everybody may share are asked for once in their time. Nothing else is kept.
+func TestSharedAnswers(t *testing.T) {
+	t.Parallel()
+	const keys, public = "/oauth/v2/keys", "public, max-age=60"
+	for name, c := range map[string]struct {
+		method, path, body string
+		header             []string
+		control            string
+		status             int32
+		kept               bool
+	}{
+		"a document":      {"GET", keys, "", nil, public, 200, true},
+		"with a query":    {"GET", keys + "?a=b", "", nil, public, 200, true},
+		"a script's":      {"GET", keys, "", []string{"Origin", "https://app.example"}, public, 200, true},
+		"with a token":    {"GET", keys, "", as("x"), public, 200, false},
+		"an empty token":  {"GET", keys, "", []string{"Authorization", ""}, public, 200, false},
+		"a post":          {"POST", keys, "a=b", nil, public, 200, false},
+		"with a body":     {"GET", keys, "a=b", nil, public, 200, false},
+		"a head":          {"HEAD", keys, "", nil, public, 200, false},
+		"an error":        {"GET", keys, "", nil, public, 404, false},
+		"private":         {"GET", keys, "", nil, "private, max-age=60", 200, false},
+		"of no word":      {"GET", keys, "", nil, "", 200, false},
+		"a person's page": {"GET", "/ui/login", "", nil, public, 200, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, asked := start(t), 0
+			w.auth.endpoint = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+				asked++
+				m := &heraldv1.HttpResponse{Status: c.status, Body: fmt.Append(nil, "answer ", asked)}
+				if c.control != "" {
+					m.Headers = []*heraldv1.HttpHeader{{Name: "Cache-Control", Value: c.control}}
+				}
+				return m, nil
+			}
+			w.auth.answer = w.auth.endpoint
+			get := func(asked int) answer {
+				t.Helper()
+				got := w.do(t, c.method, c.path, c.body, c.header...)
+				if want := fmt.Sprint("answer ", asked); c.method != "HEAD" && string(got.body) != want {
+					t.Errorf("%q, want %q", got.body, want)
+				}
+				return got
+			}
+			first := get(1)
+			if tagged := first.Header.Get("Etag") != ""; tagged != c.kept {
+				t.Errorf("%v", first.Header)
+			}
+			if !c.kept {
+				get(2)
+				return
+			}
+			w.clock.Advance(59 * time.Second)
+			second := get(1)
+			if id := second.Header.Get("X-Request-Id"); id == "" || id == first.Header.Get("X-Request-Id") {
+				t.Errorf("two answers have the request id %q", id)
+			}
+			w.do(t, "HEAD", c.path, "", c.header...).ok(t)
+			tag := []string{"If-None-Match", first.Header.Get("Etag")}
+			if got := w.do(t, "GET", c.path, "", append(tag, c.header...)...); got.StatusCode != 304 {
+				t.Errorf("%d %v", got.StatusCode, got.Header)
+			}
+			if w.do(t, c.method, c.path, c.body, as("x")...); asked != 2 {
+				t.Error("a request with a token was answered from the cache")
+			}
+			w.clock.Advance(2 * time.Second)
+			get(3)
+		})
+	}
+}
