@@ -5,29 +5,47 @@ package auth
 
 import (
 	"context"
-	"embed"
 	"io"
 	"net/http"
 
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/pages"
+	"herald/services/auth/internal/store"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
 )
 
-// Config is the service's settings. It has none of its own.
-type Config struct{}
+// Config is the service's settings.
+type Config struct {
+	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
+}
 
 // Migrations make the service's tables.
-//
-//go:embed migrations/*.sql
-var Migrations embed.FS
+var Migrations = store.Migrations
 
-// New registers the service. It does not wait for text and users, which may start later.
-func New(_ context.Context, s *boot.Service, _ Config) error {
+// Sealed are the columns with sealed secrets.
+var Sealed = []secret.Column{domain.SealedPrivateKey}
+
+// New registers the service and makes the keys that a first start needs. It does not wait for text and users, which may
+// start later.
+func New(ctx context.Context, s *boot.Service, c Config) error {
+	period, err := domain.CheckPeriod(c.SigningKeyDays)
+	if err != nil {
+		return err
+	}
+	signing, err := keys.Open(ctx, keys.Config{
+		Store: store.New(s.Journal), Sealing: s.Keys, Period: period, Now: s.Now, Log: s.Log,
+	})
+	if err != nil {
+		return err
+	}
+	s.Background(signing.Run)
 	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {
 		return err

@@ -205,7 +205,8 @@ func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	}
 	g.PublicURL = address
 	s := kit.Open(t, g)
-	if err := New(t.Context(), s, Config{}); err != nil {
+	shareKeys(t, s)
+	if err := New(t.Context(), s, Config{SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

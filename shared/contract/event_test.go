@@ -33,7 +33,7 @@ func TestEvents(t *testing.T) {
 	for _, e := range events {
 		services = append(services, e.Service)
 	}
-	if got := strings.Join(slices.Compact(services), " "); got != "idp notification projects text users" {
+	if got := strings.Join(slices.Compact(services), " "); got != "auth idp notification projects text users" {
 		t.Errorf("events of %q", got)
 	}
 	for history, want := range map[string]string{

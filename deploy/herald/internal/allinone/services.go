@@ -48,7 +48,7 @@ func NewServices() *Services {
 		door("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
 		door("text", text.Migrations, new(text.Config), text.New),
 		door("notification", notification.Migrations, &s.Notification, notification.New),
-		door("auth", auth.Migrations, new(auth.Config), auth.New),
+		door("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed),
 		door("projects", projects.Migrations, new(projects.Config), projects.New),
 		door("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),
 	}

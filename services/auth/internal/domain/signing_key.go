@@ -1,0 +1,142 @@
+// Package domain holds the rules of signing keys. It uses no database and no messages.
+package domain
+
+import (
+	"fmt"
+	"time"
+
+	"herald/shared/fault"
+	"herald/shared/resource"
+	"herald/shared/secret"
+)
+
+// Algorithm is how a key signs (RFC 7518 section 3.1).
+type Algorithm string
+
+// The algorithms of id tokens and of JWT access tokens.
+const (
+	RS256 Algorithm = "RS256"
+	ES256 Algorithm = "ES256"
+)
+
+// Algorithms returns all algorithms. Each always has a key that signs.
+func Algorithms() []Algorithm { return []Algorithm{RS256, ES256} }
+
+const (
+	// Announcement is how long a key is at least published before it signs: clients that read the published keys
+	// once a day know it by then.
+	Announcement = 24 * time.Hour
+	// Overlap is how long a key stays published after it signed for the last time. Tokens expire after an hour, but
+	// an expired id token is a hint at logout (OpenID Connect RP-Initiated Logout section 2), and a login lasts 10
+	// days.
+	Overlap = 10 * 24 * time.Hour
+	// maxDays is the longest time for which a key may sign.
+	maxDays = 365
+)
+
+// Faults of signing keys.
+var (
+	ErrSigningKeyNotFound = fault.New(fault.NotFound, "SIGNING_KEY_NOT_FOUND", "Signing key not found")
+	// ErrSigningKeyLast is returned while the key that would sign next has not been made.
+	ErrSigningKeyLast = fault.New(fault.Precondition, "SIGNING_KEY_LAST",
+		"No other key can sign yet: try again in a few seconds")
+)
+
+// SealedPrivateKey is the column of the sealed private keys.
+var SealedPrivateKey = secret.Column{Table: "signing_keys", Name: "private_key", Key: "id"}
+
+// SigningKey is a key pair that signs tokens from a time on, until a later key of its algorithm does.
+type SigningKey struct {
+	resource.Record
+	// ID is the key's kid (RFC 7517 section 4.5).
+	ID        string
+	Algorithm Algorithm
+	// PrivateKey is sealed.
+	PrivateKey []byte
+	SignsAt    time.Time
+}
+
+// CheckPeriod returns how long each key signs if that is allowed.
+func CheckPeriod(days int) (time.Duration, error) {
+	if days < 1 || days > maxDays {
+		return 0, fmt.Errorf("HERALD_SIGNING_KEY_DAYS: %d is not 1 to %d", days, maxDays)
+	}
+	return time.Duration(days) * 24 * time.Hour, nil
+}
+
+// SigningKeys are the keys of one algorithm, in the order in which they sign.
+type SigningKeys []SigningKey
+
+// Of returns the keys of an algorithm.
+func (all SigningKeys) Of(a Algorithm) SigningKeys {
+	var of SigningKeys
+	for _, k := range all {
+		if k.Algorithm == a {
+			of = append(of, k)
+		}
+	}
+	return of
+}
+
+// Next returns when a key signs that has to be made now. It reports false if a key is waiting to sign already. A first
+// key signs at once.
+func (keys SigningKeys) Next(now time.Time, period time.Duration) (signsAt time.Time, due bool) {
+	if len(keys) == 0 {
+		return now, true
+	}
+	last := keys[len(keys)-1]
+	if last.SignsAt.After(now) {
+		return time.Time{}, false
+	}
+	signsAt = last.SignsAt.Add(period)
+	if announced := now.Add(Announcement); signsAt.Before(announced) {
+		signsAt = announced
+	}
+	return signsAt, true
+}
+
+// Last returns when the last key begins to sign; zero if there is none.
+func (keys SigningKeys) Last() time.Time {
+	if len(keys) == 0 {
+		return time.Time{}
+	}
+	return keys[len(keys)-1].SignsAt
+}
+
+// Retired returns the keys whose last token nobody needs any more.
+func (keys SigningKeys) Retired(now time.Time) SigningKeys {
+	retired := 0
+	for retired+1 < len(keys) && !keys[retired+1].SignsAt.Add(Overlap).After(now) {
+		retired++
+	}
+	return keys[:retired]
+}
+
+// Removal is a key that is removed, with what takes its place.
+type Removal struct {
+	SigningKey
+	// Replaced reports that a later key signs already.
+	Replaced bool
+	// Waiting is the id of the key that signs next, empty if it has not been made.
+	Waiting string
+}
+
+// signs reports whether the key is the one that signs.
+func (r Removal) signs(now time.Time) bool { return !r.Replaced && !r.SignsAt.After(now) }
+
+// Check refuses to remove the key that signs while none is there to take its place.
+func (r Removal) Check(now time.Time) error {
+	if r.signs(now) && r.Waiting == "" {
+		return ErrSigningKeyLast
+	}
+	return nil
+}
+
+// Heir returns the id of the key that signs from now on in place of the removed one, empty if the removed one did not
+// sign.
+func (r Removal) Heir(now time.Time) string {
+	if !r.signs(now) {
+		return ""
+	}
+	return r.Waiting
+}
