@@ -46,7 +46,7 @@ func TestAuthorizationHeader(t *testing.T) {
 		{[]string{"Bearer " + token[:len(token)-1]}, invalid, false},
 		{[]string{"Bearer " + strings.Repeat("x", 10_000)}, invalid, false},
 		{[]string{"Bearer eyJhbGciOiJub25lIn0.e30."}, invalid, false},
-		{[]string{"Bearer " + secret.NewToken().Reveal()}, invalid, true},
+		{[]string{"Bearer " + secret.PersonalAccessToken.New().Reveal()}, invalid, true},
 	} {
 		var pairs []string
 		for _, h := range c.headers {

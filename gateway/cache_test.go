@@ -137,7 +137,7 @@ func TestManyRequestsAskOnce(t *testing.T) {
 func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	token := secret.NewToken().Reveal()
+	token := secret.PersonalAccessToken.New().Reveal()
 	get := func() answer { return w.do(t, "GET", "/auth/v1/users/me", "", as(token)...) }
 	release := w.hold()
 	var all sync.WaitGroup

@@ -116,7 +116,7 @@ func newUsers() *users {
 
 // token makes a token with roles in o1 and scopes.
 func (u *users) token(userID string, roles []string, scopes ...string) string {
-	t := secret.NewToken().Reveal()
+	t := secret.PersonalAccessToken.New().Reveal()
 	u.grant(t, userID, roles, scopes...)
 	return t
 }

@@ -129,7 +129,7 @@ func (p Pass) Holder() (userID, organizationID string) {
 func (p Pass) Holds(permission string) bool { return p.caller.Can(permission, "") }
 
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {
-	if !secret.WellFormedToken(token) {
+	if !secret.PersonalAccessToken.WellFormed(token) {
 		return Pass{}, errToken
 	}
 	k := key{sha256.Sum256([]byte(token)), organization}

@@ -22,7 +22,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	w := startWorld(t, g)
 	id := w.person(w.admin, "mini")
 	forever, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-	if err != nil || !secret.WellFormedToken(forever.Token) {
+	if err != nil || !secret.PersonalAccessToken.WellFormed(forever.Token) {
 		t.Fatalf("%v, %v", forever, err)
 	}
 	hour, err := w.gateway.AddPersonalAccessToken(w.admin, &usersv1.AddPersonalAccessTokenRequest{

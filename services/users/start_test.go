@@ -31,7 +31,7 @@ func TestFirstStart(t *testing.T) {
 		return admin
 	}
 	// A start was killed before the commit, and the file has another mode.
-	if err := os.WriteFile(file+".new", []byte(secret.NewToken().Reveal()), 0o644); err != nil {
+	if err := os.WriteFile(file+".new", []byte(secret.PersonalAccessToken.New().Reveal()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	admin := start()

@@ -9,10 +9,22 @@ import (
 
 const (
 	alphanumeric  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	tokenPrefix   = "hrld_"
 	tokenRandom   = 43 // 256 bits in base 62
 	tokenChecksum = 6
-	tokenLength   = len(tokenPrefix) + tokenRandom + tokenChecksum
+	tokenLength   = len(PersonalAccessToken) + tokenRandom + tokenChecksum
+)
+
+// TokenKind is a kind of opaque token, and the prefix of all its tokens. A token of one kind is never taken for
+// another.
+type TokenKind string
+
+// The kinds of tokens.
+const (
+	PersonalAccessToken TokenKind = "hrld_"
+	AccessToken         TokenKind = "hrla_"
+	RefreshToken        TokenKind = "hrlr_"
+	AuthorizationCode   TokenKind = "hrlc_"
+	DeviceCode          TokenKind = "hrlx_"
 )
 
 // RandomString returns n random characters a-zA-Z0-9, each equally likely.
@@ -32,10 +44,10 @@ func RandomString(n int) string {
 	return string(out)
 }
 
-// NewToken returns a new personal access token: a prefix, 256 random bits, and a checksum that
-// detects a mistyped token without a request to users.
-func NewToken() Text {
-	body := tokenPrefix + RandomString(tokenRandom)
+// New returns a new token: the prefix, 256 random bits, and a checksum that detects a mistyped token without a request
+// to its owner.
+func (k TokenKind) New() Text {
+	body := string(k) + RandomString(tokenRandom)
 	return NewText(body + checksum(body))
 }
 
@@ -46,12 +58,12 @@ const clientSecretLength = 64
 // NewClientSecret returns a new client secret: 64 characters a-zA-Z0-9.
 func NewClientSecret() Text { return NewText(RandomString(clientSecretLength)) }
 
-// LooksLikeToken reports whether a Bearer value has the prefix of a personal access token.
-func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenPrefix) }
+// Begins reports whether a text has the prefix of the kind.
+func (k TokenKind) Begins(s string) bool { return strings.HasPrefix(s, string(k)) }
 
-// WellFormedToken reports whether length and checksum are right.
-func WellFormedToken(s string) bool {
-	return len(s) == tokenLength && LooksLikeToken(s) &&
+// WellFormed reports whether prefix, length and checksum are right.
+func (k TokenKind) WellFormed(s string) bool {
+	return len(s) == tokenLength && k.Begins(s) &&
 		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))
 }
 

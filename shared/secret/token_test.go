@@ -16,8 +16,9 @@ func TestTokenForm(t *testing.T) {
 	form := regexp.MustCompile(`^hrld_[0-9A-Za-z]{49}$`)
 	seen := map[string]bool{}
 	for range 1000 {
-		token := secret.NewToken().Reveal()
-		if !form.MatchString(token) || !secret.LooksLikeToken(token) || !secret.WellFormedToken(token) || seen[token] {
+		token := secret.PersonalAccessToken.New().Reveal()
+		if !form.MatchString(token) || seen[token] || !secret.PersonalAccessToken.Begins(token) ||
+			!secret.PersonalAccessToken.WellFormed(token) {
 			t.Fatalf("made %q", token)
 		}
 		seen[token] = true
@@ -28,7 +29,7 @@ func TestTokenForm(t *testing.T) {
 func TestTokenIsNotMalleable(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		token := secret.NewToken().Reveal()
+		token := secret.PersonalAccessToken.New().Reveal()
 		for i := range token {
 			for bit := range 8 {
 				flipped := []byte(token)
@@ -56,17 +57,17 @@ func TestTokenIsNotMalleable(t *testing.T) {
 
 func refuse(t *testing.T, token string) {
 	t.Helper()
-	if secret.WellFormedToken(token) {
+	if secret.PersonalAccessToken.WellFormed(token) {
 		t.Errorf("%q is well formed", token)
 	}
 }
 
 func FuzzWellFormedToken(f *testing.F) {
-	f.Add(secret.NewToken().Reveal())
+	f.Add(secret.PersonalAccessToken.New().Reveal())
 	f.Add("hrld_")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
-		if secret.WellFormedToken(s) && (!secret.LooksLikeToken(s) || len(s) != 54) {
+		if secret.PersonalAccessToken.WellFormed(s) && (!secret.PersonalAccessToken.Begins(s) || len(s) != 54) {
 			t.Errorf("%q is well formed", s)
 		}
 	})

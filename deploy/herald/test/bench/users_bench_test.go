@@ -86,7 +86,7 @@ func newTown(b *testing.B, users int) *town {
 	t := &town{mover: newMover(b), users: users}
 	var hashes [][]byte
 	for range min(townTokens, users) {
-		token := secret.NewToken().Reveal()
+		token := secret.PersonalAccessToken.New().Reveal()
 		t.tokens, hashes = append(t.tokens, token), append(hashes, secret.Hash(token))
 	}
 	// The index of parts is made afterwards, because updating it for each row takes most of the time.

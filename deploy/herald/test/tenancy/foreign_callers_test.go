@@ -29,7 +29,7 @@ func (w *world) visitors() []visitor {
 	nobody := visitor{name: "nobody", refused: true}
 	garbage, unknown := nobody, nobody
 	garbage.name, garbage.token = "garbage", "garbage"
-	unknown.name, unknown.token = "an unknown token", secret.NewToken().Reveal()
+	unknown.name, unknown.token = "an unknown token", secret.PersonalAccessToken.New().Reveal()
 	expired := w.visit("the owner with an expired token", w.own.org, "ORG_OWNER", "")
 	w.expire(expired.id)
 	inactive := w.visit("an inactive owner", w.own.org, "ORG_OWNER", "")

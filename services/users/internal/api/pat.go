@@ -38,7 +38,7 @@ func (u Users) addToken(
 		return nil, err
 	}
 	t := domain.PAT{ID: id.New(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
-	token := secret.NewToken()
+	token := secret.PersonalAccessToken.New()
 	record, err := u.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()),
 		&usersv1.PersonalAccessTokenAdded{UserId: userID})
 	if err != nil {

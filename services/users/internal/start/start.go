@@ -47,7 +47,7 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 	if started {
 		return Administrator{}, finish(ctx, s, settings.TokenFile)
 	}
-	oneTime, token := secret.NewText(secret.RandomString(16)), secret.NewToken()
+	oneTime, token := secret.NewText(secret.RandomString(16)), secret.PersonalAccessToken.New()
 	hash, err := passwords.Hash(ctx, oneTime.Reveal())
 	if err != nil {
 		return Administrator{}, fmt.Errorf("first start: %w", err)
