@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"herald/shared/caller"
 )
 
 const (
@@ -30,8 +32,21 @@ type cache struct {
 	next int
 }
 
-// drop says which user's passes an event drops; an empty userID drops everybody's.
-type drop struct{ eventID, userID string }
+// drop says whose passes an event drops: a user's, or those with tokens of an application or of a project's
+// applications. Without any of these ids it drops all.
+type drop struct{ eventID, userID, appID, projectID string }
+
+func (d drop) concerns(c caller.Caller) bool {
+	switch {
+	case d.userID != "":
+		return c.UserID == d.userID
+	case d.appID != "":
+		return c.ClientID == d.appID
+	case d.projectID != "":
+		return c.ClientProjectID == d.projectID
+	}
+	return true
+}
 
 func newCache() *cache { return &cache{passes: map[key]Pass{}} }
 
@@ -82,7 +97,7 @@ func (c *cache) drop(d drop) {
 	c.done[c.next], c.next = d, (c.next+1)%maxDone
 	c.drops++
 	for k, p := range c.passes {
-		if d.userID == "" || p.caller.UserID == d.userID {
+		if d.concerns(p.caller) {
 			delete(c.passes, k)
 		}
 	}

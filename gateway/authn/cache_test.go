@@ -10,7 +10,7 @@ import (
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/contract"
-	_ "herald/shared/gen/herald/projects/v1" // its events end no caller
+	_ "herald/shared/gen/herald/projects/v1" // its events end applications' tokens
 	"herald/shared/testkit"
 )
 
@@ -50,7 +50,7 @@ func TestAnswersToOldQuestionsAreNotKept(t *testing.T) {
 	t.Parallel()
 	nc, c, now := testkit.Connect(t, testkit.Ground(t), bus.Gateway), newCache(), time.Now()
 	asked := c.epoch()
-	c.drop(drop{"e1", "u2"}) // for every user: the answer may be older than the event
+	c.drop(drop{eventID: "e1", userID: "u2"}) // for every user: the answer may be older than the event
 	c.keep(of("u1", now), asked)
 	if _, ok := c.find(key{}, now, nc); ok {
 		t.Error("kept")
@@ -154,7 +154,16 @@ func TestWhomEventsEnd(t *testing.T) {
 		{"herald.users.human.created.v1", "u1", `{}`, 0, true, true},
 		{"herald.users.org.changed.v1", "o1", `{}`, 0, true, true},
 		{"herald.users.pat.added.v1", "t1", `{"userId":"u1"}`, 0, true, true},
-		{"herald.projects.project.deactivated.v1", "p1", `{}`, 0, true, true},
+		{"herald.projects.user_grant.added.v1", "g1", `{"userId":"u1","projectId":"p1"}`, 0, true, true},
+		{"herald.projects.project.deactivated.v1", "p1", `{}`, 1, false, true},
+		{"herald.projects.project.removed.v1", "p1", `{}`, 1, false, true},
+		{"herald.projects.project.deactivated.v1", "p3", `{}`, 1, true, true},
+		{"herald.projects.project.deactivated.v1", "u1", `{}`, 1, true, true},
+		{"herald.projects.project.deactivated.v1", "", `{}`, 1, false, false},
+		{"herald.projects.application.deactivated.v1", "a2", `{"projectId":"p1"}`, 1, true, false},
+		{"herald.projects.application.removed.v1", "a1", `{"projectId":"p1"}`, 1, false, true},
+		{"herald.projects.application.changed.v1", "a1", `{"projectId":"p2"}`, 1, false, true},
+		{"herald.projects.application.deactivated.v1", "p1", `{"projectId":"p1"}`, 1, true, true},
 		{"", "u1", `{"userId":"u1"}`, 0, true, true},
 		{"herald.users.pat.removed.v1", "t1", `{"userId":"u1"}`, 1, false, true},
 		{"herald.users.member.added.v1", "u1", `{"userId":"u1","projectId":"p1"}`, 1, false, true},
@@ -165,9 +174,9 @@ func TestWhomEventsEnd(t *testing.T) {
 		{"herald.users.x.y.v1", "u1", `{"userId":"u1"}`, 1, false, false}, // an event of a newer release
 		{"herald.users", "u1", `{}`, 1, false, false},
 	} {
-		for _, u := range []string{"u1", "u2"} {
-			p := Pass{key: key{organization: u}, caller: caller.Caller{UserID: u}}
-			a.known.keep(p, a.known.epoch())
+		for _, n := range []string{"1", "2"} {
+			who := caller.Caller{UserID: "u" + n, ClientID: "a" + n, ClientProjectID: "p" + n}
+			a.known.keep(Pass{key: key{organization: who.UserID}, caller: who}, a.known.epoch())
 		}
 		before := a.known.epoch()
 		a.hear(&nats.Msg{

@@ -42,8 +42,8 @@ func (a *Authenticator) listen() error {
 	return a.Conn.Flush() // the subscriptions are active now
 }
 
-// hear drops the cached callers that an event ends. It drops everybody if the event does not
-// name a user, or if a newer service sent it and its contract is unknown here.
+// hear drops the cached callers that an event ends. It drops everybody if the event does not say
+// whom, or if a newer service sent it and its contract is unknown here.
 func (a *Authenticator) hear(m *nats.Msg) {
 	kind := m.Header.Get(contract.HeaderType)
 	e, known := a.events[kind]
@@ -53,11 +53,25 @@ func (a *Authenticator) hear(m *nats.Msg) {
 	d := drop{eventID: m.Header.Get(contract.HeaderID)}
 	switch ends := e.Option.GetEnds().(type) {
 	case *heraldv1.Event_EndsSubject:
-		d.userID = m.Header.Get(contract.HeaderSubject)
+		d.userID = named(e, m, contract.Subject)
 	case *heraldv1.Event_EndsUser:
-		var data map[string]any
-		_ = json.Unmarshal(m.Data, &data)
-		d.userID, _ = data[e.Fields().ByName(protoreflect.Name(ends.EndsUser)).JSONName()].(string)
+		d.userID = named(e, m, ends.EndsUser)
+	case *heraldv1.Event_EndsApp:
+		d.appID = named(e, m, ends.EndsApp)
+	case *heraldv1.Event_EndsProject:
+		d.projectID = named(e, m, ends.EndsProject)
 	}
 	a.known.drop(d)
+}
+
+// named returns the id in a field of an event, or that of its aggregate for the field "subject". It is empty if the
+// event has none.
+func named(e contract.Event, m *nats.Msg, field string) string {
+	if field == contract.Subject {
+		return m.Header.Get(contract.HeaderSubject)
+	}
+	var data map[string]any
+	_ = json.Unmarshal(m.Data, &data)
+	id, _ := data[e.Fields().ByName(protoreflect.Name(field)).JSONName()].(string)
+	return id
 }

@@ -39,6 +39,11 @@ type Caller struct {
 	AuthenticatedAt time.Time
 	// TokenID is the personal access token of the call; empty for other tokens.
 	TokenID string
+	// ClientID is the application to which the token was issued, ClientProjectID its project. Both are empty for
+	// personal access tokens and for tokens that machine users got for themselves.
+	ClientID, ClientProjectID string
+	// Credential stands for the secret or the key with which the token was asked for; empty for other tokens.
+	Credential string
 	// Service is set instead of all the above.
 	Service string
 }
@@ -155,7 +160,8 @@ func (s Signer) decode(header string) (signed, error) {
 func (c Caller) Proto() *heraldv1.Caller {
 	m := &heraldv1.Caller{
 		UserId: c.UserID, OrganizationId: c.OrganizationID, HomeOrganizationId: c.HomeOrganizationID,
-		Scopes: c.Scopes, Service: c.Service, TokenId: c.TokenID,
+		Scopes: c.Scopes, Service: c.Service, TokenId: c.TokenID, ClientId: c.ClientID,
+		ClientProjectId: c.ClientProjectID, Credential: c.Credential,
 	}
 	if !c.AuthenticatedAt.IsZero() {
 		m.AuthenticatedAt = c.AuthenticatedAt.Unix()
@@ -172,7 +178,8 @@ func (c Caller) Proto() *heraldv1.Caller {
 func FromProto(m *heraldv1.Caller) Caller {
 	c := Caller{
 		UserID: m.GetUserId(), OrganizationID: m.GetOrganizationId(), HomeOrganizationID: m.GetHomeOrganizationId(),
-		Scopes: m.GetScopes(), Service: m.GetService(), TokenID: m.GetTokenId(),
+		Scopes: m.GetScopes(), Service: m.GetService(), TokenID: m.GetTokenId(), ClientID: m.GetClientId(),
+		ClientProjectID: m.GetClientProjectId(), Credential: m.GetCredential(),
 	}
 	if at := m.GetAuthenticatedAt(); at != 0 {
 		c.AuthenticatedAt = time.Unix(at, 0)

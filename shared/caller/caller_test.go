@@ -21,6 +21,7 @@ var (
 				"ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 		},
 		AuthenticatedAt: time.Unix(1_700_000_000, 0), TokenID: "t",
+		ClientID: "a", ClientProjectID: "b", Credential: "key:c",
 	}
 	service = caller.Caller{Service: "notification"}
 )

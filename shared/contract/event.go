@@ -65,6 +65,9 @@ func (e Event) Channel() string { return e.Service + "." + e.Option.Aggregate + 
 // Type is the type attribute of its CloudEvents: herald.users.human.imported.v1.
 func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
 
+// Subject is the value of ends_app and ends_project that names the aggregate instead of a field.
+const Subject = "subject"
+
 // EndsCallers reports whether the event ends cached callers.
 func (e Event) EndsCallers() bool { return !e.Option.GetEndsNobody() }
 
@@ -105,8 +108,8 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 			return other.Service == e.Service && other.EndsCallers()
 		}) {
 			flaws = append(flaws, fmt.Errorf("contract of %s: other events of %s end callers, this one ends nobody: "+
-				"where somebody may do more or less after it, write ends_subject, ends_user or ends_everybody "+
-				"instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
+				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, ends_project "+
+				"or ends_everybody instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
 				e.FullName(), e.Service))
 		}
 		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {
@@ -131,17 +134,8 @@ var linkedEvents = sync.OnceValues(func() ([]Event, error) { return Events(proto
 // check checks an event's option; listed says that a method lists the event's history.
 func (e Event) check(listed bool) error {
 	o := e.Option
-	switch ends := o.Ends.(type) {
-	case *heraldv1.Event_EndsUser:
-		if !isText(e.Fields().ByName(protoreflect.Name(ends.EndsUser))) {
-			return fmt.Errorf("ends_user names a text field of the event, and %q is none", ends.EndsUser)
-		}
-	case nil:
-		return errNobody
-	default:
-		if !o.GetEndsSubject() && !o.GetEndsEverybody() && !o.GetEndsNobody() {
-			return errNobody
-		}
+	if err := e.checkEnds(); err != nil {
+		return err
 	}
 	switch {
 	case o.Aggregate == "" || o.Name == "":
@@ -164,8 +158,39 @@ func (e Event) check(listed bool) error {
 	return nil
 }
 
+// checkEnds checks what an option says about callers.
+func (e Event) checkEnds() error {
+	switch ends := e.Option.Ends.(type) {
+	case *heraldv1.Event_EndsUser:
+		return e.checkNamed("ends_user", ends.EndsUser)
+	case *heraldv1.Event_EndsApp:
+		return e.checkAggregate("ends_app", ends.EndsApp)
+	case *heraldv1.Event_EndsProject:
+		return e.checkAggregate("ends_project", ends.EndsProject)
+	}
+	if o := e.Option; !o.GetEndsSubject() && !o.GetEndsEverybody() && !o.GetEndsNobody() {
+		return errNobody
+	}
+	return nil
+}
+
+func (e Event) checkAggregate(option, field string) error {
+	if field == Subject {
+		return nil
+	}
+	return e.checkNamed(option, field)
+}
+
+func (e Event) checkNamed(option, field string) error {
+	if !isText(e.Fields().ByName(protoreflect.Name(field))) {
+		return fmt.Errorf("%s names a text field of the event, and %q is none", option, field)
+	}
+	return nil
+}
+
 var errNobody = errors.New("the event does not say who is another caller after it: " +
-	"add one of ends_user: \"<field>\", ends_subject: true, ends_everybody: true and ends_nobody: true " +
+	"add one of ends_user: \"<field>\", ends_subject: true, ends_app: \"<field>\", ends_project: \"<field>\", " +
+	"ends_everybody: true and ends_nobody: true " +
 	"to herald.v1.event; the gateway goes on believing what it knows of everybody else")
 
 // HistoryID is the id of the object whose history shows the event m of an aggregate.

@@ -68,6 +68,10 @@ func TestEventFaults(t *testing.T) {
 	t.Parallel()
 	nobody := &heraldv1.Event_EndsNobody{EndsNobody: true}
 	user := func(field string) *heraldv1.Event_EndsUser { return &heraldv1.Event_EndsUser{EndsUser: field} }
+	app := func(field string) *heraldv1.Event_EndsApp { return &heraldv1.Event_EndsApp{EndsApp: field} }
+	project := func(field string) *heraldv1.Event_EndsProject {
+		return &heraldv1.Event_EndsProject{EndsProject: field}
+	}
 	for name, c := range map[string]struct {
 		event *heraldv1.Event
 		want  string
@@ -77,6 +81,12 @@ func TestEventFaults(t *testing.T) {
 		"ends unsaid":     {&heraldv1.Event{History: "thing"}, "add one of ends_user"},
 		"ends not":        {&heraldv1.Event{Ends: &heraldv1.Event_EndsSubject{}, History: "thing"}, "add one of"},
 		"unknown user":    {&heraldv1.Event{Ends: user("owner"), History: "thing"}, `"owner" is none`},
+		"good app":        {&heraldv1.Event{Ends: app("user_id"), History: "thing"}, ""},
+		"good own app":    {&heraldv1.Event{Ends: app("subject"), History: "thing"}, ""},
+		"unknown app":     {&heraldv1.Event{Ends: app("app_id"), History: "thing"}, `ends_app names a text field`},
+		"good project":    {&heraldv1.Event{Ends: project("subject"), History: "thing"}, ""},
+		"unknown project": {&heraldv1.Event{Ends: project("number"), History: "thing"}, `ends_project names a text`},
+		"subject's user":  {&heraldv1.Event{Ends: user("subject"), History: "thing"}, `"subject" is none`},
 		"no history":      {&heraldv1.Event{Ends: nobody}, "add history:"},
 		"two histories":   {&heraldv1.Event{Ends: nobody, History: "thing", NoHistory: "w"}, "add history:"},
 		"unknown history": {&heraldv1.Event{Ends: nobody, History: "thong"}, `lists the history "thong"`},

@@ -40,7 +40,14 @@ type Caller struct {
 	// The time at which the signature expires, in Unix milliseconds.
 	ExpiresAt int64 `protobuf:"varint,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// The personal access token of the call; empty for other tokens.
-	TokenId       string `protobuf:"bytes,9,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	TokenId string `protobuf:"bytes,9,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// The application to which the token was issued, and its project. Empty for personal access tokens
+	// and for tokens that machine users got for themselves.
+	ClientId        string `protobuf:"bytes,10,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	ClientProjectId string `protobuf:"bytes,11,opt,name=client_project_id,json=clientProjectId,proto3" json:"client_project_id,omitempty"`
+	// What stands for the secret or the key with which the token was asked for (CheckedSubject.credential of users).
+	// Empty for other tokens.
+	Credential    string `protobuf:"bytes,12,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -138,6 +145,27 @@ func (x *Caller) GetTokenId() string {
 	return ""
 }
 
+func (x *Caller) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
+func (x *Caller) GetClientProjectId() string {
+	if x != nil {
+		return x.ClientProjectId
+	}
+	return ""
+}
+
+func (x *Caller) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
 type CallerMembership struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for the instance.
@@ -204,7 +232,7 @@ var File_herald_v1_caller_proto protoreflect.FileDescriptor
 
 const file_herald_v1_caller_proto_rawDesc = "" +
 	"\n" +
-	"\x16herald/v1/caller.proto\x12\therald.v1\"\xd2\x02\n" +
+	"\x16herald/v1/caller.proto\x12\therald.v1\"\xbb\x03\n" +
 	"\x06Caller\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
 	"\x0forganization_id\x18\x02 \x01(\tR\x0eorganizationId\x120\n" +
@@ -215,7 +243,13 @@ const file_herald_v1_caller_proto_rawDesc = "" +
 	"\aservice\x18\a \x01(\tR\aservice\x12\x1d\n" +
 	"\n" +
 	"expires_at\x18\b \x01(\x03R\texpiresAt\x12\x19\n" +
-	"\btoken_id\x18\t \x01(\tR\atokenId\"p\n" +
+	"\btoken_id\x18\t \x01(\tR\atokenId\x12\x1b\n" +
+	"\tclient_id\x18\n" +
+	" \x01(\tR\bclientId\x12*\n" +
+	"\x11client_project_id\x18\v \x01(\tR\x0fclientProjectId\x12\x1e\n" +
+	"\n" +
+	"credential\x18\f \x01(\tR\n" +
+	"credential\"p\n" +
 	"\x10CallerMembership\x12'\n" +
 	"\x0forganization_id\x18\x01 \x01(\tR\x0eorganizationId\x12\x1d\n" +
 	"\n" +

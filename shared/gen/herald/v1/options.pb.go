@@ -250,7 +250,7 @@ type Event struct {
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// What happened, in the past tense.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The users whose state, roles or tokens the event changes. The gateway drops them from its
+	// The callers whose state, roles or tokens the event changes. The gateway drops them from its
 	// cache. Exactly one of these is set.
 	//
 	// Types that are valid to be assigned to Ends:
@@ -259,6 +259,8 @@ type Event struct {
 	//	*Event_EndsSubject
 	//	*Event_EndsEverybody
 	//	*Event_EndsNobody
+	//	*Event_EndsApp
+	//	*Event_EndsProject
 	Ends isEvent_Ends `protobuf_oneof:"ends"`
 	// The history that shows the event. A method of the same service lists it.
 	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
@@ -361,6 +363,24 @@ func (x *Event) GetEndsNobody() bool {
 	return false
 }
 
+func (x *Event) GetEndsApp() string {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsApp); ok {
+			return x.EndsApp
+		}
+	}
+	return ""
+}
+
+func (x *Event) GetEndsProject() string {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsProject); ok {
+			return x.EndsProject
+		}
+	}
+	return ""
+}
+
 func (x *Event) GetHistory() string {
 	if x != nil {
 		return x.History
@@ -413,6 +433,17 @@ type Event_EndsNobody struct {
 	EndsNobody bool `protobuf:"varint,6,opt,name=ends_nobody,json=endsNobody,proto3,oneof"`
 }
 
+type Event_EndsApp struct {
+	// The callers with tokens of the application whose id is in this field of the event, or is the
+	// aggregate's if this is "subject".
+	EndsApp string `protobuf:"bytes,11,opt,name=ends_app,json=endsApp,proto3,oneof"`
+}
+
+type Event_EndsProject struct {
+	// The callers with tokens of all applications of a project, whose id is named in the same way.
+	EndsProject string `protobuf:"bytes,12,opt,name=ends_project,json=endsProject,proto3,oneof"`
+}
+
 func (*Event_EndsUser) isEvent_Ends() {}
 
 func (*Event_EndsSubject) isEvent_Ends() {}
@@ -420,6 +451,10 @@ func (*Event_EndsSubject) isEvent_Ends() {}
 func (*Event_EndsEverybody) isEvent_Ends() {}
 
 func (*Event_EndsNobody) isEvent_Ends() {}
+
+func (*Event_EndsApp) isEvent_Ends() {}
+
+func (*Event_EndsProject) isEvent_Ends() {}
 
 var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
@@ -572,7 +607,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
-	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xc3\x02\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\"\x85\x03\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -580,7 +615,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\fends_subject\x18\x04 \x01(\bH\x00R\vendsSubject\x12'\n" +
 	"\x0eends_everybody\x18\x05 \x01(\bH\x00R\rendsEverybody\x12!\n" +
 	"\vends_nobody\x18\x06 \x01(\bH\x00R\n" +
-	"endsNobody\x12\x18\n" +
+	"endsNobody\x12\x1b\n" +
+	"\bends_app\x18\v \x01(\tH\x00R\aendsApp\x12#\n" +
+	"\fends_project\x18\f \x01(\tH\x00R\vendsProject\x12\x18\n" +
 	"\ahistory\x18\a \x01(\tR\ahistory\x12\x1d\n" +
 	"\n" +
 	"no_history\x18\b \x01(\tR\tnoHistory\x12\x1d\n" +
@@ -650,6 +687,8 @@ func file_herald_v1_options_proto_init() {
 		(*Event_EndsSubject)(nil),
 		(*Event_EndsEverybody)(nil),
 		(*Event_EndsNobody)(nil),
+		(*Event_EndsApp)(nil),
+		(*Event_EndsProject)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1272,141 +1272,141 @@ var File_herald_projects_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"N\n" +
+	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"j\n" +
 	"\x0eProjectCreated\x12\x19\n" +
-	"\bowner_id\x18\x01 \x01(\tR\aownerId:!\x8a\x82)\x1d\n" +
-	"\aproject\x12\acreated:\aproject0\x01\"]\n" +
+	"\bowner_id\x18\x01 \x01(\tR\aownerId:=\x8a\x82)9\n" +
+	"\aproject\x12\acreated:\aprojectR\x1ait has no applications yet0\x01\"\x93\x01\n" +
 	"\x0eProjectChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:!\x8a\x82)\x1d\n" +
-	"\aproject\x12\achanged:\aproject0\x01\"[\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:W\x8a\x82)S\n" +
+	"\aproject\x12\achanged:\aprojectR4its settings concern the tokens that are issued next0\x01\"b\n" +
 	"\x12ProjectDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
-	"generation:%\x8a\x82)!\n" +
-	"\aproject\x12\vdeactivated:\aproject0\x01\";\n" +
-	"\x12ProjectReactivated:%\x8a\x82)!\n" +
-	"\aproject\x12\vreactivated:\aproject0\x01\"I\n" +
+	"generation:,\x8a\x82)(\n" +
+	"\aproject\x12\vdeactivated:\aprojectb\asubject\"m\n" +
+	"\x12ProjectReactivated:W\x8a\x82)S\n" +
+	"\aproject\x12\vreactivated:\aprojectR0tokens from before its deactivation stay invalid0\x01\"P\n" +
 	"\x0eProjectRemoved\x12\x14\n" +
-	"\x05cause\x18\x01 \x01(\tR\x05cause:!\x8a\x82)\x1d\n" +
-	"\aproject\x12\aremoved:\aproject0\x01\"Y\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:(\x8a\x82)$\n" +
+	"\aproject\x12\aremoved:\aprojectb\asubject\"r\n" +
 	"\tRoleAdded\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:$\x8a\x82) \n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:=\x8a\x82)9\n" +
 	"\aproject\x12\n" +
-	"role_added:\aproject0\x01\"q\n" +
+	"role_added:\aprojectR\x17nobody has the role yet0\x01\"\x9d\x01\n" +
 	"\vRoleChanged\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_changed:\aproject0\x01\"]\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:R\x8a\x82)N\n" +
+	"\aproject\x12\frole_changed:\aprojectR*only its display name and its group change0\x01\"\xaa\x01\n" +
 	"\vRoleRemoved\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:&\x8a\x82)\"\n" +
-	"\aproject\x12\frole_removed:\aproject0\x01\"\x8b\x01\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:s\x8a\x82)o\n" +
+	"\aproject\x12\frole_removed:\aprojectRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xd8\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:1\x8a\x82)-\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:~\x8a\x82)z\n" +
 	"\rproject_grant\x12\x05added:\aprojectJ\n" +
-	"project_id0\x01\"\xcf\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\x9d\x02\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:3\x8a\x82)/\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:\x80\x01\x8a\x82)|\n" +
 	"\rproject_grant\x12\achanged:\aprojectJ\n" +
-	"project_id0\x01\"\x97\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xe6\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:7\x8a\x82)3\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x85\x01\x8a\x82)\x80\x01\n" +
 	"\rproject_grant\x12\vdeactivated:\aprojectJ\n" +
-	"project_id0\x01\"\x97\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xe6\x01\n" +
 	"\x17ProjectGrantReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:7\x8a\x82)3\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x85\x01\x8a\x82)\x80\x01\n" +
 	"\rproject_grant\x12\vreactivated:\aprojectJ\n" +
-	"project_id0\x01\"\xa5\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xf3\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:3\x8a\x82)/\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:\x80\x01\x8a\x82)|\n" +
 	"\rproject_grant\x12\aremoved:\aprojectJ\n" +
-	"project_id0\x01\"x\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xc5\x01\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId:.\x8a\x82)*\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:{\x8a\x82)w\n" +
 	"\n" +
 	"user_grant\x12\x05added:\aprojectJ\n" +
-	"project_id0\x01\"\xbc\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\x89\x02\n" +
 	"\x10UserGrantChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:0\x8a\x82),\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:}\x8a\x82)y\n" +
 	"\n" +
 	"user_grant\x12\achanged:\aprojectJ\n" +
-	"project_id0\x01\"\x92\x01\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xdf\x01\n" +
 	"\x10UserGrantRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:0\x8a\x82),\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:}\x8a\x82)y\n" +
 	"\n" +
 	"user_grant\x12\aremoved:\aprojectJ\n" +
-	"project_id0\x01\"f\n" +
+	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"|\n" +
 	"\x12ApplicationCreated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:1\x8a\x82)-\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:G\x8a\x82)C\n" +
 	"\vapplication\x12\acreated:\aprojectJ\n" +
-	"project_id0\x01\"\x90\x01\n" +
+	"project_idR\x14it has no tokens yet0\x01\"\x97\x01\n" +
 	"\x12ApplicationChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:1\x8a\x82)-\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:8\x8a\x82)4\n" +
 	"\vapplication\x12\achanged:\aprojectJ\n" +
-	"project_id0\x01\"w\n" +
+	"project_idZ\asubject\"\xa1\x01\n" +
 	"\x1aApplicationSecretGenerated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId::\x8a\x82)6\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:d\x8a\x82)`\n" +
 	"\vapplication\x12\x10secret_generated:\aprojectJ\n" +
-	"project_id0\x01\"\x8e\x01\n" +
+	"project_idR(the tokens of the application stay valid0\x01\"\x95\x01\n" +
 	"\x16ApplicationDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation:5\x8a\x82)1\n" +
+	"generation:<\x8a\x82)8\n" +
 	"\vapplication\x12\vdeactivated:\aprojectJ\n" +
-	"project_id0\x01\"n\n" +
+	"project_idZ\asubject\"\xa0\x01\n" +
 	"\x16ApplicationReactivated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:5\x8a\x82)1\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:g\x8a\x82)c\n" +
 	"\vapplication\x12\vreactivated:\aprojectJ\n" +
-	"project_id0\x01\"|\n" +
+	"project_idR0tokens from before its deactivation stay invalid0\x01\"\x83\x01\n" +
 	"\x12ApplicationRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:1\x8a\x82)-\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:8\x8a\x82)4\n" +
 	"\vapplication\x12\aremoved:\aprojectJ\n" +
-	"project_id0\x01\"\x80\x01\n" +
+	"project_idZ\asubject\"\xaa\x01\n" +
 	"\x13ApplicationKeyAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId:3\x8a\x82)/\n" +
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId:]\x8a\x82)Y\n" +
 	"\vapplication\x12\tkey_added:\aprojectJ\n" +
-	"project_id0\x01\"\x9a\x01\n" +
+	"project_idR(the tokens of the application stay valid0\x01\"\xc4\x01\n" +
 	"\x15ApplicationKeyRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:5\x8a\x82)1\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:_\x8a\x82)[\n" +
 	"\vapplication\x12\vkey_removed:\aprojectJ\n" +
-	"project_id0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_idR(the tokens of the application stay valid0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_events_proto_rawDescOnce sync.Once
