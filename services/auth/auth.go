@@ -5,7 +5,6 @@ package auth
 
 import (
 	"context"
-	"io"
 	"net/http"
 
 	"herald/services/auth/internal/domain"
@@ -64,8 +63,10 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	programs := http.NewServeMux()
-	programs.HandleFunc("/", unknownEndpoint)
+	programs, err := endpoints(s.PublicURL.String(), l.Languages(), signing)
+	if err != nil {
+		return err
+	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{Pages: pages.Pages{People: guarded, Programs: programs}})
 }
 
@@ -73,12 +74,4 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 type methods struct {
 	authv1.UnsafeAuthServer // a method that is missing here does not compile
 	pages.Pages
-}
-
-// unknownEndpoint answers a program whose path has no endpoint, with an error as RFC 6749 writes it (section 5.2).
-func unknownEndpoint(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = io.WriteString(w, `{"error":"invalid_request","error_description":"There is nothing at this address"}`)
 }

@@ -26,6 +26,9 @@ type Kind struct {
 	typ jose.ContentType
 }
 
+// Algorithm returns the name of the algorithm (RFC 7518 section 3.1).
+func (k Kind) Algorithm() string { return string(k.algorithm) }
+
 // IDToken is the kind of id tokens (OpenID Connect Core section 2). Every client can verify RS256 (section 15.1).
 func IDToken() Kind { return Kind{domain.RS256, "JWT"} }
 

@@ -66,6 +66,9 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 	}, nil
 }
 
+// Languages returns the tags of all languages that pages can have, in their order.
+func (l *Look) Languages() []string { return slices.Sorted(maps.Keys(l.catalogs)) }
+
 // Page is the content of a page.
 type Page struct {
 	Status int
