@@ -18,7 +18,6 @@ import (
 	"herald/shared/caller"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/queue"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -44,8 +43,6 @@ type Authenticator struct {
 	known   *cache
 	events  eventsByType
 	flights singleflight.Group
-	turns   *queue.Queue
-	homes   homes
 }
 
 // New returns an Authenticator that listens to the events that change callers, until the
@@ -55,8 +52,7 @@ func New(c Config) (*Authenticator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), events: events,
-		turns: newTurns()}
+	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), events: events}
 	return a, a.listen()
 }
 
@@ -167,12 +163,14 @@ func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
 		own = true
+		p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 		defer cancel()
-		p, err := a.question(ctx, k)
-		if err != nil {
+		var err error
+		if p.caller, err = a.lookUp(ctx, k); err != nil {
 			return Pass{}, err
 		}
+		p.Header = a.Signer.Sign(p.caller)
 		a.known.keep(p, epoch)
 		return p, nil
 	})
@@ -184,4 +182,18 @@ func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
 	case <-ctx.Done():
 		return Pass{}, fault.ErrUnavailable.After(time.Second).Because(ctx.Err())
 	}
+}
+
+// lookUp asks the service that knows tokens of this kind.
+func (a *Authenticator) lookUp(ctx context.Context, k key) (caller.Caller, error) {
+	r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
+	switch {
+	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
+		return caller.Caller{}, fault.ErrUnavailable.After(time.Second).Because(err)
+	case err != nil:
+		return caller.Caller{}, err
+	case r.GetCaller().GetUserId() == "":
+		return caller.Caller{}, errAnswer
+	}
+	return caller.FromProto(r.Caller), nil
 }

@@ -38,8 +38,9 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
+	db := store.New(s.Journal)
 	signing, err := keys.Open(ctx, keys.Config{
-		Store: store.New(s.Journal), Sealing: s.Keys, Period: period, Now: s.Now, Log: s.Log,
+		Store: db, Sealing: s.Keys, Period: period, Now: s.Now, Log: s.Log,
 	})
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	programs, err := endpoints(s.PublicURL.String(), l.Languages(), signing)
+	programs, err := endpoints(s, db, signing, l.Languages())
 	if err != nil {
 		return err
 	}

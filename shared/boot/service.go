@@ -102,12 +102,10 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", func(ctx context.Context) error {
-		err := s.DB.Ping(ctx)
-		// All services say the same of a server that does not work. While a disk is full, only writes fail.
-		if outage := s.Outages.Err(); outage != nil {
-			return outage
+		if err := s.DB.Ping(ctx); err != nil {
+			return err
 		}
-		return err
+		return s.Outages.Err() // of writes, while a disk is full
 	})
 	s.backlog = newBacklog(s)
 	// Tests run two replicas in one process. Their metrics have the same names, so only those of
@@ -116,9 +114,6 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
-		if postgres.Told(waits) { // the check of the database says it
-			waits = nil
-		}
 		if !s.Conn.IsConnected() {
 			return waits
 		}

@@ -12,9 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"herald/shared/outage"
 	"herald/shared/secret"
-	"herald/shared/wait"
 )
 
 const (
@@ -63,9 +61,9 @@ func (a Address) login() nats.UserInfoCB {
 // Connect logs in, and reconnects without limit when the connection breaks. Publishing without
 // a connection fails at once, so that callers get *unavailable* instead of waiting.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
-	connection := &outage.Watch{Log: log, Begins: "NATS is away; reconnecting", Ends: "NATS is back"}
+	away, back := slog.LevelWarn, slog.LevelInfo
 	if a.Server != nil { // whoever runs it says once for all connections that it is away
-		connection.Log = slog.New(slog.DiscardHandler)
+		away, back = slog.LevelDebug, slog.LevelDebug
 	}
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),
@@ -81,10 +79,10 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		nats.DrainTimeout(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				connection.Failed(err)
+				log.Log(context.Background(), away, "NATS is away; reconnecting", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { connection.Worked() }),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Log(context.Background(), back, "NATS is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
 			subject := ""
 			if s != nil {
@@ -109,14 +107,10 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		if !told {
 			log.Warn("waiting for NATS", "err", err)
 		}
-		if !wait.For(ctx, 300*time.Millisecond) {
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
 			return nil, fmt.Errorf("connect to NATS as %s: %w", a.User, err)
 		}
 	}
-}
-
-// Told reports whether an error follows from NATS's being away. Connect logs that, or whoever runs the server.
-func Told(err error) bool {
-	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded) ||
-		errors.Is(err, nats.ErrConnectionReconnecting)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 	"time"
@@ -21,7 +22,7 @@ type Embedded struct {
 	Listen string
 	Keys   secret.Keys
 	// Log gets the server's warnings and errors; nil for none.
-	Log *ServerLog
+	Log *slog.Logger
 }
 
 // Start runs a server with JetStream and the users of Users. It acknowledges a message when the
@@ -58,7 +59,7 @@ func (e Embedded) Start() (*server.Server, error) {
 		return nil, fmt.Errorf("NATS: %w", err)
 	}
 	if e.Log != nil {
-		s.SetLoggerV2(e.Log, false, false, false)
+		s.SetLoggerV2(serverLog{e.Log}, false, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {

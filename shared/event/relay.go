@@ -13,10 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"herald/shared/bus"
-	"herald/shared/outage"
 	"herald/shared/postgres"
-	"herald/shared/wait"
 )
 
 const (
@@ -50,8 +47,7 @@ type Relay struct {
 	Services []string
 	delay    delay
 	// first is the number of the stream's first message, when it was looked at last.
-	first  uint64
-	outage outage.Watch
+	first uint64
 	// news wakes this relay while it works; nil while another one does.
 	news atomic.Pointer[signal]
 }
@@ -87,20 +83,13 @@ func (r *Relay) wakeSubject() string { return "outbox." + r.Service }
 
 // Run relays until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
-	r.outage.Log = r.Log
-	r.outage.Begins, r.outage.Ends = "events wait in the outbox; trying again", "events are published again"
 	for ctx.Err() == nil {
 		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
-			if !told(err) {
-				r.outage.Failed(err)
-			}
-			wait.For(ctx, pause)
+			r.Log.WarnContext(ctx, "events wait in the outbox; trying again", "err", err)
+			wait(ctx, nil, pause)
 		}
 	}
 }
-
-// told reports whether the log has a line of its own for what an error follows from.
-func told(err error) bool { return postgres.Told(err) || bus.Told(err) }
 
 // hold takes the lock and publishes while it has it. The lock belongs to a connection and
 // ends with it. takeLock polls instead of waiting in one statement: a statement that waits
@@ -152,13 +141,12 @@ func (r *Relay) hold(ctx context.Context) error {
 		if err := r.mend(ctx, conn, &w); err != nil {
 			return err
 		}
-		r.outage.Worked()
 		switch {
 		case lagging != "":
-			wait.For(ctx, catchUp)
+			wait(ctx, nil, catchUp)
 		case n < window:
-			wait.ForSignal(ctx, news, look)
-			wait.For(ctx, time.Until(begin.Add(paceAfter(n))))
+			wait(ctx, news, look)
+			wait(ctx, nil, time.Until(begin.Add(paceAfter(n))))
 		}
 	}
 	return nil
@@ -200,7 +188,7 @@ func takeLock(ctx context.Context, conn *pgx.Conn) error {
 		if held || err != nil {
 			return err
 		}
-		if !wait.For(ctx, standby) {
+		if !wait(ctx, nil, standby) {
 			return ctx.Err()
 		}
 	}
@@ -258,4 +246,17 @@ func (r *Relay) publish(ctx context.Context, conn *pgx.Conn, events []Event) err
 		events = events[n:]
 	}
 	return nil
+}
+
+// wait returns at a signal or after d; false if ctx has ended.
+func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-signal:
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }

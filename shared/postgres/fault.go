@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,13 +25,13 @@ func Fault(err error) error {
 		return err
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch s := stateOf(refused.Code); {
+		switch {
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
 			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").
 				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
-		case s.unsure:
+		case startsWith(refused.Code, unsure):
 			return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
-		case s.passes:
+		case startsWith(refused.Code, passing):
 			return away(err)
 		}
 		return err
@@ -47,6 +49,20 @@ func Fault(err error) error {
 		return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
 	}
 	return err
+}
+
+// Codes of errors, or their classes (Postgres, appendix A).
+var (
+	// passing are those after which nothing was written and another attempt may succeed: a transaction that was idle
+	// for too long, 40 rollback, 53 resources, 57P operator intervention.
+	passing = []string{"25P03", "40", "53", "57P"}
+	// unsure are those after which the statement may have been carried out: a connection that broke, a server that
+	// is shut down or that crashed.
+	unsure = []string{"08", "40003", "57P01", "57P02"}
+)
+
+func startsWith(code string, classes []string) bool {
+	return slices.ContainsFunc(classes, func(class string) bool { return strings.HasPrefix(code, class) })
 }
 
 func isFault(err error) bool {

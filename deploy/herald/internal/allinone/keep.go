@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-
-	"herald/shared/wait"
 )
 
 const (
@@ -37,7 +35,7 @@ func (s *system) keepPostgres(ctx context.Context) error {
 				return fmt.Errorf("the local Postgres does not run: %w", err)
 			}
 			if err = s.postgres.Restart(ctx); err != nil {
-				wait.For(ctx, pause)
+				rest(ctx, pause)
 			}
 		}
 		if ctx.Err() == nil {
@@ -63,7 +61,7 @@ func (s *system) keepNATS(ctx context.Context) {
 				err = s.steady(ctx)
 			}
 			if err != nil {
-				wait.For(ctx, rests)
+				rest(ctx, rests)
 			}
 		}
 		if ctx.Err() != nil {
@@ -83,4 +81,12 @@ func (s *system) steady(ctx context.Context) error {
 // back logs that a server runs again.
 func back(ctx context.Context, log *slog.Logger, server string, away time.Duration) {
 	log.InfoContext(ctx, server+" runs again", "away", away.Round(time.Millisecond).String())
+}
+
+// rest waits before another try, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

@@ -39,8 +39,7 @@ type Config struct {
 type Keys struct {
 	Config
 	ring atomic.Pointer[ring]
-	// mu is held while keys are read, so that what was read last is used.
-	mu sync.Mutex
+	mu   sync.Mutex // held by Refresh
 }
 
 // Open reads the keys. The first start makes them, which takes a moment.
@@ -88,21 +87,10 @@ func (k *Keys) Refresh(ctx context.Context) error {
 		return err
 	}
 	if changed {
-		return k.read(ctx)
+		if all, err = k.Store.SigningKeys(ctx); err != nil {
+			return err
+		}
 	}
-	return k.use(all)
-}
-
-// read reads the keys and uses them from now on. The caller holds the mutex.
-func (k *Keys) read(ctx context.Context) error {
-	all, err := k.Store.SigningKeys(ctx)
-	if err != nil {
-		return err
-	}
-	return k.use(all)
-}
-
-func (k *Keys) use(all domain.SigningKeys) error {
 	r, err := ringOf(all, k.ring.Load(), k.Sealing)
 	if err != nil {
 		return err
@@ -142,18 +130,6 @@ func (k *Keys) add(ctx context.Context, a domain.Algorithm, signsAt, last time.T
 		PrivateKey: k.Sealing.Seal(pair, domain.SealedPrivateKey, keyID)}
 	return k.Store.AddSigningKey(ctx, made, last,
 		&authv1.SigningKeyAdded{Algorithm: string(a), SignsAt: timestamppb.New(signsAt)})
-}
-
-// Remove removes a key in need, so that nothing that it signed is accepted any more: here at once, by other replicas in
-// their next round. If it signs, the next one does so from now on. It returns ErrSigningKeyNotFound, or
-// ErrSigningKeyLast before the next key has been made.
-func (k *Keys) Remove(ctx context.Context, keyID string) error {
-	if err := k.remove(ctx, keyID); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.read(ctx)
 }
 
 func (k *Keys) remove(ctx context.Context, keyID string) error {

@@ -73,7 +73,8 @@ func (u Users) ResolveSubject(
 		orgs, err := u.Store.OrgsWith(ctx, r.OrgIds)
 		return &usersv1.ResolveSubjectResponse{Orgs: search.Each(orgs, subjectOrg)}, err
 	}
-	found, err := u.Store.Subject(ctx, r.UserId, r.SecretHash, r.KeyId, r.OrgIds)
+	found, err := u.Store.Subject(ctx, r.UserId,
+		domain.Proof{SecretHash: r.SecretHash, KeyID: r.KeyId, Credential: r.Credential}, r.OrgIds)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,13 @@ type Subject struct {
 	PublicKey []byte
 }
 
-// CredentialOfKey returns what a token keeps of the key with which it was asked for.
-func CredentialOfKey(id string) string { return "key:" + id }
+// Proof is with what somebody says that a user authenticates or has authenticated: at most one of these is set.
+type Proof struct {
+	SecretHash []byte
+	KeyID      string
+	// Credential is Subject.Credential of an earlier proof.
+	Credential string
+}
 
 // CheckedSubject is a user as it was when tokens were issued. OrgIDs[i] was of OrgGenerations[i].
 type CheckedSubject struct {

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
-	"unicode"
 
 	"google.golang.org/protobuf/proto"
 
@@ -99,10 +97,4 @@ func (s Store) SearchMembers(
 }
 
 // prefixed writes a table's alias before each of its columns.
-func prefixed(alias, columns string) string { return each(alias+".", columns) }
-
-// each writes a prefix before each column.
-func each(prefix, columns string) string {
-	names := strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	return prefix + strings.Join(names, ", "+prefix)
-}
+func prefixed(alias, columns string) string { return postgres.Each(alias+".", columns) }

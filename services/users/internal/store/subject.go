@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"strings"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/postgres"
@@ -24,9 +25,9 @@ func (r subjectOrgRow) org() domain.Org {
 }
 
 // Subject returns a user of any organization, with that organization and those of these ids. The credential is that of
-// the secret with this hash or of the key with this id, if the user has it.
+// the proof, if the user has it.
 func (s Store) Subject(
-	ctx context.Context, userID string, secretHash []byte, keyID string, orgIDs []string,
+	ctx context.Context, userID string, p domain.Proof, orgIDs []string,
 ) (domain.Subject, error) {
 	type row struct {
 		domain.User
@@ -34,10 +35,11 @@ func (s Store) Subject(
 		PublicKey  []byte
 		subjectOrgRow
 	}
-	rows, err := postgres.All[row](ctx, s.journal.DB, `select `+each("u.", userColumns)+`, k.public_key,
+	rows, err := postgres.All[row](ctx, s.journal.DB, `select `+postgres.Each("u.", userColumns)+`, k.public_key,
 			case
 				when k.id is not null then 'key:' || k.id
 				when u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
+				when `+holdsCredential("u")+` then @credential
 				else ''
 			end as credential, `+subjectOrg+`
 		from users u
@@ -48,8 +50,8 @@ func (s Store) Subject(
 		join organizations o on (o.id = u.org_id or o.id = any (@org_ids)) and o.state <> org_removed()
 		where u.id = @id
 			and exists (select from organizations h where h.id = u.org_id and h.state <> org_removed())`,
-		postgres.Args{"id": userID, "secret_hash": hex.EncodeToString(secretHash), "key_id": keyID, "now": s.Now(),
-			"org_ids": orgIDs})
+		postgres.Args{"id": userID, "secret_hash": hex.EncodeToString(p.SecretHash), "key_id": p.KeyID,
+			"credential": p.Credential, "now": s.Now(), "org_ids": orgIDs})
 	if err != nil {
 		return domain.Subject{}, err
 	}
@@ -70,17 +72,22 @@ func (s Store) OrgsWith(ctx context.Context, ids []string) ([]domain.Org, error)
 		postgres.Args{"ids": ids})
 }
 
+// holdsCredential is an SQL condition: the user still has the credential of a token.
+func holdsCredential(user string) string {
+	return strings.ReplaceAll(`case
+					when @credential like 'key:%' then exists (
+						select from machine_keys m
+						where m.user_id = USER.id and 'key:' || m.id = @credential and m.expires_at > @now)
+					when @credential like 'secret:%' then secret_credential(USER.secret_hash) = @credential
+					when @credential = 'password' then USER.password_hash <> ''
+					else @credential = ''
+				end`, "USER", user)
+}
+
 // checkedSubject is SQL for the user of a token of a login, if everything is as it was when the token was issued.
-const checkedSubject = `(
+var checkedSubject = `(
 		select '' as id, c.id as user_id, '{}'::text[] as scopes, '9999-12-31'::timestamptz as expires_at
-		from users c where c.id = @user_id and c.generation = @generation and case
-				when @credential like 'key:%' then exists (
-					select from machine_keys m
-					where m.user_id = c.id and 'key:' || m.id = @credential and m.expires_at > @now)
-				when @credential like 'secret:%' then secret_credential(c.secret_hash) = @credential
-				when @credential = 'password' then c.password_hash <> ''
-				else @credential = ''
-			end
+		from users c where c.id = @user_id and c.generation = @generation and ` + holdsCredential("c") + `
 			and not exists (
 				select from unnest(@org_ids::text[], @org_generations::bigint[]) asked (id, generation)
 				where not exists (select from organizations g where g.id = asked.id

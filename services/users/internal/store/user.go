@@ -105,7 +105,7 @@ const newUserColumns = `id, type, state, user_name, user_name_folded,
 func insertUser(prefix, joined string) string {
 	return `insert into users (` + newUserColumns + `, org_id, email_makers, password_makers,
 			sequence, created_at, changed_at)
-		select ` + each(prefix, newUserColumns) + `, @event_organization,
+		select ` + postgres.Each(prefix, newUserColumns) + `, @event_organization,
 			case when ` + prefix + `email = '' then '{}' else ` + makers + ` end,
 			case when ` + prefix + `password_hash = '' then '{}' else ` + makers + ` end,
 			e.position, e.time, e.time

@@ -33,7 +33,9 @@ type ResolveSubjectRequest struct {
 	// The id of the key that a machine user used. Empty for none.
 	KeyId string `protobuf:"bytes,4,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// The answer has the user with all that userinfo tells. Otherwise user is missing.
-	WithProfile   bool `protobuf:"varint,5,opt,name=with_profile,json=withProfile,proto3" json:"with_profile,omitempty"`
+	WithProfile bool `protobuf:"varint,5,opt,name=with_profile,json=withProfile,proto3" json:"with_profile,omitempty"`
+	// The credential of an earlier answer. Empty for none.
+	Credential    string `protobuf:"bytes,6,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -103,6 +105,13 @@ func (x *ResolveSubjectRequest) GetWithProfile() bool {
 	return false
 }
 
+func (x *ResolveSubjectRequest) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
 // A user with all on which tokens depend. Whether the user is active is not decided here.
 type ResolveSubjectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -114,8 +123,8 @@ type ResolveSubjectResponse struct {
 	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The user's organization and the further ones, those that do not exist left out.
 	Orgs []*SubjectOrg `protobuf:"bytes,5,rep,name=orgs,proto3" json:"orgs,omitempty"`
-	// What stands for the secret or the key of the request, for CheckedSubject.credential. Empty if the user has no
-	// such secret or key, or only an expired one.
+	// What stands for the secret or the key of the request, for CheckedSubject.credential; or the credential of the
+	// request, if the user still has it. Empty if the user has no such secret or key, or only an expired one.
 	Credential string `protobuf:"bytes,6,opt,name=credential,proto3" json:"credential,omitempty"`
 	// The public key of that id, as SubjectPublicKeyInfo in DER.
 	PublicKey []byte `protobuf:"bytes,7,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
@@ -477,14 +486,17 @@ var File_herald_users_v1_subject_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/users/v1/subject.proto\x12\x0fherald.users.v1\x1a\x19herald/users/v1/org.proto\x1a\x1aherald/users/v1/user.proto\x1a\x15herald/v1/token.proto\"\xa4\x01\n" +
+	"\x1dherald/users/v1/subject.proto\x12\x0fherald.users.v1\x1a\x19herald/users/v1/org.proto\x1a\x1aherald/users/v1/user.proto\x1a\x15herald/v1/token.proto\"\xc4\x01\n" +
 	"\x15ResolveSubjectRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x17\n" +
 	"\aorg_ids\x18\x02 \x03(\tR\x06orgIds\x12\x1f\n" +
 	"\vsecret_hash\x18\x03 \x01(\fR\n" +
 	"secretHash\x12\x15\n" +
 	"\x06key_id\x18\x04 \x01(\tR\x05keyId\x12!\n" +
-	"\fwith_profile\x18\x05 \x01(\bR\vwithProfile\"\x91\x03\n" +
+	"\fwith_profile\x18\x05 \x01(\bR\vwithProfile\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x06 \x01(\tR\n" +
+	"credential\"\x91\x03\n" +
 	"\x16ResolveSubjectResponse\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x120\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12-\n" +

@@ -1,0 +1,112 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// Lifetimes of tokens.
+const (
+	AccessLifetime = time.Hour
+	// RefreshIdle is how long a refresh token can be used, RefreshLifetime how long those that follow it can.
+	RefreshIdle     = 30 * 24 * time.Hour
+	RefreshLifetime = 90 * 24 * time.Hour
+	CodeLifetime    = time.Minute
+)
+
+// Authorization is what a person or a machine gave a client at a login. All tokens that follow from it share it and end
+// with it. The generations are those at that time: it is dead once one of them has changed.
+type Authorization struct {
+	ID string
+	// ClientID is the id of an application, or of the machine user who logged in by itself.
+	ClientID         string
+	ClientGeneration int64
+	// The project and organization of the application; empty for a machine user.
+	ProjectID           string
+	ProjectGeneration   int64
+	ClientOrgID         string
+	ClientOrgGeneration int64
+	// UserID is empty for an application that logged in by itself.
+	UserID         string
+	UserGeneration int64
+	OrgID          string
+	OrgGeneration  int64
+	// SessionID is the person's login session; empty for machines.
+	SessionID string
+	Scopes    []string
+	// Audience are the ids of those who may accept the tokens.
+	Audience []string
+	// AuthTime is when the person or machine authenticated, AMR how (RFC 8176).
+	AuthTime time.Time
+	AMR      []string
+	// Credential is users' name of the key or secret of a machine user: tokens end with it.
+	Credential string
+	// ExpiresAt is when the last token of it expires.
+	ExpiresAt time.Time
+}
+
+// Subject returns the claim sub of its tokens: the user, or an application that logged in by itself.
+func (a Authorization) Subject() string {
+	if a.UserID != "" {
+		return a.UserID
+	}
+	return a.ClientID
+}
+
+// OfApplication reports whether the client is an application.
+func (a Authorization) OfApplication() bool { return a.ProjectID != "" }
+
+// OrgIDs returns the organizations on which the tokens depend.
+func (a Authorization) OrgIDs() []string {
+	var ids []string
+	for _, id := range []string{a.OrgID, a.ClientOrgID} {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Alive reports whether all on which the tokens depend is active and as it was at the login. The client is that of an
+// application, else empty; the subject has the organizations, and is otherwise empty for an application that logged in
+// by itself.
+func (a Authorization) Alive(c Client, s Subject) bool {
+	if a.OfApplication() && !(c.Active && c.Generation == a.ClientGeneration &&
+		c.Project.Generation == a.ProjectGeneration && s.Orgs[a.ClientOrgID].is(a.ClientOrgGeneration)) {
+		return false
+	}
+	return a.UserID == "" || s.Active && s.Generation == a.UserGeneration && s.Credential == a.Credential &&
+		s.Orgs[a.OrgID].is(a.OrgGeneration)
+}
+
+// is reports whether the organization is active and of that generation.
+func (o Org) is(generation int64) bool { return o.Active && o.Generation == generation }
+
+// TokenKind is a kind of token. A token of one kind is never taken for another.
+type TokenKind int16
+
+// The kinds of stored tokens.
+const (
+	KindAccess TokenKind = iota + 1
+	KindRefresh
+)
+
+// NewToken is a token to store.
+type NewToken struct {
+	Kind TokenKind
+	Hash []byte
+	// Scopes are those of the authorization or fewer (RFC 6749 section 6).
+	Scopes    []string
+	ExpiresAt time.Time
+}
+
+// Token is a stored token with its authorization.
+type Token struct {
+	Authorization
+	// JTI is the id of a JSON Web Token; empty for opaque tokens.
+	JTI string `db:"-"`
+	// TokenScopes are the scopes of the token, IssuedAt and TokenExpiresAt its times.
+	TokenScopes    []string
+	IssuedAt       time.Time
+	TokenExpiresAt time.Time
+}

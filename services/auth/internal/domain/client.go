@@ -1,0 +1,116 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// AuthMethod is how a client authenticates at the token endpoint (RFC 7591 section 2).
+type AuthMethod string
+
+// The methods of authentication.
+const (
+	AuthBasic         AuthMethod = "client_secret_basic"
+	AuthPost          AuthMethod = "client_secret_post"
+	AuthPrivateKeyJWT AuthMethod = "private_key_jwt"
+	AuthNone          AuthMethod = "none"
+)
+
+// GrantType is the name of a grant (RFC 6749, RFC 7523, RFC 8628).
+type GrantType string
+
+// The grants.
+const (
+	GrantCode        GrantType = "authorization_code"
+	GrantRefresh     GrantType = "refresh_token"
+	GrantCredentials GrantType = "client_credentials"
+	GrantJWTBearer   GrantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	GrantDevice      GrantType = "urn:ietf:params:oauth:grant-type:device_code"
+)
+
+// Client is an application as its owner has configured it, or a machine user who logs in by itself.
+type Client struct {
+	ID   string
+	Name string
+	// Methods are the ways in which it may authenticate.
+	Methods []AuthMethod
+	Grants  []GrantType
+	// Active reports whether the application and its project are active.
+	Active     bool
+	Generation int64
+	OrgID      string
+	Project    Project
+
+	// API reports whether it is an application that only checks tokens, and logs in nobody.
+	API bool
+	// Native reports whether a redirect may have any port on a loopback host.
+	Native                 bool
+	RedirectURIs           []string
+	PostLogoutRedirectURIs []string
+	BackChannelLogoutURI   string
+	Origins                []string
+	// JWT reports whether its access tokens are JSON Web Tokens.
+	JWT                      bool
+	AccessTokenRoleAssertion bool
+	IDTokenRoleAssertion     bool
+	IDTokenUserinfoAssertion bool
+	ClockSkew                time.Duration
+
+	// SecretMatches reports whether the secret of the request is the client's. PublicKey is that of the key id of the
+	// request, as SubjectPublicKeyInfo in DER, nil if the client has no such key.
+	SecretMatches bool
+	PublicKey     []byte
+	// Machine is set instead of everything about applications.
+	Machine *Subject
+}
+
+// Project is the project of an application.
+type Project struct {
+	ID            string
+	Generation    int64
+	RoleAssertion bool
+	RoleCheck     bool
+	// GrantCheck reports whether only users of organizations that own the project or have a grant of it get tokens.
+	GrantCheck bool
+	// Branding is whose branding the login shows, numbered as in the contract of projects.
+	Branding int32
+}
+
+// MayUse reports whether the client may use a grant.
+func (c Client) MayUse(g GrantType) bool { return slices.Contains(c.Grants, g) }
+
+// Public reports whether the client has nothing with which it can authenticate.
+func (c Client) Public() bool { return slices.Equal(c.Methods, []AuthMethod{AuthNone}) }
+
+// Subject is a user for whom tokens are issued.
+type Subject struct {
+	ID         string
+	OrgID      string
+	Active     bool
+	Human      bool
+	Generation int64
+	// Orgs are the user's organization and those that were asked for, by id.
+	Orgs map[string]Org
+	// Credential names the secret or key with which a machine user authenticated; empty for none.
+	Credential string
+	PublicKey  []byte
+	// JWT reports whether a machine user's access tokens are JSON Web Tokens.
+	JWT bool
+}
+
+// Org is an organization on which tokens depend.
+type Org struct {
+	ID, Name, PrimaryDomain string
+	Active                  bool
+	Generation              int64
+}
+
+// Access is what a user has on a project.
+type Access struct {
+	// OrgHasProject reports whether the user's organization owns the project or has an active grant of it.
+	OrgHasProject bool
+	Roles         []GrantedRole
+}
+
+// GrantedRole is a role on a project and the organization that gave it.
+type GrantedRole struct{ Key, OrgID string }

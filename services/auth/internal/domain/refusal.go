@@ -1,0 +1,67 @@
+package domain
+
+import "net/http"
+
+// Refusal is an error of OAuth 2.0: what a client is told (RFC 6749 section 5.2).
+type Refusal struct {
+	Code        string
+	Description string
+	status      int
+	// Cause is for the log.
+	Cause error
+}
+
+// Error returns code and description.
+func (r *Refusal) Error() string {
+	if r.Description == "" {
+		return r.Code
+	}
+	return r.Code + ": " + r.Description
+}
+
+// Unwrap returns the cause.
+func (r *Refusal) Unwrap() error { return r.Cause }
+
+// Is reports whether another refusal has the same code.
+func (r *Refusal) Is(other error) bool {
+	o, ok := other.(*Refusal)
+	return ok && o.Code == r.Code
+}
+
+// Status returns the HTTP status: 400 unless the code has another one.
+func (r *Refusal) Status() int {
+	if r.status == 0 {
+		return http.StatusBadRequest
+	}
+	return r.status
+}
+
+// Say returns a copy with a description. It must not contain anything of the request but names of parameters, and only
+// the characters of RFC 6749 section 5.2.
+func (r *Refusal) Say(description string) *Refusal {
+	said := *r
+	said.Description = description
+	return &said
+}
+
+// Because returns a copy with a cause, which only the log shows.
+func (r *Refusal) Because(cause error) *Refusal {
+	said := *r
+	said.Cause = cause
+	return &said
+}
+
+// The refusals of RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, and OpenID Connect Core section 3.1.2.6.
+var (
+	ErrInvalidRequest = &Refusal{Code: "invalid_request"}
+	ErrInvalidClient  = &Refusal{Code: "invalid_client", status: http.StatusUnauthorized}
+	ErrInvalidGrant   = &Refusal{Code: "invalid_grant"}
+	// ErrReplayed refuses an assertion that was used before.
+	ErrReplayed             = ErrInvalidGrant.Say("the assertion was used before")
+	ErrUnauthorizedClient   = &Refusal{Code: "unauthorized_client"}
+	ErrUnsupportedGrantType = &Refusal{Code: "unsupported_grant_type"}
+	ErrInvalidScope         = &Refusal{Code: "invalid_scope"}
+	ErrAccessDenied         = &Refusal{Code: "access_denied"}
+	ErrServerError          = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
+	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+)

@@ -1,0 +1,162 @@
+// Package grants is the token endpoint (RFC 6749 section 3.2). What all grants share is here once: the authentication
+// of the client, which grants it may use, scopes, audience, whether everything is active, and writing. A grant only
+// says what it gives.
+package grants
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"herald/services/auth/internal/discovery"
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth"
+	"herald/services/auth/internal/tokens"
+	"herald/shared/secret"
+)
+
+// Path is where the token endpoint is.
+const Path = "/oauth/v2/token"
+
+// Config is what the endpoint needs.
+type Config struct {
+	oauth.Clients
+	Tokens  tokens.Tokens
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Endpoint is the token endpoint.
+type Endpoint struct {
+	Config
+	grants map[domain.GrantType]grant
+	count  *prometheus.CounterVec
+}
+
+// grant says what a request gets. The client has authenticated and may use the grant; it is empty if the grant itself
+// authenticates.
+type grant struct {
+	// alone reports that the grant authenticates: no client does.
+	alone  bool
+	redeem func(ctx context.Context, f oauth.Form, c domain.Client) (given, error)
+}
+
+// given is what a grant gives.
+type given struct {
+	domain.Authorization
+	// Use is the assertion that cannot be used again.
+	Use domain.Use
+	// Scopes are those of the access token.
+	Scopes []string
+	// JWT reports whether the access token is a JSON Web Token.
+	JWT bool
+}
+
+// New returns the endpoint.
+func New(c Config) *Endpoint {
+	e := &Endpoint{Config: c, count: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "herald_grants_total", Help: "Requests to the token endpoint by grant and result.",
+	}, []string{"grant", "result"})}
+	e.grants = map[domain.GrantType]grant{
+		domain.GrantCredentials: {redeem: e.credentials},
+		domain.GrantJWTBearer:   {alone: true, redeem: e.assertion},
+	}
+	// Tests run two replicas in one process. Only the metrics of the first are registered.
+	_ = c.Metrics.Register(e.count)
+	return e
+}
+
+// Mount answers the endpoint's path.
+func (e *Endpoint) Mount(mux *http.ServeMux) {
+	mux.HandleFunc(Path, oauth.Only(e.serve, http.MethodPost))
+}
+
+// Part returns what clients find by discovery.
+func (e *Endpoint) Part() discovery.Part {
+	var grants []string
+	for g := range e.grants {
+		grants = append(grants, string(g))
+	}
+	return discovery.Part{
+		Paths: map[string]string{"token_endpoint": Path},
+		Lists: map[string][]string{
+			"grant_types_supported":                            grants,
+			"token_endpoint_auth_methods_supported":            oauth.Methods(),
+			"token_endpoint_auth_signing_alg_values_supported": {oauth.AssertionAlgorithm},
+			"scopes_supported":                                 domain.ScopesSupported(),
+		},
+	}
+}
+
+func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	name, answer, err := e.answer(r)
+	result := "ok"
+	if err != nil {
+		result = oauth.Refusal(err).Code
+		oauth.Fail(r.Context(), e.Log, w, err)
+	} else {
+		w.Header().Set("Pragma", "no-cache")
+		oauth.JSON(w, http.StatusOK, answer)
+	}
+	e.count.WithLabelValues(name, result).Inc()
+}
+
+// answered is a response of the endpoint (RFC 6749 section 5.1).
+type answered struct {
+	AccessToken string `json:"access_token"`
+	TokenType   string `json:"token_type"`
+	ExpiresIn   int64  `json:"expires_in"`
+	Scope       string `json:"scope,omitempty"`
+}
+
+// answer returns the answer to a request and, for metrics, the name of its grant.
+func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err error) {
+	name = "unknown"
+	f, err := oauth.ReadForm(r)
+	if err != nil {
+		return name, answered{}, err
+	}
+	asked, err := f.Needed("grant_type")
+	if err != nil {
+		return name, answered{}, err
+	}
+	g, ok := e.grants[domain.GrantType(asked)]
+	if !ok {
+		return name, answered{}, domain.ErrUnsupportedGrantType.Say("this endpoint does not know that grant_type")
+	}
+	name = asked
+	var client domain.Client
+	if !g.alone {
+		if client, err = e.Authenticate(r.Context(), r, f); err != nil {
+			return name, answered{}, err
+		}
+		if !client.MayUse(domain.GrantType(asked)) {
+			return name, answered{}, domain.ErrUnauthorizedClient.Say("the client may not use this grant_type")
+		}
+	}
+	give, err := g.redeem(r.Context(), f, client)
+	if err != nil {
+		return name, answered{}, err
+	}
+	text, err := e.write(r.Context(), give)
+	return name, answered{
+		AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: int64(domain.AccessLifetime / time.Second),
+		Scope: strings.Join(give.Scopes, " "),
+	}, err
+}
+
+// write stores what a grant gives and returns the access token.
+func (e *Endpoint) write(ctx context.Context, g given) (secret.Text, error) {
+	if g.JWT {
+		if err := e.Store.Use(ctx, g.Use); err != nil {
+			return secret.Text{}, err
+		}
+		return e.Tokens.JWT(g.Authorization, g.Scopes, false, nil)
+	}
+	text, stored := e.Tokens.Opaque(g.Scopes)
+	return text, e.Store.Issue(ctx, g.Authorization, g.Use, stored)
+}

@@ -1,0 +1,102 @@
+package grants
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth"
+	"herald/services/auth/internal/owners"
+	"herald/shared/id"
+)
+
+// credentials gives a client a token of its own (RFC 6749 section 4.4): a machine user by its secret, or an application
+// that only checks tokens. There is no refresh token (section 4.4.3).
+func (e *Endpoint) credentials(ctx context.Context, f oauth.Form, c domain.Client) (given, error) {
+	if c.Machine != nil {
+		return e.machine(f, *c.Machine)
+	}
+	orgs, err := e.Owners.Orgs(ctx, c.OrgID)
+	if err != nil {
+		return given{}, err
+	}
+	scopes, err := machineScopes(f)
+	if err != nil {
+		return given{}, err
+	}
+	a := e.login(scopes)
+	a.ClientID, a.ClientGeneration, a.ClientOrgID = c.ID, c.Generation, c.OrgID
+	a.ClientOrgGeneration = orgs[c.OrgID].Generation
+	a.ProjectID, a.ProjectGeneration = c.Project.ID, c.Project.Generation
+	a.Audience = domain.Audience(c.ID, c.Project.ID, scopes)
+	if !a.Alive(c, domain.Subject{Orgs: orgs}) {
+		return given{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
+	}
+	return given{Authorization: a, Scopes: scopes, JWT: c.JWT}, nil
+}
+
+// assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
+func (e *Endpoint) assertion(ctx context.Context, f oauth.Form, _ domain.Client) (given, error) {
+	text, err := f.Needed("assertion")
+	if err != nil {
+		return given{}, err
+	}
+	read, err := oauth.ParseAssertion(text)
+	if err != nil {
+		return given{}, err
+	}
+	user, err := e.Owners.User(ctx, read.Issuer, owners.Proof{KeyID: read.KeyID})
+	if errors.Is(err, owners.ErrNoUser) {
+		return given{}, domain.ErrInvalidGrant.Say("the assertion: there is no such user or key")
+	}
+	if err != nil {
+		return given{}, err
+	}
+	checked, err := read.Verify(user.PublicKey)
+	if err != nil {
+		return given{}, err
+	}
+	if err := checked.Check(user.ID, []string{e.Issuer, e.Issuer + Path}, false, e.Now()); err != nil {
+		return given{}, err
+	}
+	g, err := e.machine(f, user)
+	g.Use = checked.Use()
+	return g, err
+}
+
+// machine gives a machine user that has authenticated a token of its own.
+func (e *Endpoint) machine(f oauth.Form, user domain.Subject) (given, error) {
+	scopes, err := machineScopes(f)
+	if err != nil {
+		return given{}, err
+	}
+	asked, err := domain.AskedOrg(scopes)
+	if err != nil {
+		return given{}, err
+	}
+	if asked != "" && asked != user.OrgID {
+		return given{}, domain.ErrInvalidScope.Say("scope: the user belongs to another organization")
+	}
+	a := e.login(scopes)
+	a.ClientID, a.UserID, a.UserGeneration, a.Credential = user.ID, user.ID, user.Generation, user.Credential
+	a.OrgID, a.OrgGeneration = user.OrgID, user.Orgs[user.OrgID].Generation
+	a.Audience = domain.Audience(user.ID, "", scopes)
+	if !a.Alive(domain.Client{}, user) {
+		return given{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
+	}
+	return given{Authorization: a, Scopes: scopes, JWT: user.JWT}, nil
+}
+
+// login returns the authorization of a machine that authenticates now.
+func (e *Endpoint) login(scopes []string) domain.Authorization {
+	now := e.Now()
+	return domain.Authorization{ID: id.New(), Scopes: scopes, AuthTime: now, AMR: []string{},
+		ExpiresAt: now.Add(domain.AccessLifetime)}
+}
+
+// machineScopes returns the scopes of a request without the one that asks for a refresh token.
+func machineScopes(f oauth.Form) ([]string, error) {
+	scopes, err := domain.Scopes(f["scope"])
+	return slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess }), err
+}

@@ -1,0 +1,183 @@
+// Package tokens makes access tokens and finds out for what one was issued. An opaque token is stored as its hash. A
+// JSON Web Token (RFC 9068) of a machine is not stored: it carries the generations of all on which it depends.
+package tokens
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/owners"
+	"herald/services/auth/internal/store"
+	"herald/shared/fault"
+	"herald/shared/id"
+	"herald/shared/secret"
+)
+
+// Tokens makes and finds tokens.
+type Tokens struct {
+	Store  store.Store
+	Keys   *keys.Keys
+	Owners *owners.Owners
+	Issuer string
+	Now    func() time.Time
+}
+
+// Opaque returns a new opaque access token for scopes of an authorization, and what to store of it.
+func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
+	text := secret.AccessToken.New()
+	return text, domain.NewToken{
+		Kind: domain.KindAccess, Hash: secret.Hash(text.Reveal()), Scopes: scopes,
+		ExpiresAt: t.Now().Add(domain.AccessLifetime),
+	}
+}
+
+// claims are those of a JWT access token (RFC 9068 section 2.2).
+type claims struct {
+	Issuer   string   `json:"iss"`
+	Subject  string   `json:"sub"`
+	Audience []string `json:"aud"`
+	Expiry   int64    `json:"exp"`
+	IssuedAt int64    `json:"iat"`
+	ID       string   `json:"jti"`
+	ClientID string   `json:"client_id"`
+	Scope    string   `json:"scope,omitempty"`
+	AuthTime int64    `json:"auth_time"`
+	AMR      []string `json:"amr,omitempty"`
+	State    state    `json:"herald"`
+}
+
+// state is the rest of an authorization. Only Herald reads it.
+type state struct {
+	// Authorization is its id if it is stored; the fields below are then empty.
+	Authorization       string `json:"a,omitempty"`
+	UserID              string `json:"u,omitempty"`
+	UserGeneration      int64  `json:"ug,omitempty"`
+	OrgID               string `json:"o,omitempty"`
+	OrgGeneration       int64  `json:"og,omitempty"`
+	Credential          string `json:"c,omitempty"`
+	ClientGeneration    int64  `json:"cg,omitempty"`
+	ProjectID           string `json:"p,omitempty"`
+	ProjectGeneration   int64  `json:"pg,omitempty"`
+	ClientOrgID         string `json:"co,omitempty"`
+	ClientOrgGeneration int64  `json:"cog,omitempty"`
+}
+
+// JWT returns a new JSON Web Token for scopes of an authorization, with further claims. stored reports whether the
+// authorization is in the store.
+func (t Tokens) JWT(a domain.Authorization, scopes []string, stored bool, further map[string]any) (secret.Text, error) {
+	c := claims{
+		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.Audience, ID: id.New(), ClientID: a.ClientID,
+		Expiry: t.Now().Add(domain.AccessLifetime).Unix(), IssuedAt: t.Now().Unix(), Scope: strings.Join(scopes, " "),
+		AuthTime: a.AuthTime.Unix(), AMR: a.AMR, State: state{Authorization: a.ID},
+	}
+	if !stored {
+		c.State = state{
+			UserID: a.UserID, UserGeneration: a.UserGeneration, OrgID: a.OrgID, OrgGeneration: a.OrgGeneration,
+			Credential: a.Credential, ClientGeneration: a.ClientGeneration, ProjectID: a.ProjectID,
+			ProjectGeneration: a.ProjectGeneration, ClientOrgID: a.ClientOrgID,
+			ClientOrgGeneration: a.ClientOrgGeneration,
+		}
+	}
+	text, err := t.Keys.Sign(keys.AccessToken(), merged{c, further})
+	return secret.NewText(text), err
+}
+
+// merged is claims with further ones, as one JSON object.
+type merged struct {
+	claims
+	further map[string]any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m merged) MarshalJSON() ([]byte, error) {
+	own, err := json.Marshal(m.claims)
+	if err != nil || len(m.further) == 0 {
+		return own, err
+	}
+	further, err := json.Marshal(m.further)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(own[:len(own)-1], ','), further[1:]...), nil
+}
+
+// Find returns for what an access token of either kind was issued. It returns fault.ErrUnauthenticated for one that is
+// unknown, has expired or was revoked. Whether all on which it depends is still active is Check's to say.
+func (t Tokens) Find(ctx context.Context, text string) (domain.Token, error) {
+	if secret.AccessToken.WellFormed(text) {
+		return t.Store.Token(ctx, domain.KindAccess, secret.Hash(text))
+	}
+	payload, err := t.Keys.Verify(keys.AccessToken(), text)
+	if err != nil {
+		return domain.Token{}, fault.ErrUnauthenticated.Because(err)
+	}
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return domain.Token{}, fault.ErrUnauthenticated.Because(err)
+	}
+	if c.Issuer != t.Issuer || t.Now().Unix() >= c.Expiry {
+		return domain.Token{}, fault.ErrUnauthenticated
+	}
+	a, err := t.authorization(ctx, c)
+	return domain.Token{
+		Authorization: a, JTI: c.ID, TokenScopes: strings.Fields(c.Scope), IssuedAt: time.Unix(c.IssuedAt, 0),
+		TokenExpiresAt: time.Unix(c.Expiry, 0),
+	}, err
+}
+
+func (t Tokens) authorization(ctx context.Context, c claims) (domain.Authorization, error) {
+	if c.State.Authorization != "" {
+		return t.Store.AuthorizationOfJWT(ctx, c.State.Authorization, c.ID)
+	}
+	s := c.State
+	a := domain.Authorization{
+		ClientID: c.ClientID, ClientGeneration: s.ClientGeneration, ProjectID: s.ProjectID,
+		ProjectGeneration: s.ProjectGeneration, ClientOrgID: s.ClientOrgID, ClientOrgGeneration: s.ClientOrgGeneration,
+		UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID, OrgGeneration: s.OrgGeneration,
+		Scopes: strings.Fields(c.Scope), Audience: c.Audience, AuthTime: time.Unix(c.AuthTime, 0), AMR: c.AMR,
+		Credential: s.Credential, ExpiresAt: time.Unix(c.Expiry, 0),
+	}
+	revoked, err := t.Store.Revoked(ctx, c.ID)
+	if err == nil && revoked {
+		err = fault.ErrUnauthenticated
+	}
+	return a, err
+}
+
+// Check returns the user and the client of a token if all on which it depends is active and as it was when the token
+// was issued; the user is empty for an application that logged in by itself. Else it returns
+// fault.ErrUnauthenticated.
+func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
+	var (
+		client domain.Client
+		found  domain.Subject
+	)
+	var g errgroup.Group
+	if a.OfApplication() {
+		g.Go(func() (err error) {
+			client, err = t.Owners.Application(ctx, a.ClientID, owners.Proof{})
+			return err
+		})
+	}
+	g.Go(func() (err error) {
+		if a.UserID == "" {
+			found.Orgs, err = t.Owners.Orgs(ctx, a.OrgIDs()...)
+			return err
+		}
+		found, err = t.Owners.User(ctx, a.UserID, owners.Proof{Credential: a.Credential}, a.OrgIDs()...)
+		return err
+	})
+	err := g.Wait()
+	gone := errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrNoUser)
+	if gone || err == nil && !a.Alive(client, found) {
+		return domain.Client{}, domain.Subject{}, fault.ErrUnauthenticated.Because(err)
+	}
+	return client, found, err
+}
