@@ -1,0 +1,56 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// RequestLifetime is how long a person has to log in for a client.
+const RequestLifetime = time.Hour
+
+// ResponseMode is how an answer gets to the client (OAuth 2.0 Multiple Response Types section 2.1, OAuth 2.0 Form Post
+// Response Mode).
+type ResponseMode string
+
+// The response modes.
+const (
+	ResponseQuery    ResponseMode = "query"
+	ResponseFormPost ResponseMode = "form_post"
+)
+
+// AuthRequest is a checked request of a client for a login (OpenID Connect Core section 3.1.2.1), which waits for a
+// person.
+type AuthRequest struct {
+	// ID is in the address of the login pages.
+	ID           string
+	ClientID     string
+	RedirectURI  string
+	ResponseMode ResponseMode
+	State, Nonce string
+	// CodeChallenge is that of PKCE with S256 (RFC 7636); empty without one.
+	CodeChallenge string
+	Scopes        []string
+	Prompts       []string
+	// MaxAge is how old the login may be; negative if the client does not say.
+	MaxAge    time.Duration
+	LoginHint string
+	UILocales []string
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Prompts of OpenID Connect Core section 3.1.2.1.
+const (
+	PromptNone          = "none"
+	PromptLogin         = "login"
+	PromptConsent       = "consent"
+	PromptSelectAccount = "select_account"
+)
+
+// Satisfied reports whether a session is enough for the request, or its person must authenticate again.
+func (r AuthRequest) Satisfied(s Session, now time.Time) bool {
+	if slices.Contains(r.Prompts, PromptLogin) && s.AuthTime.Before(r.CreatedAt) {
+		return false
+	}
+	return r.MaxAge < 0 || now.Sub(s.AuthTime) <= r.MaxAge
+}
