@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	lanes     = 8   // aggregates handled at a time
+	parallel  = 8   // aggregates handled at a time
 	inHand    = 256 // deliveries that all replicas together have not answered yet
 	maxTries  = 10  // faults after which an event becomes a dead letter
 	redeliver = 30 * time.Second
@@ -83,7 +83,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	defer messages.Stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	queues := make([]chan jetstream.Msg, lanes)
+	queues := make([]chan jetstream.Msg, parallel)
 	for i := range queues {
 		queues[i] = make(chan jetstream.Msg, inHand) // never full: JetStream sends no more than inHand
 		defer close(queues[i])
@@ -103,7 +103,7 @@ func (c Consumer) consume(ctx context.Context) error {
 			return fmt.Errorf("consumer %s: %w", c.Service, err)
 		}
 		c.held.Store(m, nil)
-		queues[maphash.String(c.seed, m.Headers().Get(contract.HeaderSubject))%lanes] <- m
+		queues[maphash.String(c.seed, m.Headers().Get(contract.HeaderSubject))%parallel] <- m
 	}
 }
 

@@ -122,8 +122,8 @@ func (r *Relay) hold(ctx context.Context) error {
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
-	var w watch
-	if err := r.mend(ctx, conn, &w); err != nil {
+	var last check
+	if err := r.checkStream(ctx, conn, &last); err != nil {
 		return err
 	}
 	space, err := newRoom(ctx, r.JS, r.Services)
@@ -138,7 +138,7 @@ func (r *Relay) hold(ctx context.Context) error {
 			return err
 		}
 		r.waitsFor(ctx, lagging)
-		if err := r.mend(ctx, conn, &w); err != nil {
+		if err := r.checkStream(ctx, conn, &last); err != nil {
 			return err
 		}
 		switch {

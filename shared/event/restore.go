@@ -28,27 +28,27 @@ const (
 	fullPart = 0.9
 )
 
-// seen is what a relay has seen of the stream. Nobody deletes single messages, so the missing ones between the first
-// and the last are lost, such as those of a damaged file.
-type seen struct {
+// streamState is what a relay knows of the stream. Nobody deletes single messages, so the missing ones between the
+// first and the last are lost, such as those of a damaged file.
+type streamState struct {
 	Created time.Time
 	First   int64
 	Missing int64
 }
 
-// watch is what the working relay compares to notice a loss. The zero value has noticed one.
-type watch struct {
-	seen
-	last       uint64
+// check is what the working relay compares to notice a loss. The zero value has noticed one.
+type check struct {
+	streamState
+	newest     uint64
 	reconnects uint64
 	next       time.Time
 }
 
-// mend makes sure that the stream is there and has the events of the last seven days that this service has published,
-// as far as there is room for them. Those that are missing are put back into the outbox. It asks for more than the
-// state of the stream only if that state has become less, or if NATS was away.
-func (r *Relay) mend(ctx context.Context, conn *pgx.Conn, w *watch) error {
-	if time.Now().Before(w.next) {
+// checkStream makes sure that the stream is there and has the events of the last seven days that this service has
+// published, as far as there is room for them. Those that are missing are put back into the outbox. It asks for more
+// than the state of the stream only if that state has become less, or if NATS was away.
+func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, last *check) error {
+	if time.Now().Before(last.next) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, round)
@@ -65,24 +65,27 @@ func (r *Relay) mend(ctx context.Context, conn *pgx.Conn, w *watch) error {
 		return fmt.Errorf("stream %s: %w", Stream, err)
 	}
 	info := stream.CachedInfo()
-	now := watch{
-		seen: seen{info.Created.Truncate(time.Microsecond), int64(info.State.FirstSeq), int64(info.State.NumDeleted)},
-		last: info.State.LastSeq, reconnects: reconnects, next: time.Now().Add(survey),
+	now := check{
+		streamState: streamState{
+			Created: info.Created.Truncate(time.Microsecond), First: int64(info.State.FirstSeq),
+			Missing: int64(info.State.NumDeleted),
+		},
+		newest: info.State.LastSeq, reconnects: reconnects, next: time.Now().Add(survey),
 	}
-	less := now.last < w.last || now.Missing > w.Missing || !now.Created.Equal(w.Created) ||
-		now.First > w.First && early(info)
-	if less || reconnects != w.reconnects {
-		if err := r.restore(ctx, conn, info, now.seen); err != nil {
+	less := now.newest < last.newest || now.Missing > last.Missing || !now.Created.Equal(last.Created) ||
+		now.First > last.First && early(info)
+	if less || reconnects != last.reconnects {
+		if err := r.restore(ctx, conn, info, now.streamState); err != nil {
 			return err
 		}
 	}
-	*w, r.first = now, info.State.FirstSeq
+	*last, r.first = now, info.State.FirstSeq
 	return nil
 }
 
 // restore puts the events that the stream has lost back into the outbox.
-func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.StreamInfo, now seen) error {
-	before, err := lastSeen(ctx, conn)
+func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.StreamInfo, now streamState) error {
+	before, err := lastState(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -134,15 +137,15 @@ func full(info *jetstream.StreamInfo) bool {
 	return float64(info.State.Bytes) > fullPart*float64(info.Config.MaxBytes)
 }
 
-// lastSeen returns what a relay of this service saw last of the stream, or nothing if none has looked.
-func lastSeen(ctx context.Context, conn *pgx.Conn) (seen, error) {
+// lastState returns what a relay of this service saw last of the stream, or nothing if none has looked.
+func lastState(ctx context.Context, conn *pgx.Conn) (streamState, error) {
 	rows, err := conn.Query(ctx, `select created, first, missing from stream_seen`)
 	if err != nil {
-		return seen{}, fmt.Errorf("stream seen: %w", postgres.Fault(err))
+		return streamState{}, fmt.Errorf("last state of the stream: %w", postgres.Fault(err))
 	}
-	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[seen])
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[streamState])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return seen{}, nil
+		return streamState{}, nil
 	}
 	return s, postgres.Fault(err)
 }
