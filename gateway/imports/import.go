@@ -11,6 +11,7 @@ import (
 	"herald/gateway/transcode"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/wait"
 )
 
 const (
@@ -227,7 +228,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	if b.org != nil {
 		r.DataOrgs = &usersv1.ImportData{Orgs: []*usersv1.ImportOrg{b.org}}
 	}
-	longer, stop := outlasting(ctx)
+	longer, stop := wait.Beyond(ctx, longerBy)
 	defer stop()
 	for try := 1; ; try++ {
 		response, err := i.Call(longer, b.org.GetOrgId(), r)
@@ -243,10 +244,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 		default:
 			return nil, err
 		}
-		pause := time.NewTimer(max(f.RetryAfter, time.Second))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if !wait.For(ctx, max(f.RetryAfter, time.Second)) {
 			return nil, cause(ctx)
 		}
 	}
@@ -261,26 +259,14 @@ func cause(ctx context.Context) error {
 	return err
 }
 
-// outlasting returns a context that ends a grace after ctx, or with it if its client has gone.
-func outlasting(ctx context.Context) (longer context.Context, stop context.CancelFunc) {
-	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		if errors.Is(cause(ctx), ErrAbandoned) {
-			end(ErrAbandoned)
-			return
-		}
-		late := time.NewTimer(grace)
-		defer late.Stop()
-		select {
-		case <-late.C:
-			end(cause(ctx))
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
-		forget()
-		end(nil)
+// longerBy returns how long the requests under way may take after the end of an import, and why they end then. Nobody
+// waits for the answer of one whose client has gone.
+func longerBy(ctx context.Context) (time.Duration, error) {
+	err := cause(ctx)
+	if errors.Is(err, ErrAbandoned) {
+		return 0, err
 	}
+	return grace, err
 }
 
 // receive waits for the oldest response and adds it to the answer.

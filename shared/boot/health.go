@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,19 @@ func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, http.StatusServiceUnavailable, slices.Sorted(maps.Keys(causes)))
 }
 
+// together gives the checks that fail for the same reason one entry, with their names.
+func together(causes map[string]string) map[string]string {
+	names := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(causes)) {
+		names[causes[name]] = append(names[causes[name]], name)
+	}
+	reasons := map[string]string{}
+	for reason, all := range names {
+		reasons[strings.Join(all, ", ")] = reason
+	}
+	return reasons
+}
+
 func writeHealth(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -102,7 +116,7 @@ func (h *Health) Ops(metrics *prometheus.Registry) http.Handler {
 	mux.HandleFunc("GET /livez", h.Live)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if causes := h.Causes(r.Context()); len(causes) > 0 {
-			writeHealth(w, http.StatusServiceUnavailable, causes)
+			writeHealth(w, http.StatusServiceUnavailable, together(causes))
 			return
 		}
 		writeHealth(w, http.StatusOK, "ok")

@@ -102,6 +102,9 @@ func TestHealthOverHTTP(t *testing.T) {
 	h.Check("a NATS", func(context.Context) error { return errors.New("not connected") })
 	get(http.HandlerFunc(h.Ready), "GET", "/readyz", 503, `{"status":["a NATS","users database"]}`)
 	get(ops, "GET", "/readyz", 503, `{"status":{"a NATS":"not connected","users database":"no route to 10.0.0.1"}}`)
+	h.Check("text NATS", func(context.Context) error { return errors.New("not connected") })
+	get(ops, "GET", "/readyz", 503,
+		`{"status":{"a NATS, text NATS":"not connected","users database":"no route to 10.0.0.1"}}`)
 	get(http.HandlerFunc(h.Live), "GET", "/livez", 200, `{"status":"ok"}`)
 	get(ops, "GET", "/livez", 200, `{"status":"ok"}`)
 	get(ops, "GET", "/metrics", 200, "herald_test_total 0")

@@ -102,10 +102,12 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", func(ctx context.Context) error {
-		if err := s.DB.Ping(ctx); err != nil {
-			return err
+		err := s.DB.Ping(ctx)
+		// All services say the same of a server that does not work. While a disk is full, only writes fail.
+		if outage := s.Outages.Err(); outage != nil {
+			return outage
 		}
-		return s.Outages.Err() // of writes, while a disk is full
+		return err
 	})
 	s.backlog = newBacklog(s)
 	// Tests run two replicas in one process. Their metrics have the same names, so only those of
@@ -114,6 +116,9 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
+		if postgres.Told(waits) { // the check of the database says it
+			waits = nil
+		}
 		if !s.Conn.IsConnected() {
 			return waits
 		}

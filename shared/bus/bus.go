@@ -12,7 +12,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"herald/shared/outage"
 	"herald/shared/secret"
+	"herald/shared/wait"
 )
 
 const (
@@ -61,9 +63,9 @@ func (a Address) login() nats.UserInfoCB {
 // Connect logs in, and reconnects without limit when the connection breaks. Publishing without
 // a connection fails at once, so that callers get *unavailable* instead of waiting.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
-	away, back := slog.LevelWarn, slog.LevelInfo
+	connection := &outage.Watch{Log: log, Begins: "NATS is away; reconnecting", Ends: "NATS is back"}
 	if a.Server != nil { // whoever runs it says once for all connections that it is away
-		away, back = slog.LevelDebug, slog.LevelDebug
+		connection.Log = slog.New(slog.DiscardHandler)
 	}
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),
@@ -79,10 +81,10 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		nats.DrainTimeout(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log.Log(context.Background(), away, "NATS is away; reconnecting", "err", err)
+				connection.Failed(err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log.Log(context.Background(), back, "NATS is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) { connection.Worked() }),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
 			subject := ""
 			if s != nil {
@@ -107,10 +109,14 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		if !told {
 			log.Warn("waiting for NATS", "err", err)
 		}
-		select {
-		case <-time.After(300 * time.Millisecond):
-		case <-ctx.Done():
+		if !wait.For(ctx, 300*time.Millisecond) {
 			return nil, fmt.Errorf("connect to NATS as %s: %w", a.User, err)
 		}
 	}
+}
+
+// Told reports whether an error follows from NATS's being away. Connect logs that, or whoever runs the server.
+func Told(err error) bool {
+	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded) ||
+		errors.Is(err, nats.ErrConnectionReconnecting)
 }

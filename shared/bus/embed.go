@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 	"time"
@@ -22,7 +21,7 @@ type Embedded struct {
 	Listen string
 	Keys   secret.Keys
 	// Log gets the server's warnings and errors; nil for none.
-	Log *slog.Logger
+	Log *ServerLog
 }
 
 // Start runs a server with JetStream and the users of Users. It acknowledges a message when the
@@ -59,7 +58,7 @@ func (e Embedded) Start() (*server.Server, error) {
 		return nil, fmt.Errorf("NATS: %w", err)
 	}
 	if e.Log != nil {
-		s.SetLoggerV2(serverLog{e.Log}, false, false, false)
+		s.SetLoggerV2(e.Log, false, false, false)
 	}
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {

@@ -16,6 +16,8 @@ import (
 
 	"herald/shared/contract"
 	"herald/shared/fault"
+	"herald/shared/outage"
+	"herald/shared/wait"
 )
 
 const (
@@ -37,6 +39,7 @@ type Consumer struct {
 	Handlers []Handler
 	// Stopped, if it is not nil, is told when no events can be consumed.
 	Stopped *Stopped
+	outage  *outage.Watch
 	seed    maphash.Seed
 	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
@@ -49,14 +52,19 @@ type Consumer struct {
 func (c Consumer) Run(ctx context.Context) {
 	c.seed, c.held, c.pause = maphash.MakeSeed(), new(sync.Map), cmp.Or(c.pause, pause)
 	c.redeliver = cmp.Or(c.redeliver, redeliver)
+	c.outage = &outage.Watch{
+		Log: c.Log, Begins: "events are not consumed; trying again", Ends: "events are consumed again",
+	}
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { c.keep(ctx) })
 	for ctx.Err() == nil {
 		if err := c.consume(ctx); err != nil && ctx.Err() == nil {
 			c.Stopped.note(err)
-			c.Log.WarnContext(ctx, "events are not consumed; trying again", "err", err)
-			wait(ctx, nil, pause)
+			if !told(err) {
+				c.outage.Failed(err)
+			}
+			wait.For(ctx, pause)
 		}
 	}
 }
@@ -64,7 +72,7 @@ func (c Consumer) Run(ctx context.Context) {
 // keep reports all held deliveries to JetStream as in progress. Otherwise JetStream would
 // deliver an event again that only waits for those before it, and that counts like a fault.
 func (c Consumer) keep(ctx context.Context) {
-	for wait(ctx, nil, c.redeliver/3) {
+	for wait.For(ctx, c.redeliver/3) {
 		c.held.Range(func(m, _ any) bool {
 			_ = m.(jetstream.Msg).InProgress() // if it is lost, the event is delivered twice
 			return true
@@ -78,6 +86,7 @@ func (c Consumer) consume(ctx context.Context) error {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
 	c.Stopped.note(nil)
+	c.outage.Worked()
 	stop := context.AfterFunc(ctx, func() { c.leave(messages) })
 	defer stop()
 	defer messages.Stop()
@@ -180,7 +189,7 @@ func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
 		if err == nil || !passing(fault.From(err).Code) {
 			return err
 		}
-		wait(ctx, nil, delay)
+		wait.For(ctx, delay)
 	}
 }
 

@@ -61,7 +61,7 @@ func Waiting(ctx context.Context, db *pgxpool.Pool) error {
 			select time from events where position = (select min(position) from outbox)
 		), clock_timestamp())`).Scan(&since)
 	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
+		return fmt.Errorf("outbox: %w", postgres.Fault(err))
 	}
 	if age := time.Since(since); age > tooLong {
 		return fmt.Errorf("events wait to be published since %s", since.UTC().Format(time.RFC3339))

@@ -13,7 +13,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"herald/shared/bus"
+	"herald/shared/outage"
 	"herald/shared/postgres"
+	"herald/shared/wait"
 )
 
 const (
@@ -47,7 +50,8 @@ type Relay struct {
 	Services []string
 	delay    delay
 	// first is the number of the stream's first message, when it was looked at last.
-	first uint64
+	first  uint64
+	outage outage.Watch
 	// news wakes this relay while it works; nil while another one does.
 	news atomic.Pointer[signal]
 }
@@ -83,13 +87,20 @@ func (r *Relay) wakeSubject() string { return "outbox." + r.Service }
 
 // Run relays until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
+	r.outage.Log = r.Log
+	r.outage.Begins, r.outage.Ends = "events wait in the outbox; trying again", "events are published again"
 	for ctx.Err() == nil {
 		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
-			r.Log.WarnContext(ctx, "events wait in the outbox; trying again", "err", err)
-			wait(ctx, nil, pause)
+			if !told(err) {
+				r.outage.Failed(err)
+			}
+			wait.For(ctx, pause)
 		}
 	}
 }
+
+// told reports whether the log has a line of its own for what an error follows from.
+func told(err error) bool { return postgres.Told(err) || bus.Told(err) }
 
 // hold takes the lock and publishes while it has it. The lock belongs to a connection and
 // ends with it. takeLock polls instead of waiting in one statement: a statement that waits
@@ -141,12 +152,13 @@ func (r *Relay) hold(ctx context.Context) error {
 		if err := r.checkStream(ctx, conn, &last); err != nil {
 			return err
 		}
+		r.outage.Worked()
 		switch {
 		case lagging != "":
-			wait(ctx, nil, catchUp)
+			wait.For(ctx, catchUp)
 		case n < window:
-			wait(ctx, news, look)
-			wait(ctx, nil, time.Until(begin.Add(paceAfter(n))))
+			wait.ForSignal(ctx, news, look)
+			wait.For(ctx, time.Until(begin.Add(paceAfter(n))))
 		}
 	}
 	return nil
@@ -188,7 +200,7 @@ func takeLock(ctx context.Context, conn *pgx.Conn) error {
 		if held || err != nil {
 			return err
 		}
-		if !wait(ctx, nil, standby) {
+		if !wait.For(ctx, standby) {
 			return ctx.Err()
 		}
 	}
@@ -246,17 +258,4 @@ func (r *Relay) publish(ctx context.Context, conn *pgx.Conn, events []Event) err
 		events = events[n:]
 	}
 	return nil
-}
-
-// wait returns at a signal or after d; false if ctx has ended.
-func wait(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-signal:
-	case <-t.C:
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,13 +23,13 @@ func Fault(err error) error {
 		return err
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
+		switch s := stateOf(refused.Code); {
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
 			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").
 				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
-		case startsWith(refused.Code, unsure):
+		case s.unsure:
 			return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
-		case startsWith(refused.Code, passing):
+		case s.passes:
 			return away(err)
 		}
 		return err
@@ -49,20 +47,6 @@ func Fault(err error) error {
 		return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))
 	}
 	return err
-}
-
-// Codes of errors, or their classes (Postgres, appendix A).
-var (
-	// passing are those after which nothing was written and another attempt may succeed: a transaction that was idle
-	// for too long, 40 rollback, 53 resources, 57P operator intervention.
-	passing = []string{"25P03", "40", "53", "57P"}
-	// unsure are those after which the statement may have been carried out: a connection that broke, a server that
-	// is shut down or that crashed.
-	unsure = []string{"08", "40003", "57P01", "57P02"}
-)
-
-func startsWith(code string, classes []string) bool {
-	return slices.ContainsFunc(classes, func(class string) bool { return strings.HasPrefix(code, class) })
 }
 
 func isFault(err error) bool {

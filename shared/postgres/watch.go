@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +33,11 @@ type Watch struct {
 type outage struct {
 	since, failed, worked time.Time
 	last                  error
+	// over is when the last outage was over.
+	over time.Time
+	// ended is how many statements have failed because their connections broke, while the server works. It is logged
+	// when settle is over after the first one.
+	ended int
 }
 
 // before returns what broke shortly before an outage: what the server said to the connections that it ended.
@@ -79,12 +82,15 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 	switch now := w.now(); {
 	case failed:
 		if o.since.IsZero() && begins(err) {
-			o.since = now
+			o.since, o.ended = now, 0
 			w.out.Add(1)
 			w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err),
 				"before", o.before(now))
 		}
 		o.failed, o.worked, o.last = now, time.Time{}, err
+		if o.since.IsZero() {
+			w.broke(server, o)
+		}
 	case o.since.IsZero():
 	case o.worked.IsZero():
 		o.worked = now
@@ -92,21 +98,37 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 	if !o.worked.IsZero() && w.now().Sub(o.failed) >= settle {
 		w.log.InfoContext(ctx, "Postgres works again", "server", server,
 			"away", o.worked.Sub(o.since).Round(time.Millisecond).String(), "last", entire(o.last))
-		*o = outage{}
+		*o = outage{over: w.now()}
 		w.out.Add(-1)
 	}
 }
 
-// outages are the codes and classes of the errors of a server that does not work (Postgres, appendix A): 08
-// connection, 53 resources, 58 system, a shutdown, a crash, a start.
-var outages = []string{"08", "53", "57P01", "57P02", "57P03", "58"}
+// broke notes that a connection broke while the server works. The lines of an outage say it of those that break when it
+// begins, and of those from before it that pools still hold when it is over.
+func (w *Watch) broke(server string, o *outage) {
+	if w.now().Sub(o.over) < idleTime+idleTime/3 {
+		return
+	}
+	if o.ended++; o.ended > 1 {
+		return
+	}
+	time.AfterFunc(settle, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if o.ended > 0 && o.since.IsZero() {
+			w.log.Warn("connections to Postgres broke; others are made", "server", server, "cause", entire(o.last),
+				"statements", o.ended)
+		}
+		o.ended = 0
+	})
+}
 
 // begins reports whether the error of a broken server shows that it is one. A connection that breaks does not: others
 // may work, and a pool finds old connections that were ended long ago.
 func begins(err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return unconnected || ok && (strings.HasPrefix(refused.Code, "53") || strings.HasPrefix(refused.Code, "58"))
+	return unconnected || ok && stateOf(refused.Code).outage
 }
 
 // broken reports whether an error of pgx says that the server does not work.
@@ -115,7 +137,7 @@ func broken(err error) bool {
 		return false
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.ContainsFunc(outages, func(class string) bool { return strings.HasPrefix(refused.Code, class) })
+		return stateOf(refused.Code).broken
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true

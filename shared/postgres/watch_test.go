@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,13 +20,16 @@ import (
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
+
+const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'herald%'`
 
 // An outage has two lines in the log, however many statements of however many services fail meanwhile.
 func TestOutageHasTwoLines(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	var logs bytes.Buffer
+	var logs testkit.Lines
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	watch := postgres.NewWatch(slog.New(slog.NewTextHandler(&logs, nil)), func() time.Time { return now })
 	var pools []*pgxpool.Pool
@@ -53,7 +55,7 @@ func TestOutageHasTwoLines(t *testing.T) {
 		}
 		return failed
 	}
-	if failed := all(); failed > 0 || logs.Len() > 0 {
+	if failed := all(); failed > 0 || logs.String() != "" {
 		t.Fatalf("%d statements failed; %s", failed, logs.String())
 	}
 	end(t, server)
@@ -65,9 +67,7 @@ func TestOutageHasTwoLines(t *testing.T) {
 	}
 	now = now.Add(30 * time.Second)
 	all()
-	if err := server.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, server)
 	now = now.Add(time.Second)
 	if failed := all(); failed > 0 {
 		t.Errorf("%d statements failed", failed)
@@ -89,13 +89,27 @@ func TestOutageHasTwoLines(t *testing.T) {
 	if !strings.Contains(lines[0], "terminating connection due to administrator command") {
 		t.Errorf("the log does not say what the server said: %q", lines[0])
 	}
-	exec(t, server.TCP(), `select pg_terminate_backend(pid) from pg_stat_activity
-		where application_name like 'herald%'`)
+	exec(t, server.TCP(), endConnections)
 	if all() == 0 {
 		t.Error("no connection was ended")
 	}
 	if n := strings.Count(logs.String(), "\n"); n != 2 {
 		t.Errorf("connections that were ended are no outage; the log says %s", logs.String())
+	}
+	now = now.Add(time.Minute)
+	all()
+	exec(t, server.TCP(), endConnections)
+	all()
+	logs.Wait(t, `level=WARN msg="connections to Postgres broke; others are made"`)
+	if n := strings.Count(logs.String(), "\n"); n != 3 {
+		t.Errorf("the log says %s", logs.String())
+	}
+}
+
+func restart(t *testing.T, server *local.Server) {
+	t.Helper()
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

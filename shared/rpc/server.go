@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
@@ -131,7 +132,7 @@ func (s *Server) answer(r request) {
 		if err = s.send(ctx, r.Reply, response.(proto.Message)); err == nil {
 			return
 		}
-		if _, known := errors.AsType[*fault.Fault](err); !known {
+		if _, known := errors.AsType[*fault.Fault](err); !known && !bus.Told(err) {
 			s.Log.ErrorContext(ctx, "answer not sent", "method", r.method.name, "err", err)
 		}
 	}

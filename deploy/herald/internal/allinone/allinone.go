@@ -180,7 +180,7 @@ func (s *system) startNATS() error {
 	}
 	var err error
 	if s.nats, err = startNATS(bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen,
-		Keys: s.ground.Keys, Log: s.ground.Log}); err != nil {
+		Keys: s.ground.Keys, Log: bus.NewServerLog(s.ground.Log)}); err != nil {
 		return err
 	}
 	s.ground.Bus = bus.Address{Server: s.nats}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"herald/shared/wait"
 )
 
 const (
@@ -35,7 +37,7 @@ func (s *system) keepPostgres(ctx context.Context) error {
 				return fmt.Errorf("the local Postgres does not run: %w", err)
 			}
 			if err = s.postgres.Restart(ctx); err != nil {
-				rest(ctx, pause)
+				wait.For(ctx, pause)
 			}
 		}
 		if ctx.Err() == nil {
@@ -61,7 +63,7 @@ func (s *system) keepNATS(ctx context.Context) {
 				err = s.steady(ctx)
 			}
 			if err != nil {
-				rest(ctx, rests)
+				wait.For(ctx, rests)
 			}
 		}
 		if ctx.Err() != nil {
@@ -81,12 +83,4 @@ func (s *system) steady(ctx context.Context) error {
 // back logs that a server runs again.
 func back(ctx context.Context, log *slog.Logger, server string, away time.Duration) {
 	log.InfoContext(ctx, server+" runs again", "away", away.Round(time.Millisecond).String())
-}
-
-// rest waits before another try, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

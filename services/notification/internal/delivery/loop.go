@@ -6,6 +6,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
+	"herald/shared/outage"
 )
 
 const (
@@ -25,7 +26,7 @@ type loop struct {
 	gate gate
 	turn store.Turn
 	// reading and renewing are of the queue and of the leases.
-	reading, renewing spell
+	reading, renewing *outage.Watch
 }
 
 // held is a mail that is being sent.
@@ -58,7 +59,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 		next, err = l.Store.Next(query, store.Ask{Repeats: l.repeats()}, l.Times.Tick)
 	}
 	if ctx.Err() == nil {
-		l.reading.note(ctx, l.Log, err)
+		note(l.reading, err)
 	}
 	if err != nil {
 		next = min(l.Times.Tick, l.Times.MaxProbe)
@@ -102,7 +103,7 @@ func (l *loop) renew(ctx context.Context) {
 	for h := range l.held {
 		holds = append(holds, h)
 	}
-	l.renewing.note(ctx, l.Log, l.Store.Renew(ctx, holds, l.Times.Lease))
+	note(l.renewing, l.Store.Renew(ctx, holds, l.Times.Lease))
 }
 
 // finished handles a worker's report. It logs once when mails begin to wait, and once when they do

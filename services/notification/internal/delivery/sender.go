@@ -23,6 +23,7 @@ import (
 	"herald/services/notification/internal/store"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/outage"
 )
 
 // workers is how many mails are sent at once. Each has a connection to the relay.
@@ -104,12 +105,13 @@ func (s *Sender) Run(ctx context.Context) {
 	defer abandon()
 	l := loop{
 		Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result),
-		reading: spell{
-			begins: "mails wait: the queue cannot be read; trying again", ends: "the queue of mails is read again",
+		reading: &outage.Watch{
+			Log: s.Log, Begins: "mails wait: the queue cannot be read; trying again",
+			Ends: "the queue of mails is read again",
 		},
-		renewing: spell{
-			begins: "leases of mails under way are not renewed; trying again",
-			ends:   "leases of mails under way are renewed again",
+		renewing: &outage.Watch{
+			Log: s.Log, Begins: "leases of mails under way are not renewed; trying again",
+			Ends: "leases of mails under way are renewed again",
 		},
 	}
 	tick := time.NewTicker(s.Times.Tick)

@@ -10,6 +10,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/wait"
 )
 
 // The pauses between tries to record an outcome.
@@ -21,14 +22,16 @@ const (
 // settle records an outcome. While the database is away the outcome waits in memory, because without
 // it the mail would be sent again; after ctx it waits for Times.Record.
 func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
-	ctx, cancel := outliving(ctx, s.Times.Record)
-	defer cancel()
+	ctx, stop := wait.Beyond(ctx, func(ctx context.Context) (time.Duration, error) {
+		return s.Times.Record, ctx.Err()
+	})
+	defer stop()
 	ctx = caller.With(ctx, caller.Caller{Service: "notification"})
 	failed := r.givenUp(c)
 	err := s.record(ctx, c, r.verdict, failed)
 	if away(err) {
 		s.begin(ctx)
-		for pause := firstRecord; away(err) && wait(ctx, pause); pause = min(2*pause, longestRecord) {
+		for pause := firstRecord; away(err) && wait.For(ctx, pause); pause = min(2*pause, longestRecord) {
 			err = s.record(ctx, c, r.verdict, failed)
 		}
 		s.end(ctx)
@@ -68,32 +71,10 @@ func (s *Sender) end(ctx context.Context) {
 	}
 }
 
-// outliving returns a context that ends a time after ctx.
-func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		defer cancel()
-		wait(longer, by)
-	})
-	return longer, func() { stop(); cancel() }
-}
-
 // uncertainty returns what a log line adds about a mail that is not known to be lost.
 func uncertainty(s domain.State) string {
 	if s == domain.Uncertain {
 		return ": it may have been delivered, because the mail relay did not answer after it had the whole mail"
 	}
 	return ""
-}
-
-// wait returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -1,11 +1,10 @@
 package delivery
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 
+	"herald/shared/outage"
 	"herald/shared/postgres"
 )
 
@@ -35,21 +34,12 @@ func (s *Sender) Delayed() error {
 	return fmt.Errorf("%d outcomes of mails wait until the database can be written", s.trouble.unwritten)
 }
 
-// spell logs errors that follow one another: the first one, and the success after them.
-type spell struct {
-	begins, ends string
-	lasts        bool
-}
-
-// note notes an error, or nil for a success. Of a database that does not work others have told.
-func (s *spell) note(ctx context.Context, log *slog.Logger, err error) {
+// note notes how a use of the database has ended. Of one that does not work others have told.
+func note(w *outage.Watch, err error) {
 	switch {
-	case postgres.Told(err):
-		return
-	case err != nil && !s.lasts:
-		log.WarnContext(ctx, s.begins, "err", err)
-	case err == nil && s.lasts:
-		log.InfoContext(ctx, s.ends)
+	case err == nil:
+		w.Worked()
+	case !postgres.Told(err):
+		w.Failed(err)
 	}
-	s.lasts = err != nil
 }

@@ -1,0 +1,41 @@
+// Package wait waits for a time that may end early.
+package wait
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for d. It returns false if ctx ends first.
+func For(ctx context.Context, d time.Duration) bool { return ForSignal(ctx, nil, d) }
+
+// ForSignal waits for a signal, at most for d. It returns false if ctx ends first.
+func ForSignal(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-signal:
+		return true
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Beyond returns a context with the values of ctx that ends later. When ctx has ended, ending says how much later, and
+// why it ends then. Its stop must be called.
+func Beyond(
+	ctx context.Context, ending func(context.Context) (time.Duration, error),
+) (longer context.Context, stop func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		if d, why := ending(ctx); For(longer, d) {
+			cancel(why)
+		}
+	})
+	return longer, func() {
+		forget()
+		cancel(nil)
+	}
+}
