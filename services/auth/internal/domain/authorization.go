@@ -71,12 +71,16 @@ func (a Authorization) OrgIDs() []string {
 // application, else empty; the subject has the organizations, and is otherwise empty for an application that logged in
 // by itself.
 func (a Authorization) Alive(c Client, s Subject) bool {
-	if a.OfApplication() && !(c.Active && c.Generation == a.ClientGeneration &&
-		c.Project.Generation == a.ProjectGeneration && s.Orgs[a.ClientOrgID].is(a.ClientOrgGeneration)) {
+	if a.OfApplication() && !(a.AliveAt(c) && s.Orgs[a.ClientOrgID].is(a.ClientOrgGeneration)) {
 		return false
 	}
 	return a.UserID == "" || s.Active && s.Generation == a.UserGeneration && s.Credential == a.Credential &&
 		s.Orgs[a.OrgID].is(a.OrgGeneration)
+}
+
+// AliveAt reports whether the application and its project are active and as they were at the login.
+func (a Authorization) AliveAt(c Client) bool {
+	return c.Active && c.Generation == a.ClientGeneration && c.Project.Generation == a.ProjectGeneration
 }
 
 // is reports whether the organization is active and of that generation.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -10,13 +11,16 @@ import (
 	"herald/shared/postgres"
 )
 
-// makers is SQL for the makers of a credential or of a mailed code: the actor of the event and, if the call has a
-// personal access token, the makers of that token, because they can know what is made with it. With a token that has
-// ended meanwhile nothing is made. Postgres asks once for a statement.
+// makers is SQL for the makers of a credential or of a mailed code: the actor of the event and the makers of that with
+// which the caller came, a personal access token, a key or a secret, because they can know what is made with it. With
+// one that has ended meanwhile nothing is made. Postgres asks once for a statement.
 const makers = `(select makers(@event_actor::text, @made_with::text))`
 
-// madeWith returns the token of the call, for the argument of makers. It is empty for a call without one.
-func madeWith(ctx context.Context) string { return caller.From(ctx).TokenID }
+// madeWith returns with what the caller came, for the argument of makers. It is empty for services.
+func madeWith(ctx context.Context) string {
+	c := caller.From(ctx)
+	return cmp.Or(c.TokenID, c.Credential)
+}
 
 // endOutranked ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
 // permission that the member gets: personal access tokens, keys, the secret, the password, the second factor, links to
