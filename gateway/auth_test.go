@@ -47,12 +47,29 @@ func TestAuthorizationHeader(t *testing.T) {
 		{[]string{"Bearer " + strings.Repeat("x", 10_000)}, invalid, false},
 		{[]string{"Bearer eyJhbGciOiJub25lIn0.e30."}, invalid, false},
 		{[]string{"Bearer " + secret.PersonalAccessToken.New().Reveal()}, invalid, true},
+		{[]string{"Bearer " + secret.AccessToken.New().Reveal()}, invalid, true},
+		{[]string{"Bearer " + strings.ToUpper(secret.AccessToken.New().Reveal())}, invalid, false},
+		{[]string{"Bearer " + secret.RefreshToken.New().Reveal()}, invalid, false},
+		{[]string{"Bearer " + secret.AuthorizationCode.New().Reveal()}, invalid, false},
+		{[]string{"Bearer " + secret.DeviceCode.New().Reveal()}, invalid, false},
+		{[]string{"Bearer eyJhbGciOiJub25lIn0.e30.YQ"}, invalid, true},
+		{[]string{"Bearer " + strings.Repeat("x", 8<<10-4) + ".y.z"}, invalid, true},
+		{[]string{"Bearer " + strings.Repeat("x", 8<<10-3) + ".y.z"}, invalid, false},
+		{[]string{"Bearer a.b"}, invalid, false},
+		{[]string{"Bearer .b.c"}, invalid, false},
+		{[]string{"Bearer a..c"}, invalid, false},
+		{[]string{"Bearer a.b.c.d"}, invalid, false},
+		{[]string{"Bearer a.b.c.d.e"}, invalid, false}, // as encrypted ones have
+		{[]string{"Bearer a.b+.c"}, invalid, false},
+		{[]string{"Bearer a.b.c="}, invalid, false},
+		{[]string{"Bearer a.\xff.c"}, invalid, false},
 	} {
 		var pairs []string
 		for _, h := range c.headers {
 			pairs = append(pairs, "Authorization", h)
 		}
-		before := w.resolved.Load()
+		asks := func() int64 { return w.resolved.Load() + int64(len(w.auth.questions())) }
+		before := asks()
 		got := w.do(t, "GET", "/management/v1/users/u1?access_token="+token, "", pairs...)
 		if got.Header.Get("WWW-Authenticate") != c.challenge {
 			t.Errorf("%.40q: challenge %q", c.headers, got.Header.Get("WWW-Authenticate"))
@@ -62,7 +79,7 @@ func TestAuthorizationHeader(t *testing.T) {
 		} else if e := got.refused(t, 401, "UNAUTHENTICATED"); e.Code != 16 {
 			t.Errorf("%.40q: %+v", c.headers, e)
 		}
-		if asked := w.resolved.Load() > before; asked != c.asked {
+		if asked := asks() > before; asked != c.asked {
 			t.Errorf("%.40q: asked %v", c.headers, asked)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -268,6 +269,47 @@ func (u *users) SearchMyPersonalAccessTokens(
 type auth struct {
 	authv1.UnimplementedAuthServer
 	answer, endpoint func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
+	mu               sync.Mutex
+	callers          map[string]*heraldv1.Caller // by the hash of an access token, or by a JWT
+	asked            []*authv1.ResolveTokenRequest
+}
+
+// issue makes auth know an access token or a JWT.
+func (a *auth) issue(token string, c caller.Caller) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if secret.AccessToken.WellFormed(token) {
+		token = string(secret.Hash(token))
+	}
+	if a.callers == nil {
+		a.callers = map[string]*heraldv1.Caller{}
+	}
+	a.callers[token] = c.Proto()
+}
+
+// end makes auth forget an access token.
+func (a *auth) end(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.callers, string(secret.Hash(token)))
+}
+
+// questions returns what ResolveToken was asked.
+func (a *auth) questions() []*authv1.ResolveTokenRequest {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.asked)
+}
+
+func (a *auth) ResolveToken(_ context.Context, r *authv1.ResolveTokenRequest) (*authv1.ResolveTokenResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = append(a.asked, proto.CloneOf(r))
+	c := a.callers[string(r.GetTokenHash())+r.GetJwt()]
+	if c == nil {
+		return nil, errToken
+	}
+	return &authv1.ResolveTokenResponse{Caller: c}, nil
 }
 
 func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {

@@ -47,7 +47,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 		"/herald.users.v1.Users/ResolveToken", "/herald.auth.v1.Auth/ServePage", "/management/v1/users/u1%2f..",
 		"/herald.users.v1.Users%2fGetUser", "/docs%2fapi", "/docs/viewer%2Fredoc.js", "/ui%2flogin", "/ui/login%2fx",
 		"/oauth/v2", "/oauth/v20/token", "/oauth/v2%2ftoken", "/oidc/v1", "/.well-known", "/.well-known%2Fx",
-		"/herald.auth.v1.Auth/ServeEndpoint",
+		"/herald.auth.v1.Auth/ServeEndpoint", "/herald.auth.v1.Auth/ResolveToken",
 		"/management/v1/users/grants", "/management/v1/projects/members", // parts of longer paths, not ids
 		"http://elsewhere/x",
 	} {

@@ -1,7 +1,7 @@
-// Package authn finds the caller of a request by its token. It caches the answers of the users
-// service for at most two seconds, and drops them earlier if an event changes a caller or the
-// connection to the bus, which carries the events, is lost. Refusals and unknown tokens are
-// never cached.
+// Package authn finds the caller of a request by its token. The users service knows personal access
+// tokens, and the auth service all others. It caches their answers for at most two seconds, and drops
+// them earlier if an event changes a caller or the connection to the bus, which carries the events, is
+// lost. Refusals and unknown tokens are never cached.
 package authn
 
 import (
@@ -17,12 +17,14 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
 
-// askLimit is how long the users service may take to resolve a token.
+// askLimit is how long a service may take to resolve a token.
 const askLimit = 5 * time.Second
 
 var errAnswer = errors.New("authn: a token was resolved to nobody")
@@ -40,6 +42,7 @@ type Config struct {
 type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
+	auth    authv1.AuthClient
 	known   *cache
 	events  eventsByType
 	flights singleflight.Group
@@ -52,7 +55,8 @@ func New(c Config) (*Authenticator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), known: newCache(), events: events}
+	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
+		known: newCache(), events: events}
 	return a, a.listen()
 }
 
@@ -65,7 +69,9 @@ type Pass struct {
 
 	caller caller.Caller
 	key    key
-	// asked is when the users service was asked; reconnects is the connection's count then.
+	// token is the request's. The cache has none.
+	token secret.Text
+	// asked is when the service was asked; reconnects is the connection's count then.
 	asked      time.Time
 	reconnects uint64
 }
@@ -129,36 +135,39 @@ func (p Pass) Holder() (userID, organizationID string) {
 func (p Pass) Holds(permission string) bool { return p.caller.Can(permission, "") }
 
 func (a *Authenticator) resolve(ctx context.Context, token, organization string) (Pass, error) {
-	if !secret.PersonalAccessToken.WellFormed(token) {
+	if !wellFormed(token) {
 		return Pass{}, errToken
 	}
 	k := key{sha256.Sum256([]byte(token)), organization}
-	if p, ok := a.known.find(k, a.Now(), a.Conn); ok {
+	p, ok := a.known.find(k, a.Now(), a.Conn)
+	if ok {
+		p.token = secret.NewText(token)
 		return p, nil
 	}
-	return a.ask(ctx, k)
+	return a.ask(ctx, k, secret.NewText(token))
 }
 
 // Again resolves the token of a cached pass again, after a service has refused the caller, who
 // may have been granted more meanwhile.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
 	a.known.remove(p.key)
-	return a.ask(ctx, p.key)
+	return a.ask(ctx, p.key, p.token)
 }
 
 // ask resolves a token. If another request's question is refused, it asks again: the refusal
 // may be older than the change that lets this caller in.
-func (a *Authenticator) ask(ctx context.Context, k key) (Pass, error) {
-	p, err := a.share(ctx, k)
+func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass, error) {
+	p, err := a.share(ctx, k, token)
 	if err != nil && p.Cached {
-		p, err = a.share(ctx, k)
+		p, err = a.share(ctx, k, token)
 	}
+	p.token = token
 	return p, err
 }
 
 // share asks once for all requests that wait for the same answer. A question from before an
 // event is not shared with requests from after it, and its answer is not cached.
-func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
+func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	epoch, own := a.known.epoch(), false
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
@@ -167,7 +176,7 @@ func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 		defer cancel()
 		var err error
-		if p.caller, err = a.lookUp(ctx, k); err != nil {
+		if p.caller, err = a.lookUp(ctx, k, token); err != nil {
 			return Pass{}, err
 		}
 		p.Header = a.Signer.Sign(p.caller)
@@ -184,16 +193,32 @@ func (a *Authenticator) share(ctx context.Context, k key) (Pass, error) {
 	}
 }
 
-// lookUp asks the service that knows tokens of this kind.
-func (a *Authenticator) lookUp(ctx context.Context, k key) (caller.Caller, error) {
-	r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
+// lookUp returns the caller whose token it is.
+func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, error) {
+	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {
 	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
 		return caller.Caller{}, fault.ErrUnavailable.After(time.Second).Because(err)
 	case err != nil:
 		return caller.Caller{}, err
-	case r.GetCaller().GetUserId() == "":
+	case found.GetUserId() == "":
 		return caller.Caller{}, errAnswer
 	}
-	return caller.FromProto(r.Caller), nil
+	return caller.FromProto(found), nil
+}
+
+// askOwner asks the service that knows tokens of this kind.
+func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*heraldv1.Caller, error) {
+	if secret.PersonalAccessToken.Begins(token) {
+		r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
+		return r.GetCaller(), err
+	}
+	question := &authv1.ResolveTokenRequest{OrgId: k.organization}
+	if secret.AccessToken.Begins(token) {
+		question.Token = &authv1.ResolveTokenRequest_TokenHash{TokenHash: k.hash[:]}
+	} else {
+		question.Token = &authv1.ResolveTokenRequest_Jwt{Jwt: token}
+	}
+	r, err := a.auth.ResolveToken(ctx, question)
+	return r.GetCaller(), err
 }

@@ -9,6 +9,7 @@ import (
 
 	"herald/shared/contract"
 	"herald/shared/fault"
+	"herald/shared/secret"
 )
 
 // Faults of a request's credentials.
@@ -53,6 +54,31 @@ func bearer(h http.Header) (string, error) {
 	}
 	return token, nil
 }
+
+// maxJWT is how many bytes a JWT may have.
+const maxJWT = 8 << 10
+
+// wellFormed reports whether a token may authenticate somebody: a personal access token, an access token or a JWT.
+// Refresh tokens and codes are not sent here, and nobody is asked about them.
+func wellFormed(token string) bool {
+	return secret.PersonalAccessToken.WellFormed(token) || secret.AccessToken.WellFormed(token) || looksLikeJWT(token)
+}
+
+// looksLikeJWT reports whether a token has the form of a signed JWT (RFC 7515, section 7.1): three parts in base64url,
+// none of them empty.
+func looksLikeJWT(token string) bool {
+	if len(token) > maxJWT || strings.Count(token, ".") != 2 {
+		return false
+	}
+	for part := range strings.SplitSeq(token, ".") {
+		if part == "" || strings.Trim(part, base64url) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // organization returns the id of the organization that a request acts on; empty for the caller's
 // own.

@@ -13,6 +13,7 @@ import (
 	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/pages"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
@@ -68,11 +69,14 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	return s.Serve(&authv1.Auth_ServiceDesc, methods{Pages: pages.Pages{People: guarded, Programs: programs}})
+	return s.Serve(&authv1.Auth_ServiceDesc, methods{
+		Pages: pages.Pages{People: guarded, Programs: programs}, Resolver: tokens.Resolver{},
+	})
 }
 
 // methods are the service's methods.
 type methods struct {
 	authv1.UnsafeAuthServer // a method that is missing here does not compile
 	pages.Pages
+	tokens.Resolver
 }

@@ -13,6 +13,7 @@ var (
 	ErrOverloaded      = New(Exhausted, "OVERLOADED", "Too many requests at once; try again")
 	ErrDenied          = New(Denied, "PERMISSION_DENIED", "Permission denied")
 	ErrUnauthenticated = New(Unauthenticated, "UNAUTHENTICATED", "A valid Bearer token is required")
+	ErrTokenInvalid    = New(Unauthenticated, "TOKEN_INVALID", "The token is not valid")
 	ErrTooLarge        = New(Invalid, "ANSWER_TOO_LARGE", "The answer is too large").On("query.limit", "ask for less")
 )
 

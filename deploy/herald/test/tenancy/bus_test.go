@@ -29,6 +29,7 @@ import (
 // mistake.
 var (
 	internals = map[string][]string{
+		"herald.auth.v1.Auth.ResolveToken":           {"gateway"},
 		"herald.auth.v1.Auth.ServeEndpoint":          {"gateway"},
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
 		"herald.idp.v1.Idps.ResolveIdps":             {"users", "auth"},
@@ -121,7 +122,7 @@ func expected(t *testing.T) (publish, subscribe rights) {
 		publish["rpc.herald."+s+".v1.Other.Nothing"], subscribe["rpc.herald."+s+".>"] = nil, []string{s}
 		publish["dead."+s+".events.users.org.created.o"], subscribe["dead."+s+".>"] = []string{s}, nil
 		publish["outbox."+s], subscribe["outbox."+s] = []string{s}, []string{s}
-		if s == "users" || s == "projects" { // the gateway drops cached callers at their changes
+		if slices.Contains([]string{"auth", "projects", "users"}, s) { // the gateway drops cached callers at changes
 			subscribe["outbox."+s] = []string{s, "gateway"}
 		}
 		for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {

@@ -10,7 +10,7 @@ import (
 // Faults of personal access tokens.
 var (
 	ErrTokenNotFound = fault.New(fault.NotFound, "PAT_NOT_FOUND", "Personal access token not found")
-	ErrTokenInvalid  = fault.New(fault.Unauthenticated, "TOKEN_INVALID", "The token is not valid")
+	ErrTokenInvalid  = fault.ErrTokenInvalid
 )
 
 // PAT is the details of a personal access token, of which only the hash is stored.

@@ -204,7 +204,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -212,7 +212,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xb7\x02\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xa4\x03\n" +
 	"\x04Auth\x12\x94\x01\n" +
 	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
 	"\x04/ui/\n" +
@@ -222,7 +222,8 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"/oauth/v2/\n" +
 	"\t/oidc/v1/\n" +
-	"\r/.well-known/\x10\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\r/.well-known/\x10\x01\x12k\n" +
+	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -244,6 +245,8 @@ var file_herald_auth_v1_auth_proto_goTypes = []any{
 	(*ServeEndpointResponse)(nil), // 3: herald.auth.v1.ServeEndpointResponse
 	(*v1.HttpRequest)(nil),        // 4: herald.v1.HttpRequest
 	(*v1.HttpResponse)(nil),       // 5: herald.v1.HttpResponse
+	(*ResolveTokenRequest)(nil),   // 6: herald.auth.v1.ResolveTokenRequest
+	(*ResolveTokenResponse)(nil),  // 7: herald.auth.v1.ResolveTokenResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4, // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -252,10 +255,12 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	5, // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
 	0, // 4: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
 	2, // 5: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
-	1, // 6: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3, // 7: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
+	6, // 6: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
+	1, // 7: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3, // 8: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	7, // 9: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	7, // [7:10] is the sub-list for method output_type
+	4, // [4:7] is the sub-list for method input_type
 	4, // [4:4] is the sub-list for extension type_name
 	4, // [4:4] is the sub-list for extension extendee
 	0, // [0:4] is the sub-list for field type_name
@@ -266,6 +271,7 @@ func file_herald_auth_v1_auth_proto_init() {
 	if File_herald_auth_v1_auth_proto != nil {
 		return
 	}
+	file_herald_auth_v1_token_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

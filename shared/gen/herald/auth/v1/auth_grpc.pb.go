@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Auth_ServePage_FullMethodName     = "/herald.auth.v1.Auth/ServePage"
 	Auth_ServeEndpoint_FullMethodName = "/herald.auth.v1.Auth/ServeEndpoint"
+	Auth_ResolveToken_FullMethodName  = "/herald.auth.v1.Auth/ResolveToken"
 )
 
 // AuthClient is the client API for Auth service.
@@ -35,6 +36,8 @@ type AuthClient interface {
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 	// Answers a program's request to an endpoint.
 	ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
+	// Returns the caller that an access token authenticates.
+	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
 }
 
 type authClient struct {
@@ -65,6 +68,16 @@ func (c *authClient) ServeEndpoint(ctx context.Context, in *ServeEndpointRequest
 	return out, nil
 }
 
+func (c *authClient) ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveTokenResponse)
+	err := c.cc.Invoke(ctx, Auth_ResolveToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthServer is the server API for Auth service.
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
@@ -75,6 +88,8 @@ type AuthServer interface {
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 	// Answers a program's request to an endpoint.
 	ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
+	// Returns the caller that an access token authenticates.
+	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
 }
 
 // UnimplementedAuthServer should be embedded to have
@@ -89,6 +104,9 @@ func (UnimplementedAuthServer) ServePage(context.Context, *ServePageRequest) (*S
 }
 func (UnimplementedAuthServer) ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServeEndpoint not implemented")
+}
+func (UnimplementedAuthServer) ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveToken not implemented")
 }
 func (UnimplementedAuthServer) testEmbeddedByValue() {}
 
@@ -146,6 +164,24 @@ func _Auth_ServeEndpoint_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_ResolveToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).ResolveToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_ResolveToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).ResolveToken(ctx, req.(*ResolveTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Auth_ServiceDesc is the grpc.ServiceDesc for Auth service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -160,6 +196,10 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ServeEndpoint",
 			Handler:    _Auth_ServeEndpoint_Handler,
+		},
+		{
+			MethodName: "ResolveToken",
+			Handler:    _Auth_ResolveToken_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,0 +1,136 @@
+package gateway_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/caller"
+	"herald/shared/contract"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/id"
+	"herald/shared/permission"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+// login is the caller of a token that was issued to an application.
+var login = caller.Caller{
+	UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", Scopes: []string{"openid", contract.Audience},
+	Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}},
+	ClientID:    "a1", ClientProjectID: "p1", Credential: "key:k1",
+}
+
+const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl"
+
+// Tokens that are not personal access tokens are resolved by the service auth, and are cached as others are.
+func TestAccessTokensAreResolvedByAuth(t *testing.T) {
+	t.Parallel()
+	opaque := secret.AccessToken.New().Reveal()
+	for token, want := range map[string]*authv1.ResolveTokenRequest{
+		opaque: {Token: &authv1.ResolveTokenRequest_TokenHash{TokenHash: secret.Hash(opaque)}},
+		jwt:    {Token: &authv1.ResolveTokenRequest_Jwt{Jwt: jwt}},
+	} {
+		w := start(t)
+		get := func(pairs ...string) answer {
+			return w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), pairs...)...)
+		}
+		asked := func(n int) {
+			t.Helper()
+			if got := w.auth.questions(); len(got) != n || !proto.Equal(got[n-1], want) {
+				t.Errorf("asked %v, want %d times %v", got, n, want)
+			}
+		}
+		get().refused(t, 401, "UNAUTHENTICATED")
+		asked(1)
+		w.auth.issue(token, login) // a refusal is not kept
+		get().ok(t)
+		asked(2)
+		if w.caller.ClientID != "a1" || w.caller.ClientProjectID != "p1" || w.caller.Credential != "key:k1" ||
+			w.caller.UserID != "u1" || w.caller.TokenID != "" {
+			t.Errorf("the service was called by %+v", w.caller)
+		}
+		get().ok(t)
+		asked(2)
+		w.failWith(func(context.Context) error { return fault.ErrDenied })
+		get().refused(t, 403, "PERMISSION_DENIED") // who is cached and refused is asked for once more
+		asked(3)
+		w.failWith(nil)
+		w.clock.Advance(2 * time.Second)
+		get().ok(t)
+		asked(4)
+		want.OrgId = "o2"
+		get("x-service-orgid", "o2").ok(t)
+		asked(5)
+		if n := w.resolved.Load(); n != 0 {
+			t.Errorf("users was asked %d times", n)
+		}
+		if lines := w.lines.String(); lines == "" || strings.Contains(lines, token) {
+			t.Error("the token is in the log, or nothing is")
+		}
+	}
+}
+
+// Whoever has a personal access token needs the service auth for nothing.
+func TestAuthIsAway(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	token := secret.AccessToken.New().Reveal()
+	w.auth.issue(token, login)
+	w.auth.issue(jwt, login)
+	w.services[1].Stop()
+	for _, away := range []string{token, jwt} {
+		got := w.do(t, "GET", "/management/v1/users/u1", "", as(away)...)
+		if got.refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
+			t.Error(got.Header)
+		}
+	}
+	w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
+}
+
+// After an event about an application or its project, its tokens are asked for again, and no others.
+func TestEventsEndTokensOfApplications(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	projects := testkit.Connect(t, w.Ground, "projects")
+	other := login
+	other.ClientID, other.ClientProjectID = "a2", "p2"
+	for kind, about := range map[string]string{
+		"application.deactivated": "a1", "application.removed": "a1", "application.changed": "a1",
+		"project.deactivated": "p1", "project.removed": "p1",
+	} {
+		for _, subject := range []string{"events.projects." + kind + ".o1", "outbox.projects"} {
+			one, two, own := secret.AccessToken.New().Reveal(), secret.AccessToken.New().Reveal(), w.owner()
+			get := func(token string) int {
+				return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+			}
+			w.auth.issue(one, login)
+			w.auth.issue(two, other)
+			if get(one) != 200 || get(two) != 200 || get(own) != 200 {
+				t.Fatal("not let in")
+			}
+			w.auth.end(one)
+			w.auth.end(two)
+			w.revoke(own)
+			if err := projects.PublishMsg(&nats.Msg{Subject: subject, Data: []byte(`{}`), Header: nats.Header{
+				"ce-id": {id.New()}, "ce-type": {"herald.projects." + kind + ".v1"}, "ce-subject": {about},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			published := time.Now()
+			for get(one) != 401 { // until the message has been handled
+				if time.Since(published) > time.Second {
+					t.Fatalf("%s on %s: the token was accepted for a second after the message", kind, subject)
+				}
+			}
+			if get(two) != 200 || get(own) != 200 {
+				t.Errorf("%s on %s ended others' tokens", kind, subject)
+			}
+		}
+	}
+}
