@@ -1,12 +1,15 @@
 package auth
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -90,6 +93,31 @@ func TestDiscoveryTellsTheTruth(t *testing.T) {
 	}
 	if !slices.Equal(languages, supported) {
 		t.Errorf("pages have the languages %v", languages)
+	}
+}
+
+// transport lets an independent client ask the service.
+type transport struct {
+	*testing.T
+	service authv1.AuthClient
+}
+
+func (c transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := reached(c.T, c.service, r.URL.Path, false)
+	return &http.Response{StatusCode: int(answer.Status), Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(answer.Body)), Request: r}, nil
+}
+
+// An independent client accepts the document for the issuer.
+func TestClientsDiscover(t *testing.T) {
+	t.Parallel()
+	service := open(t, testkit.Ground(t), public).(edge).auth
+	ctx := oidc.ClientContext(t.Context(), &http.Client{Transport: transport{t, service}})
+	if _, err := oidc.NewProvider(ctx, public); err != nil {
+		t.Error(err)
+	}
+	if _, err := oidc.NewProvider(ctx, public+"/"); err == nil {
+		t.Error("the client does not compare the issuer")
 	}
 }
 

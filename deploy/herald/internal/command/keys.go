@@ -24,13 +24,15 @@ import (
 func keys() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys",
-		Short: "Change the master key while the system runs",
+		Short: "Change the master key, or the keys that sign tokens, while the system runs",
 		Long: `Change the master key while the system runs.
 
   herald keys add           add a new key at the end of the file; then restart all processes
   herald keys use KEY       make it the first key; then restart all processes
   herald keys rotate        seal all stored secrets with the first key
   herald keys remove        remove all keys but the first; then restart all processes
+
+The keys that sign tokens are others: see herald keys signing.
 
 Processes can be restarted one after another. If all are restarted at once, as with "herald run", one
 restart after both "add" and "use" is enough.
@@ -42,7 +44,7 @@ name of the service.`,
 		Args: cobra.NoArgs, // a mistyped command counts as an argument
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(keysAdd(), keysUse(), keysStatus(), keysRotate(), keysRemove())
+	c.AddCommand(keysAdd(), keysUse(), keysStatus(), keysRotate(), keysRemove(), keysSigning())
 	return c
 }
 

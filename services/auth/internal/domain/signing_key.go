@@ -36,6 +36,8 @@ const (
 
 // Faults of signing keys.
 var (
+	ErrSigningKeyNotWaiting = fault.New(fault.Precondition, "SIGNING_KEY_NOT_WAITING",
+		"The signing key is not one that is to sign later")
 	ErrSigningKeyNotFound = fault.New(fault.NotFound, "SIGNING_KEY_NOT_FOUND", "Signing key not found")
 	// ErrSigningKeyLast is returned while the key that would sign next has not been made.
 	ErrSigningKeyLast = fault.New(fault.Precondition, "SIGNING_KEY_LAST",
@@ -56,6 +58,15 @@ type SigningKey struct {
 	SignsAt    time.Time
 }
 
+// Activate makes a key sign that was to sign later.
+func (k *SigningKey) Activate(now time.Time) error {
+	if !k.SignsAt.After(now) {
+		return ErrSigningKeyNotWaiting
+	}
+	k.SignsAt = now
+	return nil
+}
+
 // CheckPeriod returns how long each key signs if that is allowed.
 func CheckPeriod(days int) (time.Duration, error) {
 	if days < 1 || days > maxDays {
@@ -64,13 +75,13 @@ func CheckPeriod(days int) (time.Duration, error) {
 	return time.Duration(days) * 24 * time.Hour, nil
 }
 
-// SigningKeys are the keys of one algorithm, in the order in which they sign.
+// SigningKeys are keys in the order in which they sign. The methods but Of are for those of one algorithm.
 type SigningKeys []SigningKey
 
 // Of returns the keys of an algorithm.
-func (all SigningKeys) Of(a Algorithm) SigningKeys {
+func (keys SigningKeys) Of(a Algorithm) SigningKeys {
 	var of SigningKeys
-	for _, k := range all {
+	for _, k := range keys {
 		if k.Algorithm == a {
 			of = append(of, k)
 		}

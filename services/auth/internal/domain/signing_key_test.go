@@ -112,3 +112,15 @@ func TestPeriods(t *testing.T) {
 		t.Errorf("of ES256: %v", of)
 	}
 }
+
+func TestActivatingKeys(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[time.Duration]error{
+		1: nil, period: nil, 0: domain.ErrSigningKeyNotWaiting, -1: domain.ErrSigningKeyNotWaiting,
+	} {
+		k := signing(from)[0]
+		if err := k.Activate(now); !errors.Is(err, want) || err == nil && !k.SignsAt.Equal(now) {
+			t.Errorf("from %v on: %v, %v", from, err, k.SignsAt)
+		}
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/auth/internal/domain"
@@ -112,7 +111,7 @@ func (k *Keys) change(ctx context.Context, all domain.SigningKeys) (changed bool
 		}
 		for _, retired := range keys.Retired(k.Now()) {
 			changed = true
-			if err := k.remove(ctx, retired.ID); err != nil && !errors.Is(err, domain.ErrSigningKeyNotFound) {
+			if err := Remove(ctx, k.Store, retired.ID); err != nil && !errors.Is(err, domain.ErrSigningKeyNotFound) {
 				return changed, err
 			}
 		}
@@ -130,10 +129,4 @@ func (k *Keys) add(ctx context.Context, a domain.Algorithm, signsAt, last time.T
 		PrivateKey: k.Sealing.Seal(pair, domain.SealedPrivateKey, keyID)}
 	return k.Store.AddSigningKey(ctx, made, last,
 		&authv1.SigningKeyAdded{Algorithm: string(a), SignsAt: timestamppb.New(signsAt)})
-}
-
-func (k *Keys) remove(ctx context.Context, keyID string) error {
-	return k.Store.RemoveSigningKey(ctx, keyID, func(r domain.Removal) proto.Message {
-		return &authv1.SigningKeyRemoved{Algorithm: string(r.Algorithm)}
-	})
 }

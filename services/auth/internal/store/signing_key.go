@@ -69,11 +69,13 @@ func (s Store) RemoveSigningKey(ctx context.Context, id string, removed func(dom
 		Write: func(r domain.Removal) event.Statement {
 			return event.Statement{
 				AggregateID: id,
+				Along: `select 'signing_key', 'activated', h.id, '', jsonb_build_object('algorithm', h.algorithm)
+					from signing_keys h where h.id = @heir`,
 				SQL: `removed as (
 					delete from signing_keys using event where id = @id
 				), heir as (
-					update signing_keys set signs_at = time, sequence = position, changed_at = time
-					from event where signing_keys.id = @heir
+					update signing_keys set signs_at = along.time, sequence = along.position, changed_at = along.time
+					from along where signing_keys.id = along.aggregate_id
 				)`,
 				Args: postgres.Args{"id": id, "heir": r.Heir(now)},
 			}
@@ -83,6 +85,33 @@ func (s Store) RemoveSigningKey(ctx context.Context, id string, removed func(dom
 			return nil, err
 		}
 		return removed(*r), nil
+	})
+	return err
+}
+
+// ActivateSigningKey makes a key sign from now on that was to sign later.
+func (s Store) ActivateSigningKey(
+	ctx context.Context, id string, activated func(domain.SigningKey) proto.Message,
+) error {
+	_, err := event.Change(ctx, s.journal, event.Locked[domain.SigningKey]{
+		LockFirst: lockSigningKeys,
+		Lock:      `select ` + signingKeyColumns + ` from signing_keys k where k.id = @id for update`,
+		Args:      postgres.Args{"id": id}, NotFound: domain.ErrSigningKeyNotFound,
+		Write: func(k domain.SigningKey) event.Statement {
+			return event.Statement{
+				AggregateID: id,
+				SQL: `key as (
+					update signing_keys set signs_at = @signs_at, sequence = position, changed_at = time
+					from event where signing_keys.id = @id
+				)`,
+				Args: postgres.Args{"id": id, "signs_at": k.SignsAt},
+			}
+		},
+	}, func(k *domain.SigningKey) (proto.Message, error) {
+		if err := k.Activate(s.journal.Now()); err != nil {
+			return nil, err
+		}
+		return activated(*k), nil
 	})
 	return err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,25 @@ func TestRemovingKeys(t *testing.T) {
 				t.Errorf("left are %s", got)
 			}
 		})
+	}
+}
+
+func TestActivatingKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add("now", domain.RS256, 0, time.Time{})
+	w.add("next", domain.RS256, time.Hour, now)
+	for id, want := range map[string]error{
+		"now": domain.ErrSigningKeyNotWaiting, "missing": domain.ErrSigningKeyNotFound, "next": nil,
+	} {
+		if err := w.ActivateSigningKey(t.Context(), id, func(k domain.SigningKey) proto.Message {
+			return &authv1.SigningKeyActivated{Algorithm: string(k.Algorithm)}
+		}); !errors.Is(err, want) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if got := w.ids(); !strings.Contains(got, "next!") {
+		t.Errorf("the keys are %s", got)
 	}
 }
 

@@ -78,6 +78,60 @@ func (x *SigningKeyAdded) GetSignsAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// A key that was to sign later signs from now on.
+type SigningKeyActivated struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Algorithm string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
+	// The id of the event of the removal of the key that signed before. Empty if it was activated alone.
+	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SigningKeyActivated) Reset() {
+	*x = SigningKeyActivated{}
+	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SigningKeyActivated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SigningKeyActivated) ProtoMessage() {}
+
+func (x *SigningKeyActivated) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SigningKeyActivated.ProtoReflect.Descriptor instead.
+func (*SigningKeyActivated) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_signing_key_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SigningKeyActivated) GetAlgorithm() string {
+	if x != nil {
+		return x.Algorithm
+	}
+	return ""
+}
+
+func (x *SigningKeyActivated) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 // A key is published no more, and tokens that it signed are refused.
 type SigningKeyRemoved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -88,7 +142,7 @@ type SigningKeyRemoved struct {
 
 func (x *SigningKeyRemoved) Reset() {
 	*x = SigningKeyRemoved{}
-	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -100,7 +154,7 @@ func (x *SigningKeyRemoved) String() string {
 func (*SigningKeyRemoved) ProtoMessage() {}
 
 func (x *SigningKeyRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_signing_key_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -113,7 +167,7 @@ func (x *SigningKeyRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SigningKeyRemoved.ProtoReflect.Descriptor instead.
 func (*SigningKeyRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_signing_key_proto_rawDescGZIP(), []int{1}
+	return file_herald_auth_v1_signing_key_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SigningKeyRemoved) GetAlgorithm() string {
@@ -127,14 +181,18 @@ var File_herald_auth_v1_signing_key_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_signing_key_proto_rawDesc = "" +
 	"\n" +
-	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xd9\x01\n" +
+	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xde\x01\n" +
 	"\x0fSigningKeyAdded\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x125\n" +
-	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:q\x8a\x82)m\n" +
-	"\vsigning_key\x12\x05addedB!the list of signing keys shows itR2a token can only be signed with the key afterwards0\x01\"\x8c\x01\n" +
+	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:v\x8a\x82)r\n" +
+	"\vsigning_key\x12\x05addedB&signing keys belong to no other objectR2a token can only be signed with the key afterwards0\x01\"\xba\x01\n" +
+	"\x13SigningKeyActivated\x12\x1c\n" +
+	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:o\x8a\x82)k\n" +
+	"\vsigning_key\x12\tactivatedB&signing keys belong to no other objectR'what other keys have signed stays valid0\x01\"w\n" +
 	"\x11SigningKeyRemoved\x12\x1c\n" +
-	"\talgorithm\x18\x01 \x01(\tR\talgorithm:Y\x8a\x82)U\n" +
-	"\vsigning_key\x12\aremovedB;the key is gone, and signing keys belong to no other object(\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\talgorithm\x18\x01 \x01(\tR\talgorithm:D\x8a\x82)@\n" +
+	"\vsigning_key\x12\aremovedB&signing keys belong to no other object(\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_signing_key_proto_rawDescOnce sync.Once
@@ -148,14 +206,15 @@ func file_herald_auth_v1_signing_key_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_signing_key_proto_rawDescData
 }
 
-var file_herald_auth_v1_signing_key_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_herald_auth_v1_signing_key_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_herald_auth_v1_signing_key_proto_goTypes = []any{
 	(*SigningKeyAdded)(nil),       // 0: herald.auth.v1.SigningKeyAdded
-	(*SigningKeyRemoved)(nil),     // 1: herald.auth.v1.SigningKeyRemoved
-	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(*SigningKeyActivated)(nil),   // 1: herald.auth.v1.SigningKeyActivated
+	(*SigningKeyRemoved)(nil),     // 2: herald.auth.v1.SigningKeyRemoved
+	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_herald_auth_v1_signing_key_proto_depIdxs = []int32{
-	2, // 0: herald.auth.v1.SigningKeyAdded.signs_at:type_name -> google.protobuf.Timestamp
+	3, // 0: herald.auth.v1.SigningKeyAdded.signs_at:type_name -> google.protobuf.Timestamp
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
@@ -174,7 +233,7 @@ func file_herald_auth_v1_signing_key_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_signing_key_proto_rawDesc), len(file_herald_auth_v1_signing_key_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
