@@ -61,7 +61,7 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 .PHONY: faults
 faults: ## Kill, freeze and flood a running system for half an hour, and check what is left (docs/faults.md)
 	@deploy/setup.sh test
-	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 60m ./deploy/herald/test/faults \
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 60m -bench Soak -benchtime 1x ./deploy/herald/test/faults \
 		-args -kills 30 -flood 1m -away 20s
 
 .PHONY: mutants
