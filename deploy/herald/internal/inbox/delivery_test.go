@@ -34,14 +34,29 @@ func TestMailsOutliveARestart(t *testing.T) {
 	if got := subjects(in); !slices.Equal(got, want) {
 		t.Errorf("before: %q", got)
 	}
+	if _, found := in.find(in.newest("")[1].ID); !found {
+		t.Error("mail 2 is not found")
+	}
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := send(address, letter("4")); err == nil {
 		t.Error("a closed inbox took a mail")
 	}
-	if got := subjects(open(t, dir)); !slices.Equal(got, want) {
+	again := open(t, dir)
+	if got := subjects(again); !slices.Equal(got, want) {
 		t.Errorf("after: %q", got)
+	}
+	for i, m := range again.newest("") {
+		if m.Read != (i == 1) {
+			t.Errorf("%s was read: %t", m.Subject, m.Read)
+		}
+	}
+	if again.drop(func(int, *Summary) bool { return true }); len(again.mails) > 0 {
+		t.Error("mails are left")
+	}
+	if left, err := filepath.Glob(dir + "/*.read"); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }
 

@@ -204,7 +204,9 @@ func (in *Inbox) find(id string) (Mail, bool) {
 	if err != nil { // deleted meanwhile
 		return Mail{}, false
 	}
-	in.update(m.ID, func(m *Summary) { m.Read = true })
+	if !m.Read {
+		in.markRead(m.ID)
+	}
 	mail := parse(raw)
 	mail.ID, mail.Created, mail.Repeats, mail.Read = m.ID, m.Created, m.Repeats, true
 	return mail, true

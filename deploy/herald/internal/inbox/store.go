@@ -13,10 +13,12 @@ import (
 )
 
 // A mail is the file <id>.eml. Its id is a version 7 UUID, which begins with the time, so that names
-// sort by age. <id>.repeats has one byte for each repeat. A file that ends in .tmp is incomplete.
+// sort by age. <id>.repeats has one byte for each repeat. <id>.read is there when the mail was read. A file that ends
+// in .tmp is incomplete.
 const (
 	mailSuffix    = ".eml"
 	repeatsSuffix = ".repeats"
+	readSuffix    = ".read"
 	partialSuffix = ".tmp"
 )
 
@@ -47,6 +49,8 @@ func (in *Inbox) read() error {
 		if info, err := os.Stat(filepath.Join(in.dir, id+repeatsSuffix)); err == nil {
 			m.Repeats = int(info.Size())
 		}
+		_, unread := os.Stat(filepath.Join(in.dir, id+readSuffix))
+		m.Read = unread == nil
 		if m.MessageID != "" {
 			d := &delivery{settled: make(chan struct{}), id: id}
 			close(d.settled)
@@ -102,10 +106,21 @@ func (in *Inbox) countRepeat(id string) error {
 	return nil
 }
 
+// markRead records that a mail was read. It does not sync: after a crash the mail may be unread again.
+func (in *Inbox) markRead(id string) {
+	in.update(id, func(m *Summary) {
+		m.Read = true
+		if err := os.WriteFile(filepath.Join(in.dir, id+readSuffix), nil, 0o600); err != nil {
+			in.log.Warn("a mail will be unread again after a restart", "id", id, "err", err)
+		}
+	})
+}
+
 // remove deletes a mail from the disk. It does not sync: after a crash an old mail may be back.
 func (in *Inbox) remove(id string) {
 	os.Remove(in.path(id))
 	os.Remove(filepath.Join(in.dir, id+repeatsSuffix))
+	os.Remove(filepath.Join(in.dir, id+readSuffix))
 }
 
 // writeSynced writes a file and returns when it is on the disk.
