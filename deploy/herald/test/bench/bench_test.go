@@ -88,7 +88,9 @@ func (c client) send(method, url, token, body string) error {
 	defer fasthttp.ReleaseResponse(answer)
 	request.Header.SetMethod(method)
 	request.SetRequestURI(url)
-	request.Header.Set("Authorization", "Bearer "+token)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
 	request.Header.SetContentType("application/json")
 	request.SetBodyString(body)
 	if err := c.http.Do(request, answer); err != nil {

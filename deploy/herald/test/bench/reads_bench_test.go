@@ -43,7 +43,7 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 	const clients = 16
 	user := made(i, "/management/v1/users/human/_import", whole.Active("reader"), "userId")
 	project := made(i, "/management/v1/projects", `{"name":"Read"}`, "id")
-	floorURL := startReads(b, server.URL())
+	floorURL := startFloorOf(b, floorOf, server.URL())
 	get := func(url, token string) func() error {
 		client := newClient(clients)
 		return func() error { return client.send(http.MethodGet, url, token, "") }
@@ -57,21 +57,25 @@ func readFigures(b *testing.B, i *whole.Instance, server *local.Server, want flo
 // floorOf is the environment variable with the Postgres server of a floor in its own process.
 const floorOf = "HERALD_FLOOR_OF"
 
-// TestMain runs a floor if startReads has started this process.
+// TestMain runs a floor if startFloorOf has started this process.
 func TestMain(m *testing.M) {
 	if url := os.Getenv(floorOf); url != "" {
 		testing.Benchmark(func(b *testing.B) { serveReads(b, url) })
 		return
 	}
+	if body := os.Getenv(floorBody); body != "" {
+		testing.Benchmark(func(b *testing.B) { serveBody(b, body) })
+		return
+	}
 	os.Exit(m.Run())
 }
 
-// startReads runs a floor in its own process, as Herald runs. In the client's process it would be
-// faster, because waking it costs less.
-func startReads(b *testing.B, server string) string {
+// startFloorOf runs a floor in its own process, as Herald runs, which the environment variable tells what to serve. In
+// the client's process it would be faster, because waking it costs less.
+func startFloorOf(b *testing.B, name, value string) string {
 	b.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env, c.Stderr = append(os.Environ(), floorOf+"="+server), os.Stderr
+	c.Env, c.Stderr = append(os.Environ(), name+"="+value), os.Stderr
 	in, err := c.StdinPipe()
 	check(b, err)
 	out, err := c.StdoutPipe()
