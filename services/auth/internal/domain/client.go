@@ -96,6 +96,8 @@ type Subject struct {
 	PublicKey  []byte
 	// JWT reports whether a machine user's access tokens are JSON Web Tokens.
 	JWT bool
+	// Profile is empty unless it was asked for.
+	Profile Profile
 }
 
 // Org is an organization on which tokens depend.
@@ -104,13 +106,3 @@ type Org struct {
 	Active                  bool
 	Generation              int64
 }
-
-// Access is what a user has on a project.
-type Access struct {
-	// OrgHasProject reports whether the user's organization owns the project or has an active grant of it.
-	OrgHasProject bool
-	Roles         []GrantedRole
-}
-
-// GrantedRole is a role on a project and the organization that gave it.
-type GrantedRole struct{ Key, OrgID string }

@@ -70,7 +70,31 @@ func subject(id string, r *usersv1.ResolveSubjectResponse) domain.Subject {
 		s.Orgs[o.Id] = domain.Org{ID: o.Id, Name: o.Name, PrimaryDomain: o.PrimaryDomain,
 			Active: o.State == usersv1.OrgState_ORG_STATE_ACTIVE, Generation: int64(o.Generation)}
 	}
+	if r.User != nil {
+		s.Profile = profile(r.User)
+	}
 	return s
+}
+
+func profile(u *usersv1.User) domain.Profile {
+	p := domain.Profile{UserName: u.PreferredLoginName, UpdatedAt: u.Details.GetChangeDate().AsTime()}
+	if m := u.GetMachine(); m != nil {
+		p.Name = m.Name
+		return p
+	}
+	h := u.GetHuman()
+	p.Name, p.GivenName = h.GetProfile().GetDisplayName(), h.GetProfile().GetFirstName()
+	p.FamilyName, p.Nickname = h.GetProfile().GetLastName(), h.GetProfile().GetNickName()
+	p.Gender, p.Locale = genders[h.GetProfile().GetGender()], h.GetProfile().GetPreferredLanguage()
+	p.Email, p.EmailVerified = h.GetEmail().GetEmail(), h.GetEmail().GetIsEmailVerified()
+	p.Phone, p.PhoneVerified = h.GetPhone().GetPhone(), h.GetPhone().GetIsPhoneVerified()
+	return p
+}
+
+var genders = map[usersv1.Gender]string{
+	usersv1.Gender_GENDER_FEMALE:  "female",
+	usersv1.Gender_GENDER_MALE:    "male",
+	usersv1.Gender_GENDER_DIVERSE: "diverse",
 }
 
 // machine returns a machine user as a client of its own.

@@ -77,16 +77,40 @@ func (o *Owners) Application(ctx context.Context, id string, p Proof) (domain.Cl
 // User returns a user with their organization and others. Whether all are active is not decided here. It returns
 // ErrNoUser if there is none.
 func (o *Owners) User(ctx context.Context, id string, p Proof, orgIDs ...string) (domain.Subject, error) {
-	r, err := o.Users.ResolveSubject(ctx, &usersv1.ResolveSubjectRequest{
+	return o.user(ctx, &usersv1.ResolveSubjectRequest{
 		UserId: id, SecretHash: p.SecretHash, KeyId: p.KeyID, Credential: p.Credential, OrgIds: orgIDs,
 	})
+}
+
+// Profile does the same for a user who has authenticated by a credential, and returns the profile too.
+func (o *Owners) Profile(ctx context.Context, id, credential string, orgIDs ...string) (domain.Subject, error) {
+	return o.user(ctx, &usersv1.ResolveSubjectRequest{
+		UserId: id, Credential: credential, OrgIds: orgIDs, WithProfile: true,
+	})
+}
+
+func (o *Owners) user(ctx context.Context, ask *usersv1.ResolveSubjectRequest) (domain.Subject, error) {
+	r, err := o.Users.ResolveSubject(ctx, ask)
 	if fault.From(err).Code == fault.NotFound {
 		return domain.Subject{}, ErrNoUser
 	}
 	if err != nil {
 		return domain.Subject{}, err
 	}
-	return subject(id, r), nil
+	return subject(ask.UserId, r), nil
+}
+
+// Admit returns domain.ErrAccessDenied for a user who gets no tokens of a project's applications. The organization is
+// the one that the user belongs to. It asks nobody if the project gives tokens to all users.
+func (o *Owners) Admit(ctx context.Context, p domain.Project, userID, orgID string) error {
+	if !p.Checks() {
+		return nil
+	}
+	a, err := o.Access(ctx, p.ID, userID, orgID)
+	if err != nil {
+		return err
+	}
+	return p.Admit(a)
 }
 
 // Orgs returns organizations by their ids, those that do not exist left out.

@@ -5,11 +5,8 @@ package tokens
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
@@ -149,35 +146,4 @@ func (t Tokens) authorization(ctx context.Context, c claims) (domain.Authorizati
 		err = fault.ErrUnauthenticated
 	}
 	return a, err
-}
-
-// Check returns the user and the client of a token if all on which it depends is active and as it was when the token
-// was issued; the user is empty for an application that logged in by itself. Else it returns
-// fault.ErrUnauthenticated.
-func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
-	var (
-		client domain.Client
-		found  domain.Subject
-	)
-	var g errgroup.Group
-	if a.OfApplication() {
-		g.Go(func() (err error) {
-			client, err = t.Owners.Application(ctx, a.ClientID, owners.Proof{})
-			return err
-		})
-	}
-	g.Go(func() (err error) {
-		if a.UserID == "" {
-			found.Orgs, err = t.Owners.Orgs(ctx, a.OrgIDs()...)
-			return err
-		}
-		found, err = t.Owners.User(ctx, a.UserID, owners.Proof{Credential: a.Credential}, a.OrgIDs()...)
-		return err
-	})
-	err := g.Wait()
-	gone := errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrNoUser)
-	if gone || err == nil && !a.Alive(client, found) {
-		return domain.Client{}, domain.Subject{}, fault.ErrUnauthenticated.Because(err)
-	}
-	return client, found, err
 }

@@ -1,0 +1,35 @@
+package domain
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestAdmit(t *testing.T) {
+	t.Parallel()
+	both := Project{RoleCheck: true, GrantCheck: true}
+	role := []GrantedRole{{"clerk", "o1"}}
+	for name, test := range map[string]struct {
+		project Project
+		access  Access
+		denied  bool
+	}{
+		"no checks":                                {Project{}, Access{}, false},
+		"a role is needed and there":               {Project{RoleCheck: true}, Access{Roles: role}, false},
+		"a role is needed and missing":             {Project{RoleCheck: true}, Access{OrgHasProject: true}, true},
+		"a grant is needed and there":              {Project{GrantCheck: true}, Access{OrgHasProject: true}, false},
+		"a grant is needed and missing":            {Project{GrantCheck: true}, Access{Roles: role}, true},
+		"both are needed and there":                {both, Access{true, role}, false},
+		"both are needed and the role is missing":  {both, Access{true, nil}, true},
+		"both are needed and the grant is missing": {both, Access{false, role}, true},
+		"an assertion is no check":                 {Project{RoleAssertion: true}, Access{}, false},
+	} {
+		if err := test.project.Admit(test.access); errors.Is(err, ErrAccessDenied) != test.denied ||
+			err != nil != test.denied {
+			t.Errorf("%s: %v", name, err)
+		}
+		if want := test.project.RoleCheck || test.project.GrantCheck; test.project.Checks() != want {
+			t.Errorf("%s: checks is %v", name, !want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// Profile is what userinfo tells of a user. The fields of people are empty for machine users, whose Name is their name.
+type Profile struct {
+	UserName                    string
+	Name, GivenName, FamilyName string
+	Nickname                    string
+	Gender                      string // female, male or diverse; empty if not known
+	Locale                      string
+	Email                       string
+	EmailVerified               bool
+	Phone                       string
+	PhoneVerified               bool
+	UpdatedAt                   time.Time
+}
+
+// The claims with organizations and roles.
+const (
+	ClaimResourceOwner = "urn:service:iam:user:resourceowner:"
+	ClaimRoles         = "urn:service:iam:org:project:roles"
+)
+
+// Claims are members of a token or of an answer about one.
+type Claims map[string]any
+
+// set adds a claim that has a value.
+func (c Claims) set(name, value string) {
+	if value != "" {
+		c[name] = value
+	}
+}
+
+// UserClaims returns what scopes allow a client to know of a user (OpenID Connect Core section 5.4), without sub. The
+// subject has a profile.
+func UserClaims(s Subject, scopes []string) Claims {
+	c, p := Claims{}, s.Profile
+	if slices.Contains(scopes, ScopeProfile) {
+		c.set("name", p.Name)
+		c.set("given_name", p.GivenName)
+		c.set("family_name", p.FamilyName)
+		c.set("nickname", p.Nickname)
+		c.set("preferred_username", p.UserName)
+		c.set("gender", p.Gender)
+		c.set("locale", p.Locale)
+		c["updated_at"] = p.UpdatedAt.Unix()
+	}
+	if slices.Contains(scopes, ScopeEmail) && p.Email != "" {
+		c["email"], c["email_verified"] = p.Email, p.EmailVerified
+	}
+	if slices.Contains(scopes, ScopePhone) && p.Phone != "" {
+		c["phone_number"], c["phone_number_verified"] = p.Phone, p.PhoneVerified
+	}
+	return c
+}
+
+// OrgClaims returns the organization of a user if a scope asks for it.
+func OrgClaims(s Subject, scopes []string) Claims {
+	c := Claims{}
+	if slices.Contains(scopes, ScopeResourceOwner) {
+		org := s.Orgs[s.OrgID]
+		c[ClaimResourceOwner+"id"] = org.ID
+		c[ClaimResourceOwner+"name"] = org.Name
+		c[ClaimResourceOwner+"primary_domain"] = org.PrimaryDomain
+	}
+	return c
+}
+
+// RolesFor returns those of a user's roles on a project that scopes ask for, or all if settings assert them.
+func (a Access) RolesFor(scopes []string, asserted bool) []GrantedRole {
+	if asserted {
+		return a.Roles
+	}
+	asked := AskedRoles(scopes)
+	return slices.DeleteFunc(slices.Clone(a.Roles), func(r GrantedRole) bool { return !slices.Contains(asked, r.Key) })
+}
+
+// RoleClaims returns the claim with roles: by each role, the organizations that gave it with their primary domains.
+// There is none without a role.
+func RoleClaims(roles []GrantedRole, orgs map[string]Org) Claims {
+	if len(roles) == 0 {
+		return Claims{}
+	}
+	claim := map[string]map[string]string{}
+	for _, r := range roles {
+		if claim[r.Key] == nil {
+			claim[r.Key] = map[string]string{}
+		}
+		claim[r.Key][r.OrgID] = orgs[r.OrgID].PrimaryDomain
+	}
+	return Claims{ClaimRoles: claim}
+}

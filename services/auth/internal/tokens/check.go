@@ -1,0 +1,58 @@
+package tokens
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/owners"
+	"herald/shared/fault"
+)
+
+// Check returns the user and the client of a token if all on which it depends is active and as it was when the token
+// was issued; the user is empty for an application that logged in by itself. Else it returns
+// fault.ErrUnauthenticated.
+func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
+	return t.check(ctx, a, func(ctx context.Context) (domain.Subject, error) {
+		return t.Owners.User(ctx, a.UserID, owners.Proof{Credential: a.Credential}, a.OrgIDs()...)
+	})
+}
+
+// CheckProfile does the same and returns the user with a profile.
+func (t Tokens) CheckProfile(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
+	return t.check(ctx, a, func(ctx context.Context) (domain.Subject, error) {
+		return t.Owners.Profile(ctx, a.UserID, a.Credential, a.OrgIDs()...)
+	})
+}
+
+func (t Tokens) check(
+	ctx context.Context, a domain.Authorization, user func(context.Context) (domain.Subject, error),
+) (domain.Client, domain.Subject, error) {
+	var (
+		client domain.Client
+		found  domain.Subject
+	)
+	var g errgroup.Group
+	if a.OfApplication() {
+		g.Go(func() (err error) {
+			client, err = t.Owners.Application(ctx, a.ClientID, owners.Proof{})
+			return err
+		})
+	}
+	g.Go(func() (err error) {
+		if a.UserID == "" {
+			found.Orgs, err = t.Owners.Orgs(ctx, a.OrgIDs()...)
+			return err
+		}
+		found, err = user(ctx)
+		return err
+	})
+	err := g.Wait()
+	gone := errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrNoUser)
+	if gone || err == nil && !a.Alive(client, found) {
+		return domain.Client{}, domain.Subject{}, fault.ErrUnauthenticated.Because(err)
+	}
+	return client, found, err
+}
