@@ -18,6 +18,8 @@ import (
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/id"
+	"herald/shared/outage"
+	"herald/shared/postgres"
 	"herald/shared/secret"
 )
 
@@ -57,14 +59,19 @@ func (k *Keys) JWKS() []byte { return k.ring.Load().jwks }
 // Run makes keys before they are needed, removes those that are needed no more, and learns what other replicas do,
 // until ctx ends.
 func (k *Keys) Run(ctx context.Context) {
+	failing := &outage.Watch{Log: k.Log, Begins: "signing keys cannot be read or made; those known go on signing",
+		Ends: "signing keys are read and made again"}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for failed := false; ; {
-		err := k.Refresh(ctx)
-		if err != nil && !failed && ctx.Err() == nil {
-			k.Log.WarnContext(ctx, "signing keys cannot be read or made; those known sign", "err", err)
+	for {
+		switch err := k.Refresh(ctx); {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			failing.Worked()
+		case !postgres.Told(err): // others tell of a database that is away
+			failing.Failed(err)
 		}
-		failed = err != nil
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

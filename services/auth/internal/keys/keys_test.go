@@ -3,6 +3,7 @@ package keys
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 // Replicas that start at once make one key of each algorithm, and then one that waits.
@@ -154,4 +156,21 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 		t.Error(err)
 	}
 	w.sign(k, AccessToken())
+}
+
+// A key that cannot be opened is told in the log.
+func TestTroubleIsLogged(t *testing.T) {
+	t.Parallel()
+	w, log := newWorld(t), &testkit.Lines{}
+	k := w.replica()
+	other, err := secret.ParseKeys(secret.NewKeyText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Sealing, k.Log = other, slog.New(slog.NewTextHandler(log, nil))
+	k.ring.Store(&ring{}) // as at a start
+	testkit.Go(t, k.Run)
+	if line := log.Wait(t, "signing keys cannot be read or made"); !strings.Contains(line, secret.ErrSeal.Error()) {
+		t.Error(line)
+	}
 }
