@@ -106,7 +106,9 @@ type users struct {
 	fail     func(context.Context) error
 	answers  chan struct{} // closed to let ResolveToken return
 	resolved atomic.Int64
-	called   atomic.Int64
+	// resolving is called with each request of ResolveToken, unless it is nil.
+	resolving atomic.Pointer[func(*usersv1.ResolveTokenRequest)]
+	called    atomic.Int64
 }
 
 func newUsers() *users {
@@ -155,6 +157,9 @@ func (u *users) owner() string {
 func (u *users) ResolveToken(_ context.Context, r *usersv1.ResolveTokenRequest) (*usersv1.ResolveTokenResponse, error) {
 	caller, answers, err := u.resolve(r)
 	u.resolved.Add(1)
+	if asked := u.resolving.Load(); asked != nil {
+		(*asked)(r)
+	}
 	<-answers
 	return &usersv1.ResolveTokenResponse{Caller: caller}, err
 }

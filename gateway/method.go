@@ -151,7 +151,7 @@ func notFound(r *http.Request, otherwise *fault.Fault) *fault.Fault {
 // authenticate finds the caller, unless the method is public. It reads nothing of the body.
 func (e *edge) authenticate(x *exchange, r *http.Request, m *method) (err error) {
 	if !m.public {
-		x.pass, err = e.callers.Authenticate(r.Context(), r.Header, m.need)
+		x.pass, err = e.callers.Authenticate(e.clientLine(r.Context(), r), r.Header, m.need)
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func (e *edge) place(pass authn.Pass, m *method, call importCall) (*place, error
 // again each time, in the request's organization.
 func (e *edge) streamCall(r *http.Request, m *method) importCall {
 	return func(ctx context.Context, organization string, request *usersv1.ImportRequest) (proto.Message, error) {
-		pass, err := e.callers.In(ctx, r.Header, organization)
+		pass, err := e.callers.In(e.clientLine(ctx, r), r.Header, organization)
 		if err != nil {
 			return nil, err
 		}

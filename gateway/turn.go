@@ -16,9 +16,6 @@ const (
 	waiting = 1024
 	// patience is how long a request waits for its turn. Enough of its time is left for the work then.
 	patience = rpc.MaxDuration / 2
-	// lingers is how long a request counts in the share of its organization. What takes longer waits for a service,
-	// which may be frozen.
-	lingers = 250 * time.Millisecond
 )
 
 // newTurns returns the queue of all requests. While others come too, an organization has half of the processors, so
@@ -28,23 +25,27 @@ func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()
 // takeTurn waits until it is the turn of the organization that a request acts on, or of the client if it has no
 // token. The turn ends when the answer is written, which may take as long as its reader likes.
 func (e *edge) takeTurn(x *exchange, r *http.Request) error {
-	line := x.pass.Organization()
-	if line == "" {
-		line = "client " + e.proxies.client(r) // no organization has such an id
+	ctx := e.clientLine(r.Context(), r)
+	if organization := x.pass.Organization(); organization != "" {
+		ctx = queue.In(ctx, organization)
 	}
-	ctx := queue.In(r.Context(), line)
 	wait, enough := context.WithTimeout(ctx, patience)
 	defer enough()
 	turn, err := e.turns.Enter(wait)
 	if err != nil {
 		return err
 	}
-	long := time.AfterFunc(lingers, turn.Linger)
+	long := time.AfterFunc(queue.Lingers, turn.Linger)
 	x.endTurn = func() {
 		long.Stop()
 		turn.End()
 	}
 	return nil
+}
+
+// clientLine returns a context whose work waits in the line of a request's client.
+func (e *edge) clientLine(ctx context.Context, r *http.Request) context.Context {
+	return queue.In(ctx, "client "+e.proxies.client(r)) // no organization has such an id
 }
 
 // inTurn does a part of a stream when it is the turn of the organization that it acts on.

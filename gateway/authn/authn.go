@@ -19,7 +19,7 @@ import (
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/queue"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -46,6 +46,8 @@ type Authenticator struct {
 	known   *cache
 	events  eventsByType
 	flights singleflight.Group
+	turns   *queue.Queue
+	homes   homes
 }
 
 // New returns an Authenticator that listens to the events that change callers, until the
@@ -56,7 +58,7 @@ func New(c Config) (*Authenticator, error) {
 		return nil, err
 	}
 	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
-		known: newCache(), events: events}
+		known: newCache(), events: events, turns: newTurns()}
 	return a, a.listen()
 }
 
@@ -172,14 +174,12 @@ func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pa
 	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
 		own = true
-		p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 		defer cancel()
-		var err error
-		if p.caller, err = a.lookUp(ctx, k, token); err != nil {
+		p, err := a.question(ctx, k, token)
+		if err != nil {
 			return Pass{}, err
 		}
-		p.Header = a.Signer.Sign(p.caller)
 		a.known.keep(p, epoch)
 		return p, nil
 	})
@@ -191,34 +191,4 @@ func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pa
 	case <-ctx.Done():
 		return Pass{}, fault.ErrUnavailable.After(time.Second).Because(ctx.Err())
 	}
-}
-
-// lookUp returns the caller whose token it is.
-func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, error) {
-	found, err := a.askOwner(ctx, k, token.Reveal())
-	switch {
-	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
-		return caller.Caller{}, fault.ErrUnavailable.After(time.Second).Because(err)
-	case err != nil:
-		return caller.Caller{}, err
-	case found.GetUserId() == "":
-		return caller.Caller{}, errAnswer
-	}
-	return caller.FromProto(found), nil
-}
-
-// askOwner asks the service that knows tokens of this kind.
-func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*heraldv1.Caller, error) {
-	if secret.PersonalAccessToken.Begins(token) {
-		r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
-		return r.GetCaller(), err
-	}
-	question := &authv1.ResolveTokenRequest{OrgId: k.organization}
-	if secret.AccessToken.Begins(token) {
-		question.Token = &authv1.ResolveTokenRequest_TokenHash{TokenHash: k.hash[:]}
-	} else {
-		question.Token = &authv1.ResolveTokenRequest_Jwt{Jwt: token}
-	}
-	r, err := a.auth.ResolveToken(ctx, question)
-	return r.GetCaller(), err
 }

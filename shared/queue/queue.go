@@ -43,6 +43,10 @@ type seen struct {
 // quiet: a line may have more than its share when no other line had a call for this time.
 const quiet = time.Second
 
+// Lingers is how long a call that asks somebody else counts in the share of its line. What takes longer waits for
+// somebody who may be frozen.
+const Lingers = 250 * time.Millisecond
+
 // call is a call that waits.
 type call struct {
 	line string

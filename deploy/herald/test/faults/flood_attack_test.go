@@ -21,11 +21,15 @@ import (
 type client struct {
 	http       *fasthttp.Client
 	url, token string
+	// org is the organization acted on, or empty for the token's own.
+	org string
 }
 
 func newClient(url, token string) client {
 	const limit = time.Minute
-	return client{&fasthttp.Client{MaxConnsPerHost: 1000, ReadTimeout: limit, WriteTimeout: limit}, url, token}
+	return client{
+		http: &fasthttp.Client{MaxConnsPerHost: 1000, ReadTimeout: limit, WriteTimeout: limit}, url: url, token: token,
+	}
 }
 
 // send sends JSON. It returns the body of the answer, and an error unless the status is 200.
@@ -41,6 +45,9 @@ func (c client) sendAs(mediaType, method, path, body string) (string, error) {
 	request.SetRequestURI(c.url + path)
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Origin", c.url)
+	if c.org != "" {
+		request.Header.Set("X-Service-Orgid", c.org)
+	}
 	request.Header.SetContentType(mediaType)
 	request.SetBodyString(body)
 	if err := c.http.Do(request, answer); err != nil {
@@ -56,7 +63,7 @@ func (c client) sendAs(mediaType, method, path, body string) (string, error) {
 type attack struct {
 	client
 	t     testing.TB
-	org   string
+	mine  string // the organization
 	kinds []*kind
 	count atomic.Int64
 }
@@ -82,7 +89,7 @@ func newAttack(t testing.TB, admin *whole.Instance) *attack {
 	in.Must("POST", "/management/v1/users/human/_import", whole.Active("flood-user"))
 	in.Must("POST", "/management/v1/orgs/me/members", `{"userId":"flood-owner","roles":["ORG_OWNER"]}`)
 	token := in.Must("POST", "/management/v1/users/flood-owner/pats", `{}`)["token"].(string)
-	a := &attack{client: newClient(in.URL, token), t: t, org: in.Org}
+	a := &attack{client: newClient(in.URL, token), t: t, mine: in.Org}
 	a.kinds = []*kind{
 		{name: "texts", clients: 4, send: a.text}, {name: "metadata", clients: 8, send: a.metadata},
 		{name: "bulk roles", clients: 4, send: a.roles}, {name: "lists", clients: 4, send: a.list, refused: "400"},
@@ -143,7 +150,7 @@ func (a *attack) search(int64) (string, error) {
 // bulk imports a thousand people, of whom every second one is refused.
 func (a *attack) bulk(n int64) (string, error) {
 	return a.send("POST", "/admin/v1/import", fmt.Sprintf(`{"dataOrgs":{"orgs":[{"orgId":%q,"humanUsers":[%s]}]}}`,
-		a.org, bodyOf(1000, func(row int) string {
+		a.mine, bodyOf(1000, func(row int) string {
 			id := fmt.Sprintf("flood-%d-%d", n, row)
 			person := whole.Active(id)
 			if row%2 == 0 {

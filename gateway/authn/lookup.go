@@ -1,0 +1,102 @@
+package authn
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"herald/shared/caller"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/queue"
+	"herald/shared/secret"
+)
+
+const (
+	// atOnce is how many questions are asked at a time, and waiting how many may wait.
+	atOnce  = 256
+	waiting = 1024
+	// maxHomes is how many tokens are known. When there are more, all are forgotten.
+	maxHomes = 10_000
+)
+
+// newTurns returns the queue of questions to the users service. While others come too, a line has half of the
+// processors.
+func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()/2, waiting) }
+
+// homes are the organizations of tokens that were resolved once, so that their next questions wait in the line of
+// their organization and not behind those of a client who invents tokens. They say nothing of what a token may do.
+type homes struct {
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]string
+}
+
+func (h *homes) of(hash [sha256.Size]byte) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.all[hash]
+}
+
+func (h *homes) keep(hash [sha256.Size]byte, organization string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.all == nil || len(h.all) >= maxHomes {
+		h.all = map[[sha256.Size]byte]string{}
+	}
+	h.all[hash] = organization
+}
+
+// question asks for the caller of a token when it is its turn: in the line of the token's organization if the
+// token is known, else in the line of ctx.
+func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) (Pass, error) {
+	if home := a.homes.of(k.hash); home != "" {
+		ctx = queue.In(ctx, home)
+	}
+	turn, err := a.turns.Enter(ctx)
+	if err != nil {
+		return Pass{}, err
+	}
+	defer turn.End()
+	defer time.AfterFunc(queue.Lingers, turn.Linger).Stop()
+	p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
+	if p.caller, err = a.lookUp(ctx, k, token); err != nil {
+		return Pass{}, err
+	}
+	p.Header = a.Signer.Sign(p.caller)
+	a.homes.keep(k.hash, p.caller.HomeOrganizationID)
+	return p, nil
+}
+
+// lookUp returns the caller whose token it is.
+func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, error) {
+	found, err := a.askOwner(ctx, k, token.Reveal())
+	switch {
+	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
+		return caller.Caller{}, fault.ErrUnavailable.After(time.Second).Because(err)
+	case err != nil:
+		return caller.Caller{}, err
+	case found.GetUserId() == "":
+		return caller.Caller{}, errAnswer
+	}
+	return caller.FromProto(found), nil
+}
+
+// askOwner asks the service that knows tokens of this kind.
+func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*heraldv1.Caller, error) {
+	if secret.PersonalAccessToken.Begins(token) {
+		r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
+		return r.GetCaller(), err
+	}
+	question := &authv1.ResolveTokenRequest{OrgId: k.organization}
+	if secret.AccessToken.Begins(token) {
+		question.Token = &authv1.ResolveTokenRequest_TokenHash{TokenHash: k.hash[:]}
+	} else {
+		question.Token = &authv1.ResolveTokenRequest_Jwt{Jwt: token}
+	}
+	r, err := a.auth.ResolveToken(ctx, question)
+	return r.GetCaller(), err
+}
