@@ -18,7 +18,7 @@ import (
 func TestFloodOfLookups(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string]func(own string, n int) []string{
-		"tokens": func(string, int) []string { return as(secret.NewToken().Reveal()) },
+		"tokens": func(string, int) []string { return as(secret.PersonalAccessToken.New().Reveal()) },
 		"organizations": func(own string, n int) []string {
 			return append(as(own), "X-Service-Orgid", fmt.Sprint("nowhere", n))
 		},

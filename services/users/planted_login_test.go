@@ -151,6 +151,30 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 	choose(got.UserId)
 }
 
+// Hostile case 29: a password chosen with a mail to an address that somebody outranked chose ends with the promotion,
+// because that somebody may have read the mail.
+func TestPasswordOfAPlantedAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	planter := w.person(w.admin, "planter")
+	w.addMember(w.admin, planter, "ORG_OWNER")
+	got, err := w.gateway.ImportHumanUser(w.login(w.admin, planter, ""), minimal("planted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.complete(got.UserId, w.mail(got.UserId).Code, "of the planter"); err != nil {
+		t.Fatal(err)
+	}
+	w.addMember(w.admin, got.UserId, "ORG_OWNER")
+	if w.hash(got.UserId) == "" {
+		t.Error("the password ended with a role that the planter has")
+	}
+	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
+	if w.hash(got.UserId) != "" {
+		t.Error("the password is left")
+	}
+}
+
 // A user who waits for the first mail keeps waiting. The new mail asks for a password, because the one that was
 // imported has ended.
 func TestInitialUserAfterThePromotion(t *testing.T) {

@@ -16,7 +16,7 @@ const mostLookup = 250 * time.Millisecond
 // invent asks with a token that nobody has.
 func (a *attack) invent(int64) (string, error) {
 	c := a.client
-	c.token = secret.NewToken().Reveal()
+	c.token = secret.PersonalAccessToken.New().Reveal()
 	return c.send("GET", usersPath+"flood-user", "")
 }
 

@@ -163,7 +163,8 @@ func (s Store) UseCode(
 		var err error
 		made, err = change(u)
 		if u.PasswordHash != old {
-			by.password = `array[@id]` // the reader of the code, who has no login here
+			// The reader of the code has no login here: it is the user, or who chose the address.
+			by.password = `array(select @id union select unnest(email_makers) order by 1)`
 		}
 		return made.Event, err
 	})

@@ -80,17 +80,13 @@ func TestMakersOfLogins(t *testing.T) {
 	t.Parallel()
 	const password, factor = "users where id = 'k' and password_hash <> ''", "otp_factors where user_id = 'k'"
 	const email = "users where id = 'k' and not email_outranked"
-	for name, c := range map[string]struct {
-		make func(world) error
-		left map[string]int
-	}{
+	leave(t, map[string]making{
 		"set by a maker": {func(w world) error { return w.setPassword("a", "") }, map[string]int{password: 0}},
 		"set through a token of a maker": {func(w world) error { return w.setPassword("k", "of k") },
 			map[string]int{password: 0}},
 		"set by the user": {func(w world) error { return w.setPassword("k", "") }, map[string]int{password: 1}},
 		"set by one with the permissions": {func(w world) error { return w.setPassword("root", "") },
 			map[string]int{password: 1}},
-		"chosen with a code": {func(w world) error { return w.choosePassword("new") }, map[string]int{password: 1}},
 		"a code without password": {func(w world) error { return w.choosePassword("hash") },
 			map[string]int{password: 0}},
 		"another change by the user": {func(w world) error {
@@ -144,7 +140,42 @@ func TestMakersOfLogins(t *testing.T) {
 			_, err := w.CreateOTP(by(w.Context(), "k", "of k"), app("k", "org-a"), happened)
 			return err
 		}, map[string]int{factor: 0}},
-	} {
+	})
+}
+
+// Who reads the mail with a code may be who chose the address, so a password that is chosen with the code has the
+// makers of the address too.
+func TestMakersOfMailedPasswords(t *testing.T) {
+	t.Parallel()
+	const password = "users where id = 'k' and password_hash <> ''"
+	const email = "users where id = 'k' and not email_outranked"
+	leave(t, map[string]making{
+		"chosen with a code to a maker's address": {func(w world) error { return w.choosePassword("new") },
+			map[string]int{password: 0}},
+		"chosen with a code to one's own address": {func(w world) error {
+			w.must(nil, w.changeUser("k", "", func(u *domain.User) { u.Email = "own@example.com" }))
+			return w.choosePassword("new")
+		}, map[string]int{password: 1}},
+		"chosen with a code to an address of one with the permissions": {func(w world) error {
+			w.must(nil, w.changeUser("root", "", func(u *domain.User) { u.Email = "own@example.com" }))
+			return w.choosePassword("new")
+		}, map[string]int{password: 1}},
+		"chosen with a code to a maker's address that was then replaced": {func(w world) error {
+			w.must(nil, w.choosePassword("new"))
+			return w.changeUser("k", "", func(u *domain.User) { u.Email = "own@example.com" })
+		}, map[string]int{password: 0, email: 1}},
+	})
+}
+
+// making is something that is made for k, and the rows that are left after k was promoted.
+type making struct {
+	make func(world) error
+	left map[string]int
+}
+
+func leave(t *testing.T, all map[string]making) {
+	t.Helper()
+	for name, c := range all {
 		w := newPlantedWorld(t)
 		w.must(nil, c.make(w))
 		w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
