@@ -34,6 +34,8 @@ type AuthRequest struct {
 	// MaxAge is how old the login may be; negative if the client does not say.
 	MaxAge    time.Duration
 	LoginHint string
+	// UserID is the user who must log in, as an id token says that the client has sent; empty if anybody may.
+	UserID    string
 	UILocales []string
 	CreatedAt time.Time
 	ExpiresAt time.Time
@@ -47,10 +49,34 @@ const (
 	PromptSelectAccount = "select_account"
 )
 
-// Satisfied reports whether a session is enough for the request, or its person must authenticate again.
+// Satisfied reports whether a session is enough for the request, or its person must authenticate again. A person who
+// has authenticated since the request is not asked again.
 func (r AuthRequest) Satisfied(s Session, now time.Time) bool {
-	if slices.Contains(r.Prompts, PromptLogin) && s.AuthTime.Before(r.CreatedAt) {
-		return false
+	if !s.AuthTime.Before(r.CreatedAt) {
+		return true
 	}
-	return r.MaxAge < 0 || now.Sub(s.AuthTime) <= r.MaxAge
+	return !slices.Contains(r.Prompts, PromptLogin) && (r.MaxAge < 0 || now.Sub(s.AuthTime) <= r.MaxAge)
+}
+
+// Asks reports whether a person must see a page, whatever session there is.
+func (r AuthRequest) Asks() bool {
+	return slices.ContainsFunc(r.Prompts, func(p string) bool { return p != PromptNone })
+}
+
+// Silent reports whether no person may see a page.
+func (r AuthRequest) Silent() bool { return slices.Contains(r.Prompts, PromptNone) }
+
+// Admits refuses a user who logs in, if the request is for another one or for users of another organization.
+func (r AuthRequest) Admits(s Session) error {
+	if r.UserID != "" && r.UserID != s.UserID {
+		return ErrLoginRequired.Say("somebody else than the subject of id_token_hint is logged in")
+	}
+	asked, err := AskedOrg(r.Scopes)
+	if err != nil {
+		return err
+	}
+	if asked != "" && asked != s.OrgID {
+		return ErrAccountSelectionRequired.Say("the user belongs to another organization than the one in scope")
+	}
+	return nil
 }

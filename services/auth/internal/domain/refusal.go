@@ -7,6 +7,7 @@ type Refusal struct {
 	Code        string
 	Description string
 	status      int
+	misuse      bool
 	// Cause is for the log.
 	Cause error
 }
@@ -27,6 +28,9 @@ func (r *Refusal) Is(other error) bool {
 	o, ok := other.(*Refusal)
 	return ok && o.Code == r.Code
 }
+
+// Misuse reports whether it is ErrMisused.
+func (r *Refusal) Misuse() bool { return r.misuse }
 
 // Status returns the HTTP status: 400 unless the code has another one.
 func (r *Refusal) Status() int {
@@ -56,12 +60,23 @@ var (
 	ErrInvalidRequest = &Refusal{Code: "invalid_request"}
 	ErrInvalidClient  = &Refusal{Code: "invalid_client", status: http.StatusUnauthorized}
 	ErrInvalidGrant   = &Refusal{Code: "invalid_grant"}
+	// ErrMisused refuses a code or refresh token that somebody uses again, or for whom it was not made. All that was
+	// issued with it ends (RFC 6749 sections 10.4, 10.5).
+	ErrMisused = &Refusal{Code: "invalid_grant", misuse: true}
 	// ErrReplayed refuses an assertion that was used before.
-	ErrReplayed             = ErrInvalidGrant.Say("the assertion was used before")
-	ErrUnauthorizedClient   = &Refusal{Code: "unauthorized_client"}
-	ErrUnsupportedGrantType = &Refusal{Code: "unsupported_grant_type"}
-	ErrInvalidScope         = &Refusal{Code: "invalid_scope"}
-	ErrAccessDenied         = &Refusal{Code: "access_denied"}
-	ErrServerError          = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
-	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+	ErrReplayed                = ErrInvalidGrant.Say("the assertion was used before")
+	ErrUnauthorizedClient      = &Refusal{Code: "unauthorized_client"}
+	ErrUnsupportedGrantType    = &Refusal{Code: "unsupported_grant_type"}
+	ErrInvalidScope            = &Refusal{Code: "invalid_scope"}
+	ErrAccessDenied            = &Refusal{Code: "access_denied"}
+	ErrUnsupportedResponseType = &Refusal{Code: "unsupported_response_type"}
+	ErrServerError             = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
+	ErrUnavailable             = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+
+	ErrLoginRequired            = &Refusal{Code: "login_required"}
+	ErrAccountSelectionRequired = &Refusal{Code: "account_selection_required"}
+	ErrInteractionRequired      = &Refusal{Code: "interaction_required"}
+	ErrRequestNotSupported      = &Refusal{Code: "request_not_supported"}
+	ErrRequestURINotSupported   = &Refusal{Code: "request_uri_not_supported"}
+	ErrRegistrationNotSupported = &Refusal{Code: "registration_not_supported"}
 )

@@ -1,0 +1,67 @@
+package domain
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"strings"
+	"time"
+)
+
+// NewCode is an authorization code to store.
+type NewCode struct {
+	Hash          []byte
+	RedirectURI   string
+	CodeChallenge string
+	Nonce         string
+	ExpiresAt     time.Time
+}
+
+// Code is a stored authorization code with the authorization that it gives.
+type Code struct {
+	Authorization
+	RedirectURI   string
+	CodeChallenge string
+	Nonce         string
+	CodeExpiresAt time.Time
+	Used          bool
+}
+
+// Redeem refuses a code to everybody but the client for which it was made, with the redirect URI and the verifier of
+// the request (RFC 6749 section 4.1.3, RFC 7636 section 4.6). What is ErrMisused was not an accident.
+func (c Code) Redeem(clientID, redirectURI, verifier string, now time.Time) error {
+	switch {
+	case c.Used:
+		return ErrMisused.Say("the code was used before")
+	case c.ClientID != clientID:
+		return ErrMisused.Say("the code is another client's")
+	case c.RedirectURI != redirectURI:
+		return ErrMisused.Say("redirect_uri is not the one of the authorization request")
+	case !now.Before(c.CodeExpiresAt):
+		return ErrInvalidGrant.Say("the code has expired")
+	case c.CodeChallenge == "" && verifier != "":
+		return ErrMisused.Say("code_verifier without code_challenge in the authorization request")
+	case c.CodeChallenge != "" && !verifies(verifier, c.CodeChallenge):
+		return ErrMisused.Say("code_verifier is missing or wrong")
+	}
+	return nil
+}
+
+// unreserved are the characters of a code verifier (RFC 7636 section 4.1).
+const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+// verifies reports whether a challenge was made of a verifier, by S256.
+func verifies(verifier, challenge string) bool {
+	if len(verifier) < 43 || len(verifier) > 128 || strings.Trim(verifier, unreserved) != "" {
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	made := base64.RawURLEncoding.EncodeToString(sum[:])
+	return subtle.ConstantTimeCompare([]byte(made), []byte(challenge)) == 1
+}
+
+// challenges reports whether a text is a SHA-256 in base64url.
+func challenges(text string) bool {
+	_, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(text) == challenge && !strings.ContainsAny(text, "\r\n")
+}
