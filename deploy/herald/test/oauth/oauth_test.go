@@ -183,6 +183,7 @@ func (w world) sign(k key, claims map[string]any) string {
 }
 
 const (
-	bearer   = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-	apiScope = "openid urn:service:iam:org:project:id:service:aud"
+	bearer        = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+	apiScope      = "openid urn:service:iam:org:project:id:service:aud"
 )

@@ -28,12 +28,12 @@ const (
 )
 
 // Scopes returns the scopes that a scope parameter names and Herald knows, each once, in their order (RFC 6749 section
-// 3.3). Scopes that Herald does not know are left out, which the answer shows.
+// 3.3). Scopes that Herald does not know are left out, which the answer shows. It never returns nil without an error.
 func Scopes(parameter string) ([]string, error) {
 	if len(parameter) > maxScope || strings.ContainsFunc(parameter, notScope) {
 		return nil, ErrInvalidScope.Say("scope: at most 4096 printable ASCII characters")
 	}
-	var scopes []string
+	scopes := []string{}
 	for s := range strings.SplitSeq(parameter, " ") {
 		if known(s) && !slices.Contains(scopes, s) {
 			if scopes = append(scopes, s); len(scopes) > maxScopes {
