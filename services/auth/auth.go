@@ -11,11 +11,13 @@ import (
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
+	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/pages"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -65,12 +67,16 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	programs, err := endpoints(s, db, signing, l.Languages())
+	issued := tokens.Tokens{
+		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
+		Issuer: s.PublicURL.String(), Now: s.Now,
+	}
+	programs, err := endpoints(s, issued, l.Languages())
 	if err != nil {
 		return err
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
-		Pages: pages.Pages{People: guarded, Programs: programs}, Resolver: tokens.Resolver{},
+		Pages: pages.Pages{People: guarded, Programs: programs}, Resolver: tokens.Resolver{Tokens: issued},
 	})
 }
 

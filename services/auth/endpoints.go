@@ -8,12 +8,8 @@ import (
 	"herald/services/auth/internal/grants"
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/oauth"
-	"herald/services/auth/internal/owners"
-	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // endpoint is an endpoint for programs. Its part says what clients find by discovery.
@@ -23,11 +19,8 @@ type endpoint interface {
 }
 
 // endpoints returns what answers programs.
-func endpoints(s *boot.Service, db store.Store, signing *keys.Keys, languages []string) (http.Handler, error) {
-	issuer := s.PublicURL.String()
-	own := owners.New(projectsv1.NewProjectsClient(s.Calls), usersv1.NewUsersClient(s.Calls))
-	clients := oauth.Clients{Owners: own, Store: db, Issuer: issuer, Now: s.Now}
-	issued := tokens.Tokens{Store: db, Keys: signing, Owners: own, Issuer: issuer, Now: s.Now}
+func endpoints(s *boot.Service, issued tokens.Tokens, languages []string) (http.Handler, error) {
+	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknownEndpoint)
 	parts := []discovery.Part{discovery.Server(languages), discovery.Keys(keys.IDToken().Algorithm())}
@@ -37,11 +30,11 @@ func endpoints(s *boot.Service, db store.Store, signing *keys.Keys, languages []
 		e.Mount(mux)
 		parts = append(parts, e.Part())
 	}
-	document, err := discovery.Document(issuer, parts)
+	document, err := discovery.Document(issued.Issuer, parts)
 	if err != nil {
 		return nil, err
 	}
-	discovery.Mount(mux, document, signing.JWKS)
+	discovery.Mount(mux, document, issued.Keys.JWKS)
 	return mux, nil
 }
 

@@ -42,6 +42,11 @@ func TestMachines(t *testing.T) {
 		if got.text("scope") != apiScope || got.Body["expires_in"] != 3600.0 || len(got.Body) != 4 {
 			t.Errorf("%s: %v", name, got.Body)
 		}
+		// A user is a caller of the API; an application that logged in by itself is nobody.
+		status, me := w.me(got.text("access_token"))
+		if app := strings.HasPrefix(name, "application"); app && status != 401 || !app && (status != 200 || me != id) {
+			t.Errorf("%s: %d, %q", name, status, me)
+		}
 	}
 }
 

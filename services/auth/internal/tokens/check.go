@@ -49,10 +49,17 @@ func (t Tokens) check(
 		found, err = user(ctx)
 		return err
 	})
-	err := g.Wait()
-	gone := errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrNoUser)
-	if gone || err == nil && !a.Alive(client, found) {
-		return domain.Client{}, domain.Subject{}, fault.ErrUnauthenticated.Because(err)
+	err := gone(g.Wait())
+	if err == nil && !a.Alive(client, found) {
+		err = fault.ErrUnauthenticated
 	}
 	return client, found, err
+}
+
+// gone makes the absence of a client or user a token's end.
+func gone(err error) error {
+	if errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrNoUser) {
+		return fault.ErrUnauthenticated.Because(err)
+	}
+	return err
 }

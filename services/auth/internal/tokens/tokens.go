@@ -111,6 +111,10 @@ func (t Tokens) Find(ctx context.Context, text string) (domain.Token, error) {
 	if secret.AccessToken.WellFormed(text) {
 		return t.Store.Token(ctx, domain.KindAccess, secret.Hash(text))
 	}
+	return t.findJWT(ctx, text)
+}
+
+func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) {
 	payload, err := t.Keys.Verify(keys.AccessToken(), text)
 	if err != nil {
 		return domain.Token{}, fault.ErrUnauthenticated.Because(err)
