@@ -9,9 +9,17 @@ import (
 const (
 	// PasswordTries is the number of wrong passwords after which guesses are refused.
 	PasswordTries = 10
-	// PasswordPause is how long guesses are refused, from the first wrong one.
-	PasswordPause = 15 * time.Minute
+	// PasswordQuiet is how long after the last of fewer wrong passwords they count no more.
+	PasswordQuiet = 15 * time.Minute
+	// PasswordMemory is the same once guesses were refused.
+	PasswordMemory = 24 * time.Hour
 )
+
+// PasswordPauses returns how long guesses are refused after that many wrong passwords, and after each further one.
+// The last pause stays: a stranger who guesses must not keep the user out for longer.
+func PasswordPauses() []time.Duration {
+	return []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
+}
 
 // Faults of passwords.
 var (
@@ -38,8 +46,8 @@ type PasswordChange struct {
 	Noticed  Email // gets a notice; none if the address is empty
 }
 
-// SetPassword sets the user's password and ends codes for choosing one. A user who was never active
-// gets a first password with the code of the first mail only, also while inactive or locked.
+// SetPassword sets the user's password, which ends all logins, their tokens, and codes for choosing one. A user who
+// was never active gets a first password with the code of the first mail only, also while inactive or locked.
 func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	switch {
 	case u.Type != Human:
@@ -52,6 +60,7 @@ func (u *User) SetPassword(p Password) (PasswordChange, error) {
 		c.Changed = append(c.Changed, "passwordChangeRequired")
 	}
 	u.PasswordHash, u.PasswordChangeRequired = p.Hash, p.ChangeRequired
+	u.Generation++ // whoever knew the old password may be logged in
 	return c, nil
 }
 

@@ -112,6 +112,9 @@ const (
 	Users_ResolveToken_FullMethodName                 = "/herald.users.v1.Users/ResolveToken"
 	Users_ResolveSubject_FullMethodName               = "/herald.users.v1.Users/ResolveSubject"
 	Users_ResolveCaller_FullMethodName                = "/herald.users.v1.Users/ResolveCaller"
+	Users_CheckPassword_FullMethodName                = "/herald.users.v1.Users/CheckPassword"
+	Users_CheckFactor_FullMethodName                  = "/herald.users.v1.Users/CheckFactor"
+	Users_ChooseNextPassword_FullMethodName           = "/herald.users.v1.Users/ChooseNextPassword"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
 	Users_ListAskedMails_FullMethodName               = "/herald.users.v1.Users/ListAskedMails"
 	Users_CheckCode_FullMethodName                    = "/herald.users.v1.Users/CheckCode"
@@ -391,6 +394,15 @@ type UsersClient interface {
 	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
 	// of the same generation as when the token was issued.
 	ResolveCaller(ctx context.Context, in *ResolveCallerRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
+	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
+	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
+	CheckPassword(ctx context.Context, in *CheckPasswordRequest, opts ...grpc.CallOption) (*CheckPasswordResponse, error)
+	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
+	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
+	CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error)
+	// Replaces a password that was right at a login and must be changed. It fails with `LOGIN_OVER` if it need not be
+	// changed or the user has changed since the password was checked.
+	ChooseNextPassword(ctx context.Context, in *ChooseNextPasswordRequest, opts ...grpc.CallOption) (*ChooseNextPasswordResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were requested in the last minutes.
@@ -1318,6 +1330,36 @@ func (c *usersClient) ResolveCaller(ctx context.Context, in *ResolveCallerReques
 	return out, nil
 }
 
+func (c *usersClient) CheckPassword(ctx context.Context, in *CheckPasswordRequest, opts ...grpc.CallOption) (*CheckPasswordResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckPasswordResponse)
+	err := c.cc.Invoke(ctx, Users_CheckPassword_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckFactorResponse)
+	err := c.cc.Invoke(ctx, Users_CheckFactor_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) ChooseNextPassword(ctx context.Context, in *ChooseNextPasswordRequest, opts ...grpc.CallOption) (*ChooseNextPasswordResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChooseNextPasswordResponse)
+	err := c.cc.Invoke(ctx, Users_ChooseNextPassword_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PrepareMailResponse)
@@ -1667,6 +1709,15 @@ type UsersServer interface {
 	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
 	// of the same generation as when the token was issued.
 	ResolveCaller(context.Context, *ResolveCallerRequest) (*ResolveTokenResponse, error)
+	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
+	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
+	CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error)
+	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
+	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
+	CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error)
+	// Replaces a password that was right at a login and must be changed. It fails with `LOGIN_OVER` if it need not be
+	// changed or the user has changed since the password was checked.
+	ChooseNextPassword(context.Context, *ChooseNextPasswordRequest) (*ChooseNextPasswordResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)
 	// Lists the mails to a user of an organization that were requested in the last minutes.
@@ -1962,6 +2013,15 @@ func (UnimplementedUsersServer) ResolveSubject(context.Context, *ResolveSubjectR
 }
 func (UnimplementedUsersServer) ResolveCaller(context.Context, *ResolveCallerRequest) (*ResolveTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveCaller not implemented")
+}
+func (UnimplementedUsersServer) CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckPassword not implemented")
+}
+func (UnimplementedUsersServer) CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckFactor not implemented")
+}
+func (UnimplementedUsersServer) ChooseNextPassword(context.Context, *ChooseNextPasswordRequest) (*ChooseNextPasswordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChooseNextPassword not implemented")
 }
 func (UnimplementedUsersServer) PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PrepareMail not implemented")
@@ -3627,6 +3687,60 @@ func _Users_ResolveCaller_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_CheckPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckPasswordRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CheckPassword(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CheckPassword_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CheckPassword(ctx, req.(*CheckPasswordRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_CheckFactor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckFactorRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CheckFactor(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CheckFactor_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CheckFactor(ctx, req.(*CheckFactorRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_ChooseNextPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChooseNextPasswordRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).ChooseNextPassword(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_ChooseNextPassword_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).ChooseNextPassword(ctx, req.(*ChooseNextPasswordRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_PrepareMail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PrepareMailRequest)
 	if err := dec(in); err != nil {
@@ -4137,6 +4251,18 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveCaller",
 			Handler:    _Users_ResolveCaller_Handler,
+		},
+		{
+			MethodName: "CheckPassword",
+			Handler:    _Users_CheckPassword_Handler,
+		},
+		{
+			MethodName: "CheckFactor",
+			Handler:    _Users_CheckFactor_Handler,
+		},
+		{
+			MethodName: "ChooseNextPassword",
+			Handler:    _Users_ChooseNextPassword_Handler,
 		},
 		{
 			MethodName: "PrepareMail",

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/password"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+// CheckPassword returns who has a login name and a password. A guess is counted before it is checked.
+func (u Users) CheckPassword(
+	ctx context.Context, r *usersv1.CheckPasswordRequest,
+) (*usersv1.CheckPasswordResponse, error) {
+	found, err := u.Store.TryLogin(ctx, r.LoginName)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := password.Parse(string(found.PasswordHash))
+	if err != nil {
+		return nil, err
+	}
+	right, outdated, err := u.Passwords.Verify(password.In(ctx, r.Client), hash, r.Password)
+	switch {
+	case errors.Is(err, password.ErrTooLong):
+		return nil, domain.ErrLoginWrong
+	case err != nil:
+		return nil, errors.Join(err, u.Store.UntryLogin(context.WithoutCancel(ctx), r.LoginName, found))
+	case !right:
+		return nil, domain.ErrLoginWrong
+	}
+	next := password.Hash{}
+	if outdated { // a login does not fail because of it
+		next, _ = u.Passwords.Hash(password.In(ctx, r.Client), r.Password)
+	}
+	if err := u.Store.LoggedIn(ctx, found.ID, found.PasswordHash, domain.Hidden(next.Encoded())); err != nil {
+		return nil, err
+	}
+	return &usersv1.CheckPasswordResponse{
+		UserId: found.ID, OrgId: found.OrgID, State: usersv1.UserState(found.State),
+		OrgActive: found.OrgState == domain.OrgActive, Generation: uint64(found.Generation),
+		OrgGeneration: uint64(found.OrgGeneration), Credential: domain.CredentialPassword,
+		NeedsFactor: found.OTPReady, ChangeRequired: found.PasswordChangeRequired,
+	}, nil
+}
+
+// CheckFactor checks a code of a user whose password was right.
+func (u Users) CheckFactor(
+	ctx context.Context, r *usersv1.CheckFactorRequest,
+) (*usersv1.CheckFactorResponse, error) {
+	found, err := u.loggingIn(ctx, r.UserId, r.Generation)
+	if err != nil {
+		return nil, err
+	}
+	accepted := &usersv1.OtpAccepted{}
+	_, err = u.changeOTP(ctx, found.OrgID, found.ID, func(f *domain.OTP, key secret.Text) (proto.Message, error) {
+		had := len(f.RecoveryCodes)
+		err := f.Check(key, r.Code, u.Now())
+		accepted.RecoveryCode = len(f.RecoveryCodes) < had
+		return accepted, err
+	})
+	if errors.Is(err, domain.ErrOTPNotFound) || errors.Is(err, domain.ErrOTPNotReady) {
+		return nil, domain.ErrLoginOver
+	}
+	return &usersv1.CheckFactorResponse{RecoveryCode: accepted.RecoveryCode}, err
+}
+
+// ChooseNextPassword replaces a password that was right and must be changed.
+func (u Users) ChooseNextPassword(
+	ctx context.Context, r *usersv1.ChooseNextPasswordRequest,
+) (*usersv1.ChooseNextPasswordResponse, error) {
+	if r.Password == "" {
+		return nil, domain.ErrPasswordRequired
+	}
+	if err := password.Check("password", r.Password); err != nil {
+		return nil, err
+	}
+	found, err := u.loggingIn(ctx, r.UserId, r.Generation)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := u.newPassword(password.In(ctx, found.OrgID), r.Password, "password")
+	if err != nil {
+		return nil, err
+	}
+	changed, _, err := u.Store.ChangeUser(ctx, found.OrgID, found.ID,
+		func(now *domain.User) (store.UserChange, error) {
+			c, err := now.ReplaceRequired(int64(r.Generation), domain.Hidden(hash))
+			return passwordChanged(now, c, true), err
+		})
+	return &usersv1.ChooseNextPasswordResponse{Generation: uint64(changed.Generation)}, err
+}
+
+// loggingIn returns a user whose password was right, or domain.ErrLoginOver if the user has changed since.
+func (u Users) loggingIn(ctx context.Context, id string, generation uint64) (domain.User, error) {
+	found, err := u.Store.AnyUser(ctx, id)
+	if errors.Is(err, domain.ErrUserNotFound) {
+		return domain.User{}, domain.ErrLoginOver
+	}
+	if err == nil {
+		err = found.IsOf(int64(generation))
+	}
+	return found, err
+}
