@@ -276,6 +276,7 @@ type auth struct {
 	answer, endpoint func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
 	mu               sync.Mutex
 	callers          map[string]*heraldv1.Caller // by the hash of an access token, or by a JWT
+	origins          []string                    // of every token
 	asked            []*authv1.ResolveTokenRequest
 }
 
@@ -314,7 +315,7 @@ func (a *auth) ResolveToken(_ context.Context, r *authv1.ResolveTokenRequest) (*
 	if c == nil {
 		return nil, errToken
 	}
-	return &authv1.ResolveTokenResponse{Caller: c}, nil
+	return &authv1.ResolveTokenResponse{Caller: c, Origins: a.origins}, nil
 }
 
 func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {

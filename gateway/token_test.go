@@ -134,3 +134,26 @@ func TestEventsEndTokensOfApplications(t *testing.T) {
 		}
 	}
 }
+
+// A token of an application with web pages is refused to the pages of other origins.
+func TestTokensAreForTheirOrigins(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.auth.origins = []string{"https://shop.example", "http://localhost:3000"}
+	token := secret.AccessToken.New().Reveal()
+	w.auth.issue(token, login)
+	get := func(pairs ...string) answer {
+		return w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), pairs...)...)
+	}
+	for range 2 { // the second time it is cached
+		get().ok(t)
+		get("Origin", "https://shop.example").ok(t)
+		get("Origin", "http://localhost:3000").ok(t)
+		for _, origin := range []string{
+			"https://evil.example", "http://shop.example", "https://shop.example:444", "null",
+		} {
+			get("Origin", origin).refused(t, 403, "ORIGIN_NOT_ALLOWED")
+		}
+	}
+	w.do(t, "GET", "/management/v1/users/u1", "", append(as(w.owner()), "Origin", "https://evil.example")...).ok(t)
+}

@@ -70,7 +70,9 @@ type Pass struct {
 	Cached bool
 
 	caller caller.Caller
-	key    key
+	// origins are those of web pages that may use the token; none if it may be used from everywhere.
+	origins []string
+	key     key
 	// token is the request's. The cache has none.
 	token secret.Text
 	// asked is when the service was asked; reconnects is the connection's count then.
@@ -98,6 +100,9 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, need Ne
 	if err != nil {
 		return Pass{}, err
 	}
+	if err := usable(home.origins, h); err != nil {
+		return Pass{}, err
+	}
 	if err := permits(home.caller.Scopes, need.Scopes); err != nil {
 		return Pass{}, err
 	}
@@ -122,7 +127,10 @@ func (a *Authenticator) In(ctx context.Context, h http.Header, organization stri
 	}
 	p, err := a.resolve(ctx, token, organization)
 	if organization != "" && fault.From(err).Code == fault.NotFound {
-		return a.resolve(ctx, token, "")
+		p, err = a.resolve(ctx, token, "")
+	}
+	if err == nil {
+		err = usable(p.origins, h)
 	}
 	return p, err
 }

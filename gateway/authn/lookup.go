@@ -11,7 +11,6 @@ import (
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/queue"
 	"herald/shared/secret"
 )
@@ -63,7 +62,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 	defer turn.End()
 	defer time.AfterFunc(queue.Lingers, turn.Linger).Stop()
 	p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
-	if p.caller, err = a.lookUp(ctx, k, token); err != nil {
+	if p.caller, p.origins, err = a.lookUp(ctx, k, token); err != nil {
 		return Pass{}, err
 	}
 	p.Header = a.Signer.Sign(p.caller)
@@ -71,25 +70,25 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 	return p, nil
 }
 
-// lookUp returns the caller whose token it is.
-func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, error) {
+// lookUp returns the caller whose token it is, and the origins of web pages that may use it.
+func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, []string, error) {
 	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {
 	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
-		return caller.Caller{}, fault.ErrUnavailable.After(time.Second).Because(err)
+		return caller.Caller{}, nil, fault.ErrUnavailable.After(time.Second).Because(err)
 	case err != nil:
-		return caller.Caller{}, err
-	case found.GetUserId() == "":
-		return caller.Caller{}, errAnswer
+		return caller.Caller{}, nil, err
+	case found.GetCaller().GetUserId() == "":
+		return caller.Caller{}, nil, errAnswer
 	}
-	return caller.FromProto(found), nil
+	return caller.FromProto(found.Caller), found.Origins, nil
 }
 
 // askOwner asks the service that knows tokens of this kind.
-func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*heraldv1.Caller, error) {
+func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*authv1.ResolveTokenResponse, error) {
 	if secret.PersonalAccessToken.Begins(token) {
 		r, err := a.users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: k.hash[:], OrgId: k.organization})
-		return r.GetCaller(), err
+		return &authv1.ResolveTokenResponse{Caller: r.GetCaller()}, err
 	}
 	question := &authv1.ResolveTokenRequest{OrgId: k.organization}
 	if secret.AccessToken.Begins(token) {
@@ -97,6 +96,5 @@ func (a *Authenticator) askOwner(ctx context.Context, k key, token string) (*her
 	} else {
 		question.Token = &authv1.ResolveTokenRequest_Jwt{Jwt: token}
 	}
-	r, err := a.auth.ResolveToken(ctx, question)
-	return r.GetCaller(), err
+	return a.auth.ResolveToken(ctx, question)
 }

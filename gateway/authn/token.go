@@ -15,6 +15,7 @@ import (
 // Faults of a request's credentials.
 var (
 	ErrScope        = fault.New(fault.Denied, "INSUFFICIENT_SCOPE", "The token lacks a scope")
+	ErrOrigin       = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED", "Web pages of this origin may not use the token")
 	ErrOrganization = fault.New(fault.Invalid, "ORG_HEADER_INVALID", "x-service-orgid names one organization")
 )
 
@@ -53,6 +54,16 @@ func bearer(h http.Header) (string, error) {
 		return "", errToken
 	}
 	return token, nil
+}
+
+// usable refuses the web pages of other origins than these, if there are any.
+func usable(origins []string, h http.Header) error {
+	for _, origin := range h["Origin"] {
+		if len(origins) > 0 && !slices.Contains(origins, origin) {
+			return ErrOrigin
+		}
+	}
+	return nil
 }
 
 // maxJWT is how many bytes a JWT may have.

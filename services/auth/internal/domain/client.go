@@ -1,7 +1,9 @@
 package domain
 
 import (
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -74,6 +76,33 @@ type Project struct {
 	GrantCheck bool
 	// Branding is whose branding the login shows, numbered as in the contract of projects.
 	Branding int32
+}
+
+// WebOrigins returns the origins of web pages that may use the client's tokens: those of its redirect URIs and those
+// that its owner added. An application without web pages has none.
+func (c Client) WebOrigins() []string {
+	origins := slices.Clone(c.Origins)
+	for _, uri := range c.RedirectURIs {
+		u, err := url.Parse(uri)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+			continue
+		}
+		if origin := originOf(u); !slices.Contains(origins, origin) {
+			origins = append(origins, origin)
+		}
+	}
+	return origins
+}
+
+// originOf returns the origin of a URI as browsers write it (RFC 6454 section 6.2).
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return u.Scheme + "://" + host
 }
 
 // MayUse reports whether the client may use a grant.

@@ -30,12 +30,13 @@ func (r Resolver) ResolveToken(
 		return nil, fault.ErrTokenInvalid
 	}
 	var (
-		g     errgroup.Group
-		found *usersv1.ResolveTokenResponse
+		g      errgroup.Group
+		found  *usersv1.ResolveTokenResponse
+		client domain.Client
 	)
 	if token.OfApplication() {
-		g.Go(func() error {
-			client, err := r.Tokens.Owners.Application(ctx, token.ClientID, owners.Proof{})
+		g.Go(func() (err error) {
+			client, err = r.Tokens.Owners.Application(ctx, token.ClientID, owners.Proof{})
 			if err == nil && !token.AliveAt(client) {
 				err = fault.ErrTokenInvalid
 			}
@@ -56,7 +57,7 @@ func (r Resolver) ResolveToken(
 	if token.OfApplication() {
 		c.ClientID, c.ClientProjectID = token.ClientID, token.ProjectID
 	}
-	return &authv1.ResolveTokenResponse{Caller: c.Proto()}, nil
+	return &authv1.ResolveTokenResponse{Caller: c.Proto(), Origins: client.WebOrigins()}, nil
 }
 
 // given returns the token of a request.

@@ -118,7 +118,9 @@ func (*ResolveTokenRequest_Jwt) isResolveTokenRequest_Token() {}
 type ResolveTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// It has a user: a token without one is refused.
-	Caller        *v1.Caller `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	Caller *v1.Caller `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	// The origins of web pages that may use the token (RFC 6454). Empty if it may be used from everywhere.
+	Origins       []string `protobuf:"bytes,2,rep,name=origins,proto3" json:"origins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +162,13 @@ func (x *ResolveTokenResponse) GetCaller() *v1.Caller {
 	return nil
 }
 
+func (x *ResolveTokenResponse) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
 var File_herald_auth_v1_token_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_token_proto_rawDesc = "" +
@@ -170,9 +179,10 @@ const file_herald_auth_v1_token_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fH\x00R\ttokenHash\x12\x12\n" +
 	"\x03jwt\x18\x02 \x01(\tH\x00R\x03jwt\x12\x15\n" +
 	"\x06org_id\x18\x03 \x01(\tR\x05orgIdB\a\n" +
-	"\x05token\"A\n" +
+	"\x05token\"[\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
-	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06callerB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller\x12\x18\n" +
+	"\aorigins\x18\x02 \x03(\tR\aoriginsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_token_proto_rawDescOnce sync.Once
