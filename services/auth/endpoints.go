@@ -4,11 +4,14 @@ import (
 	"io"
 	"net/http"
 
+	"herald/services/auth/internal/claims"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/grants"
+	"herald/services/auth/internal/introspect"
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/tokens"
+	"herald/services/auth/internal/userinfo"
 	"herald/shared/boot"
 )
 
@@ -21,11 +24,14 @@ type endpoint interface {
 // endpoints returns what answers programs.
 func endpoints(s *boot.Service, issued tokens.Tokens, languages []string) (http.Handler, error) {
 	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
+	told := claims.Claims{Owners: issued.Owners}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknownEndpoint)
 	parts := []discovery.Part{discovery.Server(languages), discovery.Keys(keys.IDToken().Algorithm())}
 	for _, e := range []endpoint{
 		grants.New(grants.Config{Clients: clients, Tokens: issued, Log: s.Log, Metrics: s.Metrics}),
+		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},
+		userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log},
 	} {
 		e.Mount(mux)
 		parts = append(parts, e.Part())

@@ -71,6 +71,9 @@ func (w world) send(r *http.Request) answer {
 		w.Fatal(err)
 	}
 	a := answer{Status: response.StatusCode, Header: response.Header}
+	if len(text) == 0 {
+		return a
+	}
 	if err := json.Unmarshal(text, &a.Body); err != nil {
 		w.Fatalf("%d %s: %v", a.Status, text, err)
 	}

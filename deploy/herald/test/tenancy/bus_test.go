@@ -50,7 +50,7 @@ var (
 		"herald.users.v1.Users.ResolveCaller":        {"auth"},
 		"herald.users.v1.Users.ResolveOrg":           {"projects"},
 		"herald.users.v1.Users.ResolveSubject":       {"auth"},
-		"herald.users.v1.Users.ResolveToken":         {"gateway"},
+		"herald.users.v1.Users.ResolveToken":         {"gateway", "auth"},
 		"herald.users.v1.Users.ResolveUser":          {"projects"},
 	}
 	forwards = map[string][]string{

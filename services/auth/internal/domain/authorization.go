@@ -114,3 +114,14 @@ type Token struct {
 	IssuedAt       time.Time
 	TokenExpiresAt time.Time
 }
+
+// MayIntrospect reports whether a client may know of the token: of an access token if the client or its project is in
+// the audience, of a refresh token if it is its own.
+func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
+	if kind == KindRefresh {
+		return t.ClientID == c.ID
+	}
+	return slices.ContainsFunc(t.Audience, func(aud string) bool {
+		return aud == c.ID || aud == c.Project.ID && aud != ""
+	})
+}

@@ -25,6 +25,13 @@ const (
 	ClaimRoles         = "urn:service:iam:org:project:roles"
 )
 
+// ClaimsSupported returns the claims that there are about users.
+func ClaimsSupported() []string {
+	return []string{"sub", "name", "given_name", "family_name", "nickname", "preferred_username", "gender", "locale",
+		"updated_at", "email", "email_verified", "phone_number", "phone_number_verified", ClaimResourceOwner + "id",
+		ClaimResourceOwner + "name", ClaimResourceOwner + "primary_domain", ClaimRoles}
+}
+
 // Claims are members of a token or of an answer about one.
 type Claims map[string]any
 
@@ -61,7 +68,7 @@ func UserClaims(s Subject, scopes []string) Claims {
 // OrgClaims returns the organization of a user if a scope asks for it.
 func OrgClaims(s Subject, scopes []string) Claims {
 	c := Claims{}
-	if slices.Contains(scopes, ScopeResourceOwner) {
+	if s.OrgID != "" && slices.Contains(scopes, ScopeResourceOwner) {
 		org := s.Orgs[s.OrgID]
 		c[ClaimResourceOwner+"id"] = org.ID
 		c[ClaimResourceOwner+"name"] = org.Name

@@ -70,8 +70,13 @@ var (
 	ErrInvalidScope            = &Refusal{Code: "invalid_scope"}
 	ErrAccessDenied            = &Refusal{Code: "access_denied"}
 	ErrUnsupportedResponseType = &Refusal{Code: "unsupported_response_type"}
-	ErrServerError             = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
-	ErrUnavailable             = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+	// RFC 6750 section 3.1.
+	ErrInvalidToken      = &Refusal{Code: "invalid_token", status: http.StatusUnauthorized}
+	ErrInsufficientScope = &Refusal{Code: "insufficient_scope", status: http.StatusForbidden}
+	// RFC 7009 section 2.2.1.
+	ErrUnsupportedTokenType = &Refusal{Code: "unsupported_token_type"}
+	ErrServerError          = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
+	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
 
 	ErrLoginRequired            = &Refusal{Code: "login_required"}
 	ErrAccountSelectionRequired = &Refusal{Code: "account_selection_required"}

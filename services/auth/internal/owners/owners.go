@@ -100,6 +100,13 @@ func (o *Owners) user(ctx context.Context, ask *usersv1.ResolveSubjectRequest) (
 	return subject(ask.UserId, r), nil
 }
 
+// PersonalToken returns the user of a personal access token, and its scopes. It returns a fault with the code
+// fault.Unauthenticated for one that is unknown or has expired, or whose user or organization is not active.
+func (o *Owners) PersonalToken(ctx context.Context, hash []byte) (userID string, scopes []string, err error) {
+	r, err := o.Users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: hash})
+	return r.GetCaller().GetUserId(), r.GetCaller().GetScopes(), err
+}
+
 // Admit returns domain.ErrAccessDenied for a user who gets no tokens of a project's applications. The organization is
 // the one that the user belongs to. It asks nobody if the project gives tokens to all users.
 func (o *Owners) Admit(ctx context.Context, p domain.Project, userID, orgID string) error {
