@@ -7,6 +7,8 @@ import (
 	"context"
 	"net/http"
 
+	"herald/services/auth/internal/authorize"
+	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/look"
@@ -63,21 +65,33 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	mailpages.Pages{
 		Users: users, Later: later, Posts: mailpages.NewPosts(s.Now), Look: l, Log: s.Log,
 	}.Mount(people)
-	guarded, err := l.Guard(people, s.PublicURL)
-	if err != nil {
-		return err
-	}
 	issued := tokens.Tokens{
 		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
-	programs, err := endpoints(s, issued, l.Languages())
+	login := authorize.New(authorize.Config{
+		Store: db, Owners: issued.Owners, Keys: signing, Sessions: nobody{}, Look: l, Issuer: issued.Issuer,
+		Now: s.Now, Log: s.Log,
+	})
+	login.Mount(people)
+	guarded, err := l.Guard(people, s.PublicURL, authorize.Path)
+	if err != nil {
+		return err
+	}
+	programs, err := endpoints(s, issued, discovery.Server(l.Languages()), login.Part())
 	if err != nil {
 		return err
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
 		Pages: pages.Pages{People: guarded, Programs: programs}, Resolver: tokens.Resolver{Tokens: issued},
 	})
+}
+
+// nobody is who has logged in while there are no pages to log in.
+type nobody struct{}
+
+func (nobody) Session(*http.Request) (domain.Session, bool, error) {
+	return domain.Session{}, false, nil
 }
 
 // methods are the service's methods.

@@ -21,13 +21,13 @@ type endpoint interface {
 	Part() discovery.Part
 }
 
-// endpoints returns what answers programs.
-func endpoints(s *boot.Service, issued tokens.Tokens, languages []string) (http.Handler, error) {
+// endpoints returns what answers programs. The documents that clients find have the given parts too.
+func endpoints(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	told := claims.Claims{Owners: issued.Owners}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknownEndpoint)
-	parts := []discovery.Part{discovery.Server(languages), discovery.Keys(keys.IDToken().Algorithm())}
+	parts = append(parts, discovery.Keys(keys.IDToken().Algorithm()))
 	for _, e := range []endpoint{
 		grants.New(grants.Config{Clients: clients, Tokens: issued, Log: s.Log, Metrics: s.Metrics}),
 		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},

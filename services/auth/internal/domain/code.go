@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"time"
 )
@@ -65,3 +66,28 @@ func challenges(text string) bool {
 	_, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(text) == challenge && !strings.ContainsAny(text, "\r\n")
 }
+
+// RefreshToken is a stored refresh token with its authorization.
+type RefreshToken struct {
+	Authorization
+	TokenScopes []string
+	Used        bool
+}
+
+// Redeem refuses a refresh token to everybody but the client to which it was issued, once (RFC 6749 section 6). What
+// is ErrMisused was not an accident.
+func (t RefreshToken) Redeem(clientID string) error {
+	switch {
+	case t.Used:
+		return ErrMisused.Say("the refresh token was used before")
+	case t.ClientID != clientID:
+		return ErrMisused.Say("the refresh token is another client's")
+	}
+	return nil
+}
+
+// ErrUnknown is returned for a code or refresh token that is not known, or has expired.
+var ErrUnknown = errors.New("there is no such code or refresh token")
+
+// ErrRequestGone is returned for an authorization request that has expired or was answered.
+var ErrRequestGone = errors.New("there is no such authorization request")

@@ -8,11 +8,14 @@ import (
 
 // Guard sets the headers of every page and refuses forms that another site posts. public is the
 // address of the pages for browsers. A browser that does not send Sec-Fetch-Site must send its
-// origin.
-func (l *Look) Guard(next http.Handler, public *url.URL) (http.Handler, error) {
+// origin. Anybody may post to the paths that are open.
+func (l *Look) Guard(next http.Handler, public *url.URL, open ...string) (http.Handler, error) {
 	own := http.NewCrossOriginProtection()
 	if err := own.AddTrustedOrigin(public.String()); err != nil {
 		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
+	}
+	for _, path := range open {
+		own.AddInsecureBypassPattern("POST " + path)
 	}
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusForbidden, "foreign", "")

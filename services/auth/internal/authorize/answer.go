@@ -1,0 +1,104 @@
+package authorize
+
+import (
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/oauth"
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	refusedBody = look.Body(files, "refused.html")
+	formBody    = look.Body(files, "form.html")
+)
+
+// back is how an answer gets to the client.
+type back struct {
+	uri   string
+	mode  domain.ResponseMode
+	state string
+}
+
+func answerTo(r domain.AuthRequest) back { return back{r.RedirectURI, r.ResponseMode, r.State} }
+
+// fail tells the client an error (RFC 6749 section 4.1.2.1).
+func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, b back, err error) {
+	refusal := oauth.Refusal(err)
+	if refusal.Code == domain.ErrServerError.Code {
+		e.Log.ErrorContext(r.Context(), "an authorization request failed", "err", err)
+	}
+	values := []string{"error", refusal.Code}
+	if refusal.Description != "" {
+		values = append(values, "error_description", refusal.Description)
+	}
+	e.tell(w, r, b, values...)
+}
+
+// tell sends an answer to the client, with the issuer (RFC 9207) and the state of the request.
+func (e *Endpoint) tell(w http.ResponseWriter, r *http.Request, b back, values ...string) {
+	values = append(values, "iss", e.Issuer)
+	if b.state != "" {
+		values = append(values, "state", b.state)
+	}
+	if b.mode == domain.ResponseFormPost {
+		e.form(w, r, b.uri, values)
+		return
+	}
+	answer := url.Values{}
+	for i := 0; i < len(values); i += 2 {
+		answer.Set(values[i], values[i+1])
+	}
+	separator := "?"
+	if strings.Contains(b.uri, "?") {
+		separator = "&"
+	}
+	// Not http.Redirect, which would rewrite the address: what is registered stays as it is.
+	w.Header().Set("Location", b.uri+separator+answer.Encode())
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// form answers with a page whose form posts the answer to the client (OAuth 2.0 Form Post Response Mode).
+func (e *Endpoint) form(w http.ResponseWriter, r *http.Request, uri string, values []string) {
+	type field struct{ Name, Value string }
+	var fields []field
+	for i := 0; i < len(values); i += 2 {
+		fields = append(fields, field{values[i], values[i+1]})
+	}
+	e.Look.PostTo(w, uri)
+	e.Look.LetSubmit(w)
+	// The client learns from whom the form comes, and not what the address of this page has.
+	w.Header().Set("Referrer-Policy", "origin")
+	e.Look.Write(w, r, look.Page{Status: http.StatusOK, Name: "return", Body: formBody, Data: map[string]any{
+		// The address is one that the application's owner has registered.
+		"Action": template.URL(uri), "Fields": fields, "Script": look.Submit, //nolint:gosec // see above
+	}})
+}
+
+// page tells the person, and the application's developer, an error that no client is told.
+func (e *Endpoint) page(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, domain.ErrRequestGone) {
+		e.Look.Notice(w, r, http.StatusBadRequest, "requestgone", "")
+		return
+	}
+	switch refusal := oauth.Refusal(err); refusal.Code {
+	case domain.ErrUnavailable.Code:
+		w.Header().Set("Retry-After", "1")
+		e.Look.Notice(w, r, refusal.Status(), "away", "")
+	case domain.ErrServerError.Code:
+		e.Log.ErrorContext(r.Context(), "an authorization request failed", "err", err)
+		e.Look.Notice(w, r, refusal.Status(), "failed", "")
+	default:
+		e.Look.Write(w, r, look.Page{
+			Status: refusal.Status(), Name: "refusedclient", Body: refusedBody, Data: refusal.Error(),
+		})
+	}
+}

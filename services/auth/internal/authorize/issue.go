@@ -1,0 +1,63 @@
+package authorize
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/owners"
+	"herald/shared/id"
+	"herald/shared/secret"
+)
+
+// issue returns a code for a person who has logged in, if the person is active and gets tokens of the project, and uses
+// the request up. The refusal of one who is not active is domain.ErrLoginRequired.
+func (e *Endpoint) issue(
+	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
+) (secret.Text, error) {
+	user, err := e.Owners.User(ctx, s.UserID, owners.Proof{Credential: s.Credential}, s.OrgID, c.OrgID)
+	if errors.Is(err, owners.ErrNoUser) {
+		return secret.Text{}, domain.ErrLoginRequired.Say("the user is gone")
+	}
+	if err != nil {
+		return secret.Text{}, err
+	}
+	now := e.Now()
+	a := domain.Authorization{
+		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
+		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
+		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
+		OrgGeneration: s.OrgGeneration, SessionID: s.ID, Scopes: request.Scopes,
+		Audience: domain.Audience(c.ID, c.Project.ID, request.Scopes), AuthTime: s.AuthTime, AMR: s.AMR,
+		Credential: s.Credential, ExpiresAt: now.Add(domain.CodeLifetime),
+	}
+	if !a.Alive(c, user) {
+		return secret.Text{}, domain.ErrLoginRequired.Say("the user or an organization is not active, or has changed")
+	}
+	if err := e.Owners.Admit(ctx, c.Project, user.ID, user.OrgID); err != nil {
+		return secret.Text{}, err
+	}
+	code := secret.AuthorizationCode.New()
+	return code, e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
+		Hash: secret.Hash(code.Reveal()), RedirectURI: request.RedirectURI, CodeChallenge: request.CodeChallenge,
+		Nonce: request.Nonce, ExpiresAt: a.ExpiresAt,
+	})
+}
+
+// hinted returns the user of an id token of ours, which may have expired (OpenID Connect Core section 3.1.2.1).
+func (e *Endpoint) hinted(token string) (userID string, err error) {
+	if token == "" {
+		return "", nil
+	}
+	payload, err := e.Keys.Verify(keys.IDToken(), token)
+	var claims struct{ Iss, Sub string }
+	if err == nil {
+		err = json.Unmarshal(payload, &claims)
+	}
+	if err != nil || claims.Iss != e.Issuer || claims.Sub == "" {
+		return "", domain.ErrInvalidRequest.Say("id_token_hint is not an id token of this issuer").Because(err)
+	}
+	return claims.Sub, nil
+}

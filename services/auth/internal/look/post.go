@@ -1,0 +1,43 @@
+package look
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Submit is the only script of any page. It posts the page's form.
+const Submit template.JS = "document.forms[0].submit()"
+
+// PostTo lets the forms of a page post to an address too, or be redirected to it: browsers check the redirects after a
+// form. It is called before the page is written.
+func (l *Look) PostTo(w http.ResponseWriter, address string) {
+	u, err := url.Parse(address)
+	if err != nil || strings.ContainsAny(address, "\r\n") {
+		return
+	}
+	source := u.Scheme + ":" // an application on the person's device, such as com.example.app:/callback
+	if u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		source = u.Scheme + "://" + u.Host
+	}
+	if strings.ContainsAny(source, ";, '\"") {
+		return
+	}
+	l.allow(w, "form-action 'self'", "form-action 'self' "+source)
+}
+
+// LetSubmit lets the page run Submit. It is called before the page is written.
+func (l *Look) LetSubmit(w http.ResponseWriter) {
+	sum := sha256.Sum256([]byte(Submit))
+	l.allow(w, "default-src 'none'",
+		"default-src 'none'; script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+}
+
+// allow replaces a part of the policy of a page.
+func (l *Look) allow(w http.ResponseWriter, part, by string) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), part, by, 1))
+}

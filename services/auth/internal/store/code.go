@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/postgres"
+)
+
+// IssueCode writes a code with the authorization whose tokens it gives, and uses the request up for which it is, if
+// that was stored. It returns domain.ErrRequestGone, and writes nothing, if that is gone.
+func (s Store) IssueCode(ctx context.Context, requestID string, a domain.Authorization, c domain.NewCode) error {
+	args := authorizationArgs(a)
+	args["request"], args["hash"], args["redirect_uri"] = requestID, c.Hash, c.RedirectURI
+	args["code_challenge"], args["nonce"], args["code_expires_at"] = c.CodeChallenge, c.Nonce, c.ExpiresAt
+	done, err := s.journal.DB.Exec(ctx, `with request as (
+			delete from auth_requests where id = @request returning id
+		), issued as (
+			insert into authorizations (`+authorizationFields+`)
+			select `+postgres.Each("@", authorizationFields)+` where @request = '' or exists (select from request)
+			returning id
+		)
+		insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
+		select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued`, args)
+	return wrote(done.RowsAffected(), err, domain.ErrRequestGone)
+}
+
+// Code returns a code by its hash, also one that was used or has expired. It returns domain.ErrUnknown for others.
+func (s Store) Code(ctx context.Context, hash []byte) (domain.Code, error) {
+	c, err := postgres.One[domain.Code](ctx, s.journal.DB, `select `+authorizationColumns+`, c.redirect_uri,
+			c.code_challenge, c.nonce, c.expires_at as code_expires_at, c.used_at is not null as used
+		from codes c join authorizations a on a.id = c.authorization_id where c.hash = @hash`,
+		postgres.Args{"hash": hash})
+	return c, missing(err, domain.ErrUnknown)
+}
+
+// locked is SQL that locks the authorization @id. All that write several of its rows do so first, in one order.
+const locked = `locked as (select id from authorizations where id = @id for update)`
+
+// Redeem uses a code and writes the tokens that it gives. It returns domain.ErrMisused, and writes nothing, if the code
+// was used before.
+func (s Store) Redeem(ctx context.Context, a domain.Authorization, code []byte, tokens []domain.NewToken) error {
+	args := postgres.Args{"id": a.ID, "code": code, "expires_at": a.ExpiresAt}
+	writes := newTokens(args, s.journal.Now(), tokens)
+	done, err := s.journal.DB.Exec(ctx, `with `+locked+`, used as (
+			update codes c set used_at = @now from locked
+			where c.authorization_id = locked.id and c.hash = @code and c.used_at is null
+			returning c.authorization_id
+		), issued as (
+			update authorizations a set expires_at = @expires_at from used where a.id = used.authorization_id
+			returning a.id
+		), `+writes+` select from issued`, args)
+	return wrote(done.RowsAffected(), err, domain.ErrMisused)
+}
+
+// RefreshToken returns a refresh token by its hash, also one that was used before. It returns domain.ErrUnknown for one
+// that is unknown or has expired.
+func (s Store) RefreshToken(ctx context.Context, hash []byte) (domain.RefreshToken, error) {
+	t, err := postgres.One[domain.RefreshToken](ctx, s.journal.DB, `select `+authorizationColumns+`,
+			t.scopes as token_scopes, t.used_at is not null as used
+		from tokens t join authorizations a on a.id = t.authorization_id
+		where t.hash = @hash and t.kind = @kind and t.expires_at > @now`,
+		postgres.Args{"hash": hash, "kind": domain.KindRefresh, "now": s.journal.Now()})
+	return t, missing(err, domain.ErrUnknown)
+}
+
+// Rotate uses a refresh token and writes those that follow it. It returns domain.ErrMisused, and writes nothing, if it
+// was used before.
+func (s Store) Rotate(ctx context.Context, a domain.Authorization, token []byte, tokens []domain.NewToken) error {
+	args := postgres.Args{"id": a.ID, "token": token, "refresh": domain.KindRefresh}
+	writes := newTokens(args, s.journal.Now(), tokens)
+	done, err := s.journal.DB.Exec(ctx, `with `+locked+`, issued as (
+			update tokens t set used_at = @now from locked
+			where t.authorization_id = locked.id and t.hash = @token and t.kind = @refresh and t.used_at is null
+			returning t.authorization_id as id
+		), `+writes+` select from issued`, args)
+	return wrote(done.RowsAffected(), err, domain.ErrMisused)
+}
+
+// missing returns otherwise if there was no row.
+func missing(err, otherwise error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return otherwise
+	}
+	return postgres.Fault(err)
+}
