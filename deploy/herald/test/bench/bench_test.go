@@ -83,15 +83,23 @@ func newClient(clients int) client {
 
 // send sends a request and returns an error unless the status is 200.
 func (c client) send(method, url, token, body string) error {
+	if token != "" {
+		token = "Bearer " + token
+	}
+	return c.sendAs(method, url, token, "application/json", body)
+}
+
+// sendAs does the same with an Authorization header, if it is not empty, and a media type.
+func (c client) sendAs(method, url, authorization, kind, body string) error {
 	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
 	defer fasthttp.ReleaseResponse(answer)
 	request.Header.SetMethod(method)
 	request.SetRequestURI(url)
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
 	}
-	request.Header.SetContentType("application/json")
+	request.Header.SetContentType(kind)
 	request.SetBodyString(body)
 	if err := c.http.Do(request, answer); err != nil {
 		return err
