@@ -16,6 +16,7 @@ import (
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/pages"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/sweep"
 	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -51,6 +52,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	s.Background(signing.Run)
+	sweep.Start(s, db)
 	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {
 		return err

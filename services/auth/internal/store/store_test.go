@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/domain"
@@ -25,13 +26,14 @@ var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 type world struct {
 	testing.TB
 	store.Store
+	db *pgxpool.Pool
 }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
 	j := kit.Journal(t)
 	j.Now = func() time.Time { return now }
-	return world{t, store.New(j)}
+	return world{t, store.New(j), j.DB}
 }
 
 // add adds a key that signs so long from now, if there is none after last.

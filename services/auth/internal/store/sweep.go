@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+
+	"herald/shared/postgres"
+)
+
+// sweepBatch is how many rows are deleted at a time, so that no statement holds many locks.
+const sweepBatch = 1000
+
+// expiring are the tables whose rows nobody can use after expires_at. What belongs to a row goes with it.
+var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts"}
+
+// DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
+func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
+	for _, table := range expiring {
+		// Rows that another replica deletes at this moment are left to it.
+		full, err := s.deleteBatch(ctx, table, `expires_at <= @now`, postgres.Args{"now": s.journal.Now()})
+		if err != nil {
+			return false, err
+		}
+		more = more || full
+	}
+	return more, nil
+}
+
+// DeleteOfUser deletes a batch of a user's authorizations. It reports whether there may be more.
+func (s Store) DeleteOfUser(ctx context.Context, userID string) (more bool, err error) {
+	return s.deleteBatch(ctx, "authorizations", `user_id = @id and user_id <> ''`, postgres.Args{"id": userID})
+}
+
+// DeleteOfOrg does the same for all users of an organization.
+func (s Store) DeleteOfOrg(ctx context.Context, orgID string) (more bool, err error) {
+	return s.deleteBatch(ctx, "authorizations", `org_id = @id`, postgres.Args{"id": orgID})
+}
+
+// DeleteOfClient does the same for an application.
+func (s Store) DeleteOfClient(ctx context.Context, clientID string) (more bool, err error) {
+	return s.deleteBatch(ctx, "authorizations", `client_id = @id`, postgres.Args{"id": clientID})
+}
+
+func (s Store) deleteBatch(ctx context.Context, table, where string, args postgres.Args) (full bool, err error) {
+	args["batch"] = sweepBatch
+	done, err := s.journal.DB.Exec(ctx, `delete from `+table+` where ctid = any (array(
+			select ctid from `+table+` where `+where+` limit @batch for update skip locked
+		))`, args)
+	return done.RowsAffected() == sweepBatch, postgres.Fault(err)
+}
