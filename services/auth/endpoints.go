@@ -29,7 +29,7 @@ func endpoints(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (
 	mux.HandleFunc("/", unknownEndpoint)
 	parts = append(parts, discovery.Keys(keys.IDToken().Algorithm()))
 	for _, e := range []endpoint{
-		grants.New(grants.Config{Clients: clients, Tokens: issued, Log: s.Log, Metrics: s.Metrics}),
+		grants.New(grants.Config{Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics}),
 		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},
 		userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log},
 	} {

@@ -7,11 +7,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"herald/services/auth/internal/claims"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth"
@@ -26,6 +28,7 @@ const Path = "/oauth/v2/token"
 type Config struct {
 	oauth.Clients
 	Tokens  tokens.Tokens
+	Claims  claims.Claims
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -54,6 +57,15 @@ type given struct {
 	Scopes []string
 	// JWT reports whether the access token is a JSON Web Token.
 	JWT bool
+
+	// save stores the tokens of a person's login, whose authorization is stored already. It is nil for a machine.
+	save func(ctx context.Context, tokens []domain.NewToken) error
+	// client and user are those of a person's login, nonce is what its id token has of the request.
+	client domain.Client
+	user   domain.Subject
+	nonce  string
+	// refresh are the scopes of the next refresh token; nil if there is none.
+	refresh []string
 }
 
 // New returns the endpoint.
@@ -64,6 +76,8 @@ func New(c Config) *Endpoint {
 	e.grants = map[domain.GrantType]grant{
 		domain.GrantCredentials: {redeem: e.credentials},
 		domain.GrantJWTBearer:   {alone: true, redeem: e.assertion},
+		domain.GrantCode:        {redeem: e.code},
+		domain.GrantRefresh:     {redeem: e.refresh},
 	}
 	// Tests run two replicas in one process. Only the metrics of the first are registered.
 	_ = c.Metrics.Register(e.count)
@@ -110,7 +124,10 @@ type answered struct {
 	AccessToken string `json:"access_token"`
 	TokenType   string `json:"token_type"`
 	ExpiresIn   int64  `json:"expires_in"`
-	Scope       string `json:"scope,omitempty"`
+	// Scope has the scopes of the access token, which may be fewer than were asked for.
+	Scope        string `json:"scope,omitempty"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	IDToken      string `json:"id_token,omitempty"`
 }
 
 // answer returns the answer to a request and, for metrics, the name of its grant.
@@ -142,15 +159,57 @@ func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err er
 	if err != nil {
 		return name, answered{}, err
 	}
-	text, err := e.write(r.Context(), give)
-	return name, answered{
-		AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: int64(domain.AccessLifetime / time.Second),
-		Scope: strings.Join(give.Scopes, " "),
-	}, err
+	answer, err = e.write(r.Context(), give)
+	return name, answer, err
 }
 
-// write stores what a grant gives and returns the access token.
-func (e *Endpoint) write(ctx context.Context, g given) (secret.Text, error) {
+// write stores what a grant gives and returns the answer. All tokens are made before: a code or refresh token that was
+// used up brings an answer.
+func (e *Endpoint) write(ctx context.Context, g given) (answered, error) {
+	if g.save == nil {
+		text, err := e.machines(ctx, g)
+		return answerWith(text, g), err
+	}
+	text, stored, err := e.access(ctx, g)
+	if err != nil {
+		return answered{}, err
+	}
+	answer := answerWith(text, g)
+	if slices.Contains(g.Scopes, domain.ScopeOpenID) {
+		if answer.IDToken, err = e.idToken(ctx, g, answer.AccessToken); err != nil {
+			return answered{}, err
+		}
+	}
+	if g.refresh != nil {
+		refresh, next := e.Tokens.Refresh(g.Authorization, g.refresh)
+		answer.RefreshToken, stored = refresh.Reveal(), append(stored, next)
+	}
+	return answer, g.save(ctx, stored)
+}
+
+// access returns the access token of a person's login, and what to store of it.
+func (e *Endpoint) access(ctx context.Context, g given) (secret.Text, []domain.NewToken, error) {
+	if !g.JWT {
+		text, stored := e.Tokens.Opaque(g.Scopes)
+		return text, []domain.NewToken{stored}, nil
+	}
+	further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Scopes)
+	if err != nil {
+		return secret.Text{}, nil, err
+	}
+	text, err := e.Tokens.JWT(g.Authorization, g.Scopes, true, further)
+	return text, nil, err
+}
+
+func answerWith(accessToken secret.Text, g given) answered {
+	return answered{
+		AccessToken: accessToken.Reveal(), TokenType: "Bearer",
+		ExpiresIn: int64(domain.AccessLifetime / time.Second), Scope: strings.Join(g.Scopes, " "),
+	}
+}
+
+// machines stores the token of a machine and returns it.
+func (e *Endpoint) machines(ctx context.Context, g given) (secret.Text, error) {
 	if g.JWT {
 		if err := e.Store.Use(ctx, g.Use); err != nil {
 			return secret.Text{}, err

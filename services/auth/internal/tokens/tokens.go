@@ -35,6 +35,19 @@ func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
 	}
 }
 
+// Refresh returns a new refresh token for scopes of an authorization, and what to store of it. It expires when nobody
+// uses it for a time, and so early that no access token that follows from it outlives the authorization.
+func (t Tokens) Refresh(a domain.Authorization, scopes []string) (secret.Text, domain.NewToken) {
+	text := secret.RefreshToken.New()
+	expires := a.ExpiresAt.Add(-domain.AccessLifetime)
+	if idle := t.Now().Add(domain.RefreshIdle); idle.Before(expires) {
+		expires = idle
+	}
+	return text, domain.NewToken{
+		Kind: domain.KindRefresh, Hash: secret.Hash(text.Reveal()), Scopes: scopes, ExpiresAt: expires,
+	}
+}
+
 // claims are those of a JWT access token (RFC 9068 section 2.2).
 type claims struct {
 	Issuer   string   `json:"iss"`

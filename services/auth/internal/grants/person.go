@@ -1,0 +1,116 @@
+package grants
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/secret"
+)
+
+// code gives the tokens of a person's login for its code (RFC 6749 section 4.1.3).
+func (e *Endpoint) code(ctx context.Context, f oauth.Form, c domain.Client) (given, error) {
+	text, err := f.Needed("code")
+	if err != nil {
+		return given{}, err
+	}
+	hash := secret.Hash(text)
+	stored, err := e.Store.Code(ctx, hash)
+	if errors.Is(err, domain.ErrUnknown) {
+		return given{}, domain.ErrInvalidGrant.Say("the code is unknown, has expired, or was ended")
+	}
+	if err != nil {
+		return given{}, err
+	}
+	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED
+	err = stored.Redeem(c.ID, f["redirect_uri"], f["code_verifier"], e.Now())
+	if err != nil {
+		return given{}, e.misuse(ctx, stored.Authorization, misused, err)
+	}
+	g, err := e.person(ctx, stored.Authorization, stored.Scopes)
+	if err != nil {
+		return given{}, err
+	}
+	g.nonce = stored.Nonce
+	g.ExpiresAt = e.Now().Add(domain.AccessLifetime)
+	if slices.Contains(stored.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
+		g.ExpiresAt, g.refresh = g.ExpiresAt.Add(domain.RefreshLifetime), stored.Scopes
+	}
+	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
+		return e.misuse(ctx, g.Authorization, misused, e.Store.Redeem(ctx, g.Authorization, hash, tokens))
+	}
+	return g, nil
+}
+
+// refresh gives new tokens for a refresh token, which it replaces (RFC 6749 section 6, RFC 9700 section 4.14.2).
+func (e *Endpoint) refresh(ctx context.Context, f oauth.Form, c domain.Client) (given, error) {
+	text, err := f.Needed("refresh_token")
+	if err != nil {
+		return given{}, err
+	}
+	hash := secret.Hash(text)
+	stored, err := e.Store.RefreshToken(ctx, hash)
+	if errors.Is(err, domain.ErrUnknown) {
+		return given{}, domain.ErrInvalidGrant.Say("the refresh token is unknown, has expired, or was ended")
+	}
+	if err != nil {
+		return given{}, err
+	}
+	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED
+	if err := stored.Redeem(c.ID); err != nil {
+		return given{}, e.misuse(ctx, stored.Authorization, misused, err)
+	}
+	scopes, err := domain.Narrow(stored.TokenScopes, f["scope"])
+	if err != nil {
+		return given{}, err
+	}
+	g, err := e.person(ctx, stored.Authorization, scopes)
+	if err != nil {
+		return given{}, err
+	}
+	g.refresh = stored.TokenScopes
+	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
+		return e.misuse(ctx, g.Authorization, misused, e.Store.Rotate(ctx, g.Authorization, hash, tokens))
+	}
+	return g, nil
+}
+
+// person gives tokens of the login of a person if all on which they depend is active, and the person gets tokens of the
+// project.
+func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (given, error) {
+	client, user, err := e.Tokens.CheckProfile(ctx, a)
+	if errors.Is(err, fault.ErrUnauthenticated) {
+		return given{}, domain.ErrInvalidGrant.Say("the user, the client or an organization is not active, or changed")
+	}
+	if err != nil {
+		return given{}, err
+	}
+	if err := e.Owners.Admit(ctx, client.Project, user.ID, user.OrgID); err != nil {
+		return given{}, err
+	}
+	return given{Authorization: a, Scopes: scopes, JWT: client.JWT, client: client, user: user}, nil
+}
+
+// misuse ends the authorization if a refusal says that its code or refresh token was misused. It returns the refusal.
+func (e *Endpoint) misuse(
+	ctx context.Context, a domain.Authorization, reason authv1.AuthorizationEnd, refused error,
+) error {
+	refusal, ok := errors.AsType[*domain.Refusal](refused)
+	if !ok || !refusal.Misuse() {
+		return refused
+	}
+	e.Log.WarnContext(ctx, "a login was ended because its code or refresh token was misused", "client", a.ClientID,
+		"user", a.UserID, "reason", refusal.Description)
+	// Whoever misused it hears of it, and does not save the tokens by ending the request.
+	err := e.Store.End(context.WithoutCancel(ctx), a, &authv1.AuthorizationEnded{
+		UserId: a.UserID, ClientId: a.ClientID, Reason: reason,
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
