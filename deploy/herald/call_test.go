@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"strings"
@@ -8,6 +9,22 @@ import (
 
 	"herald/deploy/herald/test/whole"
 )
+
+// keyFile makes a machine user and writes its key file.
+func keyFile(i *whole.Instance) (userID, file string) {
+	i.T.Helper()
+	userID = i.Must("POST", "/management/v1/users/machine", `{"userName":"ci","name":"CI"}`)["userId"].(string)
+	made := i.Must("POST", "/management/v1/users/"+userID+"/keys", `{"type":"KEY_TYPE_JSON"}`)
+	text, err := base64.StdEncoding.DecodeString(made["keyDetails"].(string))
+	if err != nil {
+		i.T.Fatal(err)
+	}
+	file = i.Dir + "/key.json"
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		i.T.Fatal(err)
+	}
+	return userID, file
+}
 
 // An operator calls methods from the command line. In the folder of the instance its address and
 // the administrator's token are found without flags.
@@ -25,11 +42,16 @@ func TestCall(t *testing.T) {
 		complaints != "" {
 		t.Fatalf("import: exit code %d, %v\n%s%s", code, err, out, complaints)
 	}
+	machine, key := keyFile(i)
+	otherName := strings.Replace(i.URL, "localhost", "127.0.0.1", 1)
 	for _, c := range []struct {
 		args []string
 		code int
 		says []string
 	}{
+		{[]string{"Users.GetMyUser", "--key-file", key, "-o", "table"}, 0, []string{"user.id ", machine}},
+		{[]string{"Users.GetMyUser", "--key-file", key, "--url", otherName}, 1, []string{"calls itself " + i.URL}},
+		{[]string{"Users.SearchUsers", "--key-file", key}, 17, []string{"lacking: user.read"}},
 		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"userNameQuery":{"userName":"mini"}}]}`, "-o", "table"},
 			0, []string{"id  ", "u1  ", "USER_STATE_ACTIVE", "Mini Mouse", "mini@example.com", "1 of 1\n"}},
 		{[]string{"Users.GetUser", "--json", `{"userId":"u1"}`, "--url", i.URL, "--token-file", i.Dir +

@@ -39,6 +39,7 @@ type Config struct {
 	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived, made at the first start; further lines are keys that still open what they have sealed: herald keys changes them"`
 	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size in bytes at which the stream of events drops its oldest, such as 16777216; at least 1 MiB"`
 	Token       secret.Text `env:"HERALD_TOKEN" help:"the token with which herald call asks; by default the administrator's of the first start"`
+	Key         secret.Text `env:"HERALD_KEY" help:"the key file of a machine user, in JSON, with which herald call logs in instead of HERALD_TOKEN"`
 }
 
 const stopLimit = 20 * time.Second

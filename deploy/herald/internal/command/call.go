@@ -27,8 +27,9 @@ paths and who may call them.
 
 Everybody on the machine sees the arguments of a process: requests with passwords belong
 in a file or on the standard input, and the token in the file that --token-file names, or
-in HERALD_TOKEN or HERALD_TOKEN_FILE. Without any of them, the administrator's token of the
-first start is sent, but never to an instance that --url names.
+in HERALD_TOKEN or HERALD_TOKEN_FILE. A machine user logs in with the key file that --key-file or
+HERALD_KEY_FILE names, anew for each call; the token is not kept. Without any of them, the
+administrator's token of the first start is sent, but never to an instance that --url names.
 
 Exit codes: 1 where the call was not made or not answered, as for a mistake in the request,
 and for a test mail that the mail server has not taken; else 10 and the code of the
@@ -37,8 +38,8 @@ answer: 13 invalid, 14 took too long, 15 not found, 16 exists, 17 denied, 18 slo
 
 // callFlags are the flags of a call.
 type callFlags struct {
-	json, org, url, tokenFile, output string
-	describe                          bool
+	json, org, url, tokenFile, keyFile, output string
+	describe                                   bool
 }
 
 // call returns the command `call`, which has a command for each public method of the linked
@@ -57,9 +58,8 @@ func call() *cobra.Command {
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.json, "json", "", "the request: JSON, @ and the name of its file, or - for the standard input")
 	flags.StringVar(&f.org, "org", "", "id of the organization to act on; the caller's own if empty")
-	flags.StringVar(&f.url, "url", "", "address of the instance; if empty, HERALD_PUBLIC_URL, or this machine at the "+
-		"port of HERALD_LISTEN")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token")
+	f.atInstance(flags)
+	f.asCaller(flags)
 	flags.StringVarP(&f.output, "output", "o", "json", "json, or table for people: less of each result, in columns")
 	flags.BoolVar(&f.describe, "describe", false, "print what the request looks like, with the types of its fields, "+
 		"and call nothing")

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"github.com/spf13/pflag"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -27,27 +28,25 @@ import (
 // maxAnswer bounds an answer, in bytes.
 const maxAnswer = 64 << 20
 
+var errNoToken = errors.New("there is no token: name its file with --token-file or HERALD_TOKEN_FILE, or a " +
+	"key file with --key-file or HERALD_KEY_FILE")
+
 // ask sends a request by Connect with JSON. Connect has one URL per method and returns complete
 // faults.
 func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.RawMessage) (json.RawMessage, error) {
-	url, token, err := f.instance(os.Environ())
+	url, token, err := f.instance(ctx, os.Environ())
 	switch {
 	case err != nil:
 		return nil, err
 	case token.Empty() && !m.Access.Public:
-		return nil, errors.New("there is no token: name its file with --token-file or HERALD_TOKEN_FILE")
+		return nil, errNoToken
 	}
 	r := connect.NewRequest(&request)
 	r.Header().Set("Authorization", "Bearer "+token.Reveal())
 	if f.org != "" {
 		r.Header().Set("X-Service-Orgid", f.org)
 	}
-	client := &http.Client{
-		Timeout: 2 * rpc.MaxDuration,
-		// do not send the token to another address
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	answer, err := connect.NewClient[json.RawMessage, json.RawMessage](client, url+m.Procedure(),
+	answer, err := connect.NewClient[json.RawMessage, json.RawMessage](client(), url+m.Procedure(),
 		connect.WithCodec(jsonText{}), connect.WithReadMaxBytes(maxAnswer)).CallUnary(ctx, r)
 	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
 		return nil, refused(e)
@@ -58,27 +57,88 @@ func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.Raw
 	return *answer.Msg, nil
 }
 
-// instance returns the URL and the token. It accepts the settings of every process, so that a call
-// can be made with the settings of a running one.
-func (f *callFlags) instance(environ []string) (url string, token secret.Text, err error) {
-	services := allinone.NewServices()
-	var own allinone.Config
-	if err := boot.Load(environ, append(services.Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
-		return "", token, err
+// client returns what sends requests.
+func client() *http.Client {
+	return &http.Client{
+		Timeout: 2 * rpc.MaxDuration,
+		// do not send the token to another address
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	address, err := services.PublicURL(cmp.Or(f.url, own.PublicURL))
+}
+
+// instance returns the URL and the token. With a key file it logs in for one.
+func (f *callFlags) instance(ctx context.Context, environ []string) (url string, token secret.Text, err error) {
+	if f.tokenFile != "" && f.keyFile != "" {
+		return "", token, errors.New("--token-file and --key-file: name one of them")
+	}
+	own, url, err := f.settings(environ)
 	if err != nil {
 		return "", token, err
 	}
-	file := f.tokenFile
-	if file == "" && (!own.Token.Empty() || f.url != "") {
-		return address.String(), own.Token, nil
+	if f.tokenFile == "" {
+		key, err := f.key(own)
+		if err != nil {
+			return "", token, err
+		}
+		if !key.Empty() {
+			token, err = logIn(ctx, client(), url, key, apiScope)
+			return url, token, err
+		}
 	}
-	text, err := os.ReadFile(cmp.Or(file, services.Users.TokenFile, filepath.Join(own.DataDir, "admin.pat")))
-	if file == "" && errors.Is(err, os.ErrNotExist) {
+	if f.tokenFile == "" && (!own.Token.Empty() || f.url != "") {
+		return url, own.Token, nil
+	}
+	text, err := os.ReadFile(cmp.Or(f.tokenFile, own.adminFile))
+	if f.tokenFile == "" && errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
-	return address.String(), secret.NewText(strings.TrimSpace(string(text))), err
+	return url, secret.NewText(strings.TrimSpace(string(text))), err
+}
+
+// callSettings are the settings of calls.
+type callSettings struct {
+	allinone.Config
+	// adminFile is where the administrator's token is.
+	adminFile string
+}
+
+// settings returns the settings of calls and the address of the instance. It accepts the settings of every process, so
+// that a call can be made with the settings of a running one.
+func (f *callFlags) settings(environ []string) (own callSettings, url string, err error) {
+	services := allinone.NewServices()
+	if err := boot.Load(environ, append(services.Configs(), &own.Config, &single{}, &boot.Observe{})...); err != nil {
+		return own, "", err
+	}
+	address, err := services.PublicURL(cmp.Or(f.url, own.PublicURL))
+	if err != nil {
+		return own, "", err
+	}
+	own.adminFile = cmp.Or(services.Users.TokenFile, filepath.Join(own.DataDir, "admin.pat"))
+	return own, address.String(), nil
+}
+
+// key returns the key file with which a call logs in, if any.
+func (f *callFlags) key(own callSettings) (secret.Text, error) {
+	if f.keyFile == "" {
+		if !own.Key.Empty() && !own.Token.Empty() {
+			return secret.Text{}, errors.New("HERALD_TOKEN and HERALD_KEY are both set: one says who calls")
+		}
+		return own.Key, nil
+	}
+	text, err := os.ReadFile(f.keyFile)
+	return secret.NewText(string(text)), err
+}
+
+// atInstance adds the flag that names the instance.
+func (f *callFlags) atInstance(flags *pflag.FlagSet) {
+	flags.StringVar(&f.url, "url", "", "address of the instance; if empty, HERALD_PUBLIC_URL, or this machine at the "+
+		"port of HERALD_LISTEN")
+}
+
+// asCaller adds the flags that say who calls.
+func (f *callFlags) asCaller(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token")
+	flags.StringVar(&f.keyFile, "key-file", "", "key file of a machine user, to log in with instead")
 }
 
 // jsonText is a codec that does not parse JSON, so that unknown names are kept.

@@ -94,7 +94,7 @@ Settings are environment variables; "herald settings" lists them.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(),
-		subscriberPassword(), call(), importUsers(), keys())
+		subscriberPassword(), call(), accessToken(), importUsers(), keys())
 	root.AddCommand(more...)
 	for _, name := range allinone.Names() {
 		root.AddCommand(service(name))

@@ -61,9 +61,8 @@ func importUsers() *cobra.Command {
 	flags.BoolVar(&f.check, "check", false, "report what the import would do, and write nothing")
 	flags.StringVar(&f.failed, "failed", "", "file for the refused users; if empty, FILE with .failed in its "+
 		"name")
-	flags.StringVar(&f.call.url, "url", "", "address of the instance; if empty, HERALD_PUBLIC_URL, or this machine "+
-		"at the port of HERALD_LISTEN")
-	flags.StringVar(&f.call.tokenFile, "token-file", "", "file with the token")
+	f.call.atInstance(flags)
+	f.call.asCaller(flags)
 	return c
 }
 
@@ -138,12 +137,12 @@ func canWrite(name string) error {
 
 // send sends the file, as fast as it is imported, and returns the body of the answer.
 func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Writer) (io.ReadCloser, error) {
-	url, token, err := f.call.instance(os.Environ())
+	url, token, err := f.call.instance(ctx, os.Environ())
 	switch {
 	case err != nil:
 		return nil, err
 	case token.Empty():
-		return nil, errors.New("there is no token: name its file with --token-file or HERALD_TOKEN_FILE")
+		return nil, errNoToken
 	}
 	url += "/admin/v1/import"
 	if f.check {

@@ -1,0 +1,206 @@
+package command
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"herald/shared/fault"
+	"herald/shared/id"
+	"herald/shared/secret"
+)
+
+const (
+	// apiScope is what the methods of the API ask of a token.
+	apiScope = "openid urn:service:iam:org:project:id:service:aud"
+	// assertionLifetime is how long the JWT of a login is valid.
+	assertionLifetime = time.Minute
+	// clockLeeway is by how much clocks may differ before a refused login is blamed on them.
+	clockLeeway = 30 * time.Second
+	// maxDocument bounds the answers of a login, in bytes.
+	maxDocument = 1 << 20
+)
+
+// machineKey is a key file of a machine user, as the answer to its making has it in base64.
+type machineKey struct {
+	Type           string      `json:"type"`
+	ID             string      `json:"keyId"`
+	Key            secret.Text `json:"-"`
+	ExpirationDate time.Time   `json:"expirationDate"`
+	UserID         string      `json:"userId"`
+}
+
+// readMachineKey parses a key file. It refuses one that can no longer log in, and says what to do then.
+func readMachineKey(text secret.Text, now time.Time) (machineKey, error) {
+	var file struct {
+		machineKey
+		Private string `json:"key"`
+	}
+	if err := json.Unmarshal([]byte(text.Reveal()), &file); err != nil {
+		return machineKey{}, errors.New("it is not the JSON of a key file: keyDetails of the answer must be decoded " +
+			"from base64")
+	}
+	k := file.machineKey
+	k.Key = secret.NewText(file.Private)
+	switch {
+	case k.Type == "application":
+		return k, errors.New("it is the key of an application, which is no caller of the API: take that of a " +
+			"machine user")
+	case k.ID == "" || k.UserID == "":
+		return k, errors.New("keyId or userId is missing: it is not the key file of a machine user")
+	case k.Key.Empty():
+		return k, errors.New("it has no private key, because the key was made with a publicKey: add the private key " +
+			"as PEM in the member key")
+	case !k.ExpirationDate.IsZero() && !now.Before(k.ExpirationDate):
+		return k, fmt.Errorf("the key expired at %s: make another one with Users.AddMachineKey",
+			k.ExpirationDate.UTC().Format(time.RFC3339))
+	}
+	return k, nil
+}
+
+// assertion returns a JWT with which the user logs in at an issuer (RFC 7523 section 3).
+func (k machineKey) assertion(issuer string, now time.Time) (string, error) {
+	block, _ := pem.Decode([]byte(k.Key.Reveal()))
+	if block == nil {
+		return "", errors.New("its member key is not PEM")
+	}
+	var private any
+	private, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		private, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	}
+	if err != nil {
+		return "", errors.New("its member key is not an RSA private key")
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: private},
+		(&jose.SignerOptions{}).WithHeader("kid", k.ID))
+	if err != nil {
+		return "", fmt.Errorf("its member key: %w", err)
+	}
+	return jwt.Signed(signer).Claims(jwt.Claims{
+		Issuer: k.UserID, Subject: k.UserID, Audience: jwt.Audience{issuer}, ID: id.New(),
+		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(assertionLifetime)),
+	}).Serialize()
+}
+
+// logIn returns an access token for a machine user's key file. The token is kept nowhere.
+func logIn(ctx context.Context, client *http.Client, instance string, file secret.Text, scope string) (
+	secret.Text, error,
+) {
+	key, err := readMachineKey(file, time.Now())
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("the key file: %w", err)
+	}
+	endpoint, err := tokenEndpoint(ctx, client, instance)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	assertion, err := key.assertion(instance, time.Now())
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("the key file: %w", err)
+	}
+	form := url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}, "scope": {scope},
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return secret.Text{}, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	var said struct {
+		AccessToken string `json:"access_token"`
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	w, err := fetch(client, r, &said)
+	switch {
+	case err != nil:
+		return secret.Text{}, err
+	case said.Error != "":
+		return secret.Text{}, notLoggedIn(w, said.Error, said.Description, time.Now())
+	case w.status != http.StatusOK || said.AccessToken == "":
+		return secret.Text{}, fmt.Errorf("%s answered %d without a token", endpoint, w.status)
+	}
+	return secret.NewText(said.AccessToken), nil
+}
+
+// tokenEndpoint returns where an instance gives tokens. The instance must call itself as it was asked: else somebody
+// could pass on to another one what is signed for it (OpenID Connect Discovery section 4.3).
+func tokenEndpoint(ctx context.Context, client *http.Client, instance string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, instance+"/.well-known/openid-configuration", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	var document struct {
+		Issuer   string `json:"issuer"`
+		Endpoint string `json:"token_endpoint"`
+	}
+	w, err := fetch(client, r, &document)
+	switch {
+	case err != nil:
+		return "", err
+	case w.status != http.StatusOK || document.Issuer == "":
+		return "", fmt.Errorf("%s answered %d: is it the address of an instance?", instance, w.status)
+	case document.Issuer != instance:
+		return "", fmt.Errorf("the instance at %s calls itself %s: use this address, as --url or HERALD_PUBLIC_URL",
+			instance, line(document.Issuer))
+	case !strings.HasPrefix(document.Endpoint, instance+"/"):
+		return "", fmt.Errorf("%s has no token endpoint", instance)
+	}
+	return document.Endpoint, nil
+}
+
+// reply is an answer without its body.
+type reply struct {
+	status int
+	header http.Header
+}
+
+// fetch sends a request and parses the JSON of the answer.
+func fetch(client *http.Client, r *http.Request, into any) (reply, error) {
+	w, err := client.Do(r)
+	if err != nil {
+		return reply{}, errors.New(line(err.Error()))
+	}
+	defer w.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(w.Body, maxDocument))
+	if err != nil {
+		return reply{}, errors.New(line(err.Error()))
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return reply{}, fmt.Errorf("%s answered %d, and not as an instance does", r.URL, w.StatusCode)
+	}
+	return reply{w.StatusCode, w.Header}, nil
+}
+
+// notLoggedIn returns a refusal of the token endpoint as that of a call, with what to change.
+func notLoggedIn(w reply, code, description string, now time.Time) error {
+	f := fault.ErrUnauthenticated
+	if w.status >= http.StatusInternalServerError {
+		f = fault.ErrUnavailable
+	}
+	said := "the login with the key file was refused: " + code
+	if description != "" {
+		said += ": " + description
+	}
+	if at, err := http.ParseTime(w.header.Get("Date")); err == nil {
+		switch ahead := now.Sub(at).Round(time.Second); {
+		case ahead > clockLeeway:
+			said += fmt.Sprintf("; the clock of this machine is %s ahead of the instance's: set it", ahead)
+		case ahead < -clockLeeway:
+			said += fmt.Sprintf("; the clock of this machine is %s behind the instance's: set it", -ahead)
+		}
+	}
+	return &refusal{f.Say("%s", said), w.header.Get("X-Request-Id")}
+}
