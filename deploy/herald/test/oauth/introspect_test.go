@@ -16,6 +16,9 @@ type shop struct {
 	api, stranger string
 	apiID         string
 	user, secret  string
+	key           key
+	// own is an application of ownProject that logs in by itself.
+	own, ownApp, ownProject string
 }
 
 const (
