@@ -32,19 +32,19 @@ func Users() ([]User, error) {
 	if err != nil {
 		return nil, err
 	}
-	announced, err := endings()
+	gateway, early, err := wakeUps()
 	if err != nil {
 		return nil, err
 	}
 	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(announced, inbox(Gateway)+".>", "events.>")},
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(gateway, inbox(Gateway)+".>", "events.>")},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
 		}, Subscribe: []string{inbox(Operator) + ".>"}},
 	}
 	for _, s := range services {
-		users = append(users, serviceUser(s, calls[s]))
+		users = append(users, serviceUser(s, calls[s], early[s]))
 	}
 	return users, nil
 }
@@ -82,20 +82,24 @@ func read() (services []string, calls map[string][]string, err error) {
 	return slices.Compact(services), calls, nil
 }
 
-// endings returns the subjects that announce events after which the gateway must drop cached
-// callers.
-func endings() (subjects []string, err error) {
+// wakeUps returns the subjects of wake-ups that others than their own service listen to: the gateway, which
+// must drop cached callers after some events, and by its name each service that handles some early.
+func wakeUps() (gateway []string, early map[string][]string, err error) {
 	events, err := contract.LinkedEvents()
+	early = map[string][]string{}
 	for _, e := range events {
-		if e.EndsCallers() {
-			subjects = append(subjects, "outbox."+e.Service)
+		subject, service := "outbox."+e.Service, e.Option.GetEarlyFor()
+		if e.EndsCallers() && !slices.Contains(gateway, subject) {
+			gateway = append(gateway, subject)
+		}
+		if service != "" && !slices.Contains(early[service], subject) {
+			early[service] = append(early[service], subject)
 		}
 	}
-	slices.Sort(subjects)
-	return slices.Compact(subjects), err
+	return gateway, early, err
 }
 
-func serviceUser(s string, calls []string) User {
+func serviceUser(s string, calls, early []string) User {
 	return User{
 		Name: s,
 		Publish: append(calls,
@@ -109,7 +113,8 @@ func serviceUser(s string, calls []string) User {
 			"$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
-		Subscribe: []string{inbox(s) + ".>", "outbox." + s, "rpc.herald." + s + ".>", "again.herald." + s + ".>"},
+		Subscribe: append(early,
+			inbox(s)+".>", "outbox."+s, "rpc.herald."+s+".>", "again.herald."+s+".>"),
 		Answers:   true,
 	}
 }

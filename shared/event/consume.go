@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -81,6 +80,11 @@ func (c Consumer) keep(ctx context.Context) {
 }
 
 func (c Consumer) consume(ctx context.Context) error {
+	end, err := c.listen(ctx)
+	if err != nil {
+		return fmt.Errorf("consumer %s: %w", c.Service, err)
+	}
+	defer end()
 	messages, err := c.messages(ctx)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
@@ -197,26 +201,18 @@ func passing(code fault.Code) bool {
 	return code == fault.Unavailable || code == fault.Exhausted
 }
 
-// handle gives a delivery to its handler. A panic becomes an error, so that it does not end
-// the process.
-func (c Consumer) handle(ctx context.Context, m jetstream.Msg) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
+// handle gives a delivery to its handler.
+func (c Consumer) handle(ctx context.Context, m jetstream.Msg) error {
 	if c.elsewhere(m) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, handling)
-	defer cancel()
 	d, err := delivery(m.Headers())
 	if err != nil {
 		return err
 	}
 	for _, handler := range c.Handlers {
 		if m.Subject() == handler.kind.subject(token(d.OrganizationID)) {
-			return handler.handle(ctx, d, m.Data())
+			return handler.try(ctx, d, m.Data())
 		}
 	}
 	return c.unhandled(m.Subject(), d)

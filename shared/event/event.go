@@ -41,8 +41,8 @@ type Event struct {
 	Actor string
 	Data  []byte
 	Time  time.Time
-	// endsNobody is that of the event's kind, false for an event that was read.
-	endsNobody bool
+	// quiet is that of the event's kind, false for an event that was read.
+	quiet bool
 }
 
 // Origin is what an event has besides its message.
@@ -78,26 +78,34 @@ func New(m proto.Message, o Origin) (Event, error) {
 	return Event{
 		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
 		AggregateID: o.AggregateID, HistoryID: historyID, OrganizationID: o.OrganizationID, Actor: o.Actor,
-		Time:       o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
-		endsNobody: kind.endsNobody,
+		Time:  o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
+		quiet: kind.quiet,
 	}, nil
 }
 
 // kind is an event's service, aggregate and name, as its contract says them.
 type kind struct {
 	service, aggregate, name string
-	// endsNobody reports that caches of callers need not hear of the event.
-	endsNobody bool
+	// quiet reports that nobody needs to hear of the event before the stream has it.
+	quiet bool
+	// earlyFor is the service that handles the event right after its commit too; empty for none.
+	earlyFor string
 }
 
 func kindOf(d protoreflect.MessageDescriptor) kind {
 	e, _ := contract.EventOf(d)
-	return kind{e.Service, e.Option.GetAggregate(), e.Option.GetName(), e.Option.GetEndsNobody()}
+	return kind{
+		service: e.Service, aggregate: e.Option.GetAggregate(), name: e.Option.GetName(),
+		quiet: !e.EndsCallers() && e.Option.GetEarlyFor() == "", earlyFor: e.Option.GetEarlyFor(),
+	}
 }
 
 func (k kind) subject(organizationID string) string {
 	return "events." + k.service + "." + k.aggregate + "." + k.name + "." + organizationID
 }
+
+// cloudEvent returns the type of its CloudEvents.
+func (k kind) cloudEvent() string { return "herald." + k.service + "." + k.aggregate + "." + k.name + ".v1" }
 
 // message returns the event as it is published. The subject's last token is the
 // organization's id, with the characters replaced that NATS gives a meaning.
@@ -112,7 +120,7 @@ func (e Event) message(service string) *nats.Msg {
 			"ce-specversion":            {"1.0"},
 			contract.HeaderID:           {e.ID},
 			contract.HeaderSource:       {"/herald/" + service},
-			contract.HeaderType:         {"herald." + service + "." + e.Aggregate + "." + e.Name + ".v1"},
+			contract.HeaderType:         {k.cloudEvent()},
 			contract.HeaderSubject:      {e.AggregateID},
 			contract.HeaderTime:         {e.Time.UTC().Format(time.RFC3339Nano)},
 			contract.HeaderSequence:     {strconv.FormatInt(e.Position, 10)},

@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -47,6 +48,19 @@ func On[E any, P interface {
 			}
 			return fn(ctx, d, m)
 		}}
+}
+
+// try handles a delivery within its time limit. A panic becomes an error, so that it does not end the
+// process.
+func (h Handler) try(ctx context.Context, d Delivery, data []byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, handling)
+	defer cancel()
+	return h.handle(ctx, d, data)
 }
 
 func delivery(h nats.Header) (Delivery, error) {

@@ -71,19 +71,20 @@ func (s signal) send() {
 func (r *Relay) Delayed() error { return r.delay.err() }
 
 // Wake tells the working relay, which may be in another process, that there is an event. The
-// message holds the event, so that caches drop what it ends without waiting for the stream. An
-// event that ends nothing needs no message if the relay of this process works.
+// message holds the event, so that caches drop what it ends, and the service that the contract
+// names in early_for handles it, without waiting for the stream. Any other event needs no message
+// if the relay of this process works.
 func (r *Relay) Wake(e Event) {
-	if news := r.news.Load(); news != nil && e.endsNobody {
+	if news := r.news.Load(); news != nil && e.quiet {
 		news.send()
 		return
 	}
 	m := e.message(r.Service)
-	m.Subject = r.wakeSubject()
+	m.Subject = wakeSubject(r.Service)
 	_ = r.Conn.PublishMsg(m) // if it is lost, the next look finds the event
 }
 
-func (r *Relay) wakeSubject() string { return "outbox." + r.Service }
+func wakeSubject(service string) string { return "outbox." + service }
 
 // Run relays until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
@@ -122,7 +123,7 @@ func (r *Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay lock: %w", postgres.Fault(err))
 	}
 	news := make(signal, 1)
-	sub, err := r.Conn.Subscribe(r.wakeSubject(), func(*nats.Msg) { news.send() })
+	sub, err := r.Conn.Subscribe(wakeSubject(r.Service), func(*nats.Msg) { news.send() })
 	if err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
@@ -176,7 +177,7 @@ func paceAfter(n int) time.Duration {
 // still told of events.
 func (r *Relay) resign() {
 	r.news.Store(nil)
-	_ = r.Conn.Publish(r.wakeSubject(), nil)
+	_ = r.Conn.Publish(wakeSubject(r.Service), nil)
 }
 
 // waitsFor notes the service that the relay waits for, "" for none. It logs waits that last.

@@ -121,3 +121,16 @@ func TestHandlers(t *testing.T) {
 		t.Errorf("only %d events with a mail", asking)
 	}
 }
+
+// The notifier hears early of each event that may ask for a mail, and of no other.
+func TestMailsAreEarly(t *testing.T) {
+	for _, e := range contracts(t) {
+		option, _ := proto.GetExtension(e.Descriptor().Options(), heraldv1.E_Event).(*heraldv1.Event)
+		fields := e.Descriptor().Fields()
+		asks := fields.ByName("mail") != nil || fields.ByName("notice") != nil || fields.ByName("init_mail") != nil
+		if early := option.GetEarlyFor() == "notification"; early != asks {
+			t.Errorf("%s may ask for a mail: %v; its early_for is %q", e.Descriptor().Name(), asks,
+				option.GetEarlyFor())
+		}
+	}
+}

@@ -128,6 +128,9 @@ func expected(t *testing.T) (publish, subscribe rights) {
 		if slices.Contains([]string{"auth", "projects", "users"}, s) { // the gateway drops cached callers at changes
 			subscribe["outbox."+s] = []string{s, "gateway"}
 		}
+		if s == "users" { // mails do not wait for the events before theirs
+			subscribe["outbox."+s] = append(subscribe["outbox."+s], "notification")
+		}
 		for _, stream := range []string{"EVENTS", "DEAD", "OTHER"} {
 			own := []string{s}
 			if stream != "EVENTS" {

@@ -271,7 +271,11 @@ type Event struct {
 	// event is in the history of the aggregate itself.
 	HistoryOf string `protobuf:"bytes,9,opt,name=history_of,json=historyOf,proto3" json:"history_of,omitempty"`
 	// The reason for ends_nobody. It is needed if other events of the service end callers.
-	Because       string `protobuf:"bytes,10,opt,name=because,proto3" json:"because,omitempty"`
+	Because string `protobuf:"bytes,10,opt,name=because,proto3" json:"because,omitempty"`
+	// The service that handles the event right after the commit too, so that it does not wait for the events
+	// before it. That may be lost, come before older events of the aggregate, and after the event itself came
+	// through the stream.
+	EarlyFor      string `protobuf:"bytes,13,opt,name=early_for,json=earlyFor,proto3" json:"early_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -405,6 +409,13 @@ func (x *Event) GetHistoryOf() string {
 func (x *Event) GetBecause() string {
 	if x != nil {
 		return x.Because
+	}
+	return ""
+}
+
+func (x *Event) GetEarlyFor() string {
+	if x != nil {
+		return x.EarlyFor
 	}
 	return ""
 }
@@ -607,7 +618,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
-	"\bprograms\x18\x02 \x01(\bR\bprograms\"\x85\x03\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xa2\x03\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -624,7 +635,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
 	"history_of\x18\t \x01(\tR\thistoryOf\x12\x18\n" +
 	"\abecause\x18\n" +
-	" \x01(\tR\abecauseB\x06\n" +
+	" \x01(\tR\abecause\x12\x1b\n" +
+	"\tearly_for\x18\r \x01(\tR\bearlyForB\x06\n" +
 	"\x04ends:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +

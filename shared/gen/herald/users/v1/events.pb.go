@@ -1619,45 +1619,45 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x03org\x12\vreactivated:\x03org(\x01\"'\n" +
 	"\n" +
 	"OrgRemoved:\x19\x8a\x82)\x15\n" +
-	"\x03org\x12\aremoved:\x03org(\x01\"\xa7\x01\n" +
+	"\x03org\x12\aremoved:\x03org(\x01\"\xb5\x01\n" +
 	"\fHumanCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
-	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:-\x8a\x82))\n" +
-	"\x05human\x12\acreated:\x04userR\x0fthe user is new0\x01\"\xe7\x01\n" +
+	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail:;\x8a\x82)7\n" +
+	"\x05human\x12\acreated:\x04userR\x0fthe user is newj\fnotification0\x01\"\xf5\x01\n" +
 	"\rHumanImported\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x126\n" +
 	"\tinit_mail\x18\x02 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12\x12\n" +
 	"\x04mail\x18\x03 \x01(\tR\x04mail\x12(\n" +
-	"\aidp_ids\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03(\xc8\x01R\x06idpIds:.\x8a\x82)*\n" +
-	"\x05human\x12\bimported:\x04userR\x0fthe user is new0\x01\"\xd6\x01\n" +
+	"\aidp_ids\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03(\xc8\x01R\x06idpIds:<\x8a\x82)8\n" +
+	"\x05human\x12\bimported:\x04userR\x0fthe user is newj\fnotification0\x01\"\xe4\x01\n" +
 	"\x1cHumanInitializationRequested\x126\n" +
 	"\tinit_mail\x18\x01 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\x12(\n" +
-	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
-	"\x05human\x12\x18initialization_requested:\x04userR%a mail was asked for; the state stays0\x01\"\x90\x01\n" +
+	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:b\x8a\x82)^\n" +
+	"\x05human\x12\x18initialization_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\x90\x01\n" +
 	"\x10HumanInitialized\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
-	"\x05human\x12\vinitialized:\x04user \x01\"\xbf\x01\n" +
+	"\x05human\x12\vinitialized:\x04user \x01\"\xcd\x01\n" +
 	"\x11HumanEmailChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x12\n" +
 	"\x04mail\x18\x03 \x01(\tR\x04mail\x12\x16\n" +
-	"\x06notice\x18\x04 \x01(\tR\x06notice:\"\x8a\x82)\x1e\n" +
-	"\x05human\x12\remail_changed:\x04user \x01\"\x8f\x01\n" +
+	"\x06notice\x18\x04 \x01(\tR\x06notice:0\x8a\x82),\n" +
+	"\x05human\x12\remail_changed:\x04userj\fnotification \x01\"\x9d\x01\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:X\x8a\x82)T\n" +
-	"\x05human\x12\x1cemail_verification_requested:\x04userR%a mail was asked for; the state stays0\x01\"c\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:f\x8a\x82)b\n" +
+	"\x05human\x12\x1cemail_verification_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"c\n" +
 	"\x12HumanEmailVerified\x12(\n" +
 	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:#\x8a\x82)\x1f\n" +
-	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x87\x01\n" +
+	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x95\x01\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
-	"\x04mail\x18\x01 \x01(\tR\x04mail:T\x8a\x82)P\n" +
-	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state stays0\x01\"\xb1\x01\n" +
+	"\x04mail\x18\x01 \x01(\tR\x04mail:b\x8a\x82)^\n" +
+	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\xbf\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x16\n" +
-	"\x06notice\x18\x03 \x01(\tR\x06notice:%\x8a\x82)!\n" +
-	"\x05human\x12\x10password_changed:\x04user \x01\"S\n" +
+	"\x06notice\x18\x03 \x01(\tR\x06notice:3\x8a\x82)/\n" +
+	"\x05human\x12\x10password_changed:\x04userj\fnotification \x01\"S\n" +
 	"\x14HumanPasswordRemoved\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:%\x8a\x82)!\n" +
 	"\x05human\x12\x10password_removed:\x04user \x01\"s\n" +

@@ -1,0 +1,66 @@
+package event
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"herald/shared/contract"
+)
+
+// listen handles the events that the contracts say are early for this service from the wake-ups of
+// their relays, until stop is called. One that is lost or fails comes through the stream.
+func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
+	handlers := map[string]Handler{} // by the type of their events
+	subjects := map[string]bool{}
+	for _, h := range c.Handlers {
+		if h.kind.earlyFor == c.Service {
+			handlers[h.kind.cloudEvent()] = h
+			subjects[wakeSubject(h.kind.service)] = true
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	// News is bounded: what finds no room while handlers are slow is left to the stream.
+	news := make(chan *nats.Msg, inHand)
+	var busy sync.WaitGroup
+	stop = func() {
+		cancel()
+		busy.Wait()
+	}
+	for subject := range subjects {
+		sub, err := c.JS.Conn().QueueSubscribe(subject, c.Service, func(m *nats.Msg) {
+			select {
+			case news <- m:
+			default:
+			}
+		})
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
+	}
+	busy.Go(func() {
+		for {
+			select {
+			case m := <-news:
+				hear(ctx, handlers, m)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return stop, nil
+}
+
+// hear handles the event of a wake-up, if it is an early one.
+func hear(ctx context.Context, handlers map[string]Handler, m *nats.Msg) {
+	handler, early := handlers[m.Header.Get(contract.HeaderType)]
+	if !early {
+		return
+	}
+	if d, err := delivery(m.Header); err == nil {
+		_ = handler.try(ctx, d, m.Data)
+	}
+}
