@@ -25,6 +25,8 @@ type pageCase struct {
 	fault  string // the text beside the field
 }
 
+const wrongOrUsed = "This code is wrong or was already used. If you have just used it, there is nothing more to do."
+
 // cases returns the cases that every kind of mail has.
 func (j journey) cases() []pageCase {
 	long := strings.Repeat("x", 201)
@@ -32,7 +34,8 @@ func (j journey) cases() []pageCase {
 		{"form", j.link(), nil, 200, j.form, ""},
 		{"form without code", j.path + "?userID=u1", nil, 200, j.form, ""},
 		{"expired on opening", j.link("code", "expired2"), nil, 400, "expired", ""},
-		{"wrong on opening looks like right", j.link("code", "WRONG222"), nil, 200, j.form, ""},
+		{"wrong or used on opening", j.link("code", "WRONG222"), nil, 400, j.form, wrongOrUsed},
+		{"too many tries look like wrong on opening", j.link("code", "LOCKED22"), nil, 400, j.form, wrongOrUsed},
 		{"users away on opening", j.link("code", "AWAY2222"), nil, 503, "away", ""},
 		{"no user", j.path + "?code=GUTERKXD", nil, 400, "malformed", ""},
 		{"impossible user", j.link("userID", long), nil, 400, "malformed", ""},
@@ -44,8 +47,7 @@ func (j journey) cases() []pageCase {
 		{"done", j.path, j.filled(), 200, j.kind + ".done", ""},
 		{"code typed freely", j.path, j.filled("code", " guter-ｋｘｄ "), 200, j.kind + ".done", ""},
 		{"no code", j.path, j.filled("code", " - "), 400, j.form, "Enter the code from the email."},
-		{"wrong code", j.path, j.filled("code", "WRONG222"), 400, j.form,
-			"This code is wrong or was already used. If you have just used it, there is nothing more to do."},
+		{"wrong code", j.path, j.filled("code", "WRONG222"), 400, j.form, wrongOrUsed},
 		{"expired while typing", j.path, j.filled("code", "OVERDUE2"), 400, "expired", ""},
 		{"too many tries", j.path, j.filled("code", "LOCKED22"), 429, "locked", ""},
 		{"users busy", j.path, j.filled("code", "BUSY2222"), 429, "away", ""},

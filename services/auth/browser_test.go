@@ -113,7 +113,7 @@ func TestFormsOfMailsInABrowser(t *testing.T) {
 				emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
 			}
-			if status := visit(t, ctx, origin+test.link()); status != 200 ||
+			if status := visit(t, ctx, origin+test.link("lang", "de")); status != 200 ||
 				heading(t, ctx) != texts[test.form+".title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
@@ -221,6 +221,7 @@ func states() (all []state) {
 		state{"form-named", initialize.link("code", "NAMED222"), nil, "init.form"},
 		state{"init-confirm", initialize.link("passwordset", "true"), nil, "init.confirm"},
 		state{"form-wrong-code", initialize.link(), append([]string{"code", "wrong222"}, password...), "init.form"},
+		state{"form-used-code", initialize.link("code", "WRONG222"), nil, "init.form"},
 		state{"form-empty", initialize.link("code", ""), nil, "init.form"},
 		state{"form-wrong-password", initialize.link(), []string{"password", "short", "confirmation", "short"},
 			"init.form"},

@@ -44,7 +44,10 @@ func TestPagesAreOfTheCodesHolder(t *testing.T) {
 		in(call(t, h, j.path+"/resend", linked("lang", "de"), "Accept-Language", "fr"), "de")
 		in(call(t, h, j.link("code", "NAMELESS"), nil, "Accept-Language", "fr"), "en")
 		for _, strange := range []string{"tlh", "de-CH", "DE", `"><b>`, "", strings.Repeat("a", 1000)} {
-			in(call(t, h, j.link("lang", strange), nil, "Accept-Language", "fr"), "fr")
+			in(call(t, h, j.link("code", "WRONG222", "lang", strange), nil, "Accept-Language", "fr"), "fr")
+		}
+		for _, used := range []string{"WRONG222", "LOCKED22"} {
+			in(call(t, h, j.link("code", used, "lang", "de"), nil, "Accept-Language", "fr"), "de")
 		}
 		wrong := in(call(t, h, j.link("code", "WRONG222"), nil, "Accept-Language", "fr"), "fr")
 		if element(wrong, "p", "class", "whose") != nil || element(wrong, "input", "name", "lang") != nil {

@@ -34,7 +34,7 @@ func TestLanguages(t *testing.T) {
 
 func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 	t.Helper()
-	w := call(t, h, initialize.link(), nil, "Accept-Language", asked)
+	w := call(t, h, initialize.link("code", ""), nil, "Accept-Language", asked)
 	page := element(parse(t, w.Body.String()), "html", "lang", want)
 	if w.Code != 200 || page == nil || w.Header().Get("Content-Language") != want {
 		t.Errorf("%.40q is answered with %d in %q, want %s", asked, w.Code, w.Header().Get("Content-Language"), want)
@@ -49,7 +49,7 @@ func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 func TestLanguagesInTwoHeaders(t *testing.T) {
 	t.Parallel()
 	h, _, _ := world(t)
-	r := httptest.NewRequest("GET", initialize.link(), nil)
+	r := httptest.NewRequest("GET", initialize.link("code", ""), nil)
 	r.Header["Accept-Language"] = []string{"th", "de"}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

@@ -137,13 +137,12 @@ func (u *users) CheckCode(_ context.Context, r *usersv1.CheckCodeRequest) (*user
 		return nil, faults[r.Code]
 	}
 	checked := &usersv1.CheckCodeResponse{Expired: r.Code == "EXPIRED2"}
-	if r.Code == "NAMED222" || r.Code == "NAMELESS" {
-		checked.Holder = &usersv1.CodeHolder{
-			LoginName: "ada <b>", OrgName: "Analytical & Co", PreferredLanguage: "ja-JP",
-		}
+	if f := faults[r.Code]; r.Code == "" || f != nil && (f.ID == "CODE_WRONG" || f.ID == "CODE_LOCKED") {
+		return checked, nil
 	}
-	if r.Code == "NAMELESS" {
-		checked.Holder.PreferredLanguage = ""
+	checked.Holder = &usersv1.CodeHolder{LoginName: "ada <b>", OrgName: "Analytical & Co"}
+	if r.Code == "NAMED222" {
+		checked.Holder.PreferredLanguage = "ja-JP"
 	}
 	return checked, nil
 }

@@ -20,13 +20,13 @@ func TestKindsHaveTheirTextsAndLinks(t *testing.T) {
 		kind, subject, link string
 	}{
 		{&usersv1.HumanEmailVerificationRequested{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com",
-			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1&lang=de"},
 		{&usersv1.HumanPasswordResetRequested{Mail: "passwordreset"}, "passwordreset", "Passwort von ada.l",
-			"/ui/login/password/reset?userID=ada&code=%s&orgID=o1"},
+			"/ui/login/password/reset?userID=ada&code=%s&orgID=o1&lang=de"},
 		{&usersv1.HumanEmailChanged{Mail: "verifyemail"}, "verifyemail", "Adresse ada@example.com",
-			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1"},
+			"/ui/login/mail/verification?userID=ada&code=%s&orgID=o1&lang=de"},
 		{&usersv1.HumanEmailChanged{Mail: "init"}, "init", "Konto für Ada Lovelace",
-			"/ui/login/user/init?userID=ada&code=%s&orgID=o1&passwordset=false"},
+			"/ui/login/user/init?userID=ada&code=%s&orgID=o1&passwordset=false&lang=de"},
 	} {
 		id := w.people.happen("ada", test.event)
 		n := w.settled(id)

@@ -37,7 +37,8 @@ func TestMail(t *testing.T) {
 	if m.Subject != "Konto für Ada Lovelace" {
 		t.Errorf("subject %q", m.Subject)
 	}
-	link := "https://login.example.com/ui/login/user/init?userID=ada&code=" + code(id) + "&orgID=o1&passwordset=false"
+	link := "https://login.example.com/ui/login/user/init?userID=ada&code=" + code(id) +
+		"&orgID=o1&passwordset=false&lang=de"
 	for _, want := range []string{
 		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + code(id) + "\n\nIhr Analytical & Co\n",
 		"Lovelace|Countess|ada.l|ada.l|ada.l|ada.l|ada@example.com||+41791234567||ada|o1|" +

@@ -115,7 +115,7 @@ func serviceUser(s string, calls, early []string) User {
 		),
 		Subscribe: append(early,
 			inbox(s)+".>", "outbox."+s, "rpc.herald."+s+".>", "again.herald."+s+".>"),
-		Answers:   true,
+		Answers: true,
 	}
 }
 

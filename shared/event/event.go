@@ -105,7 +105,9 @@ func (k kind) subject(organizationID string) string {
 }
 
 // cloudEvent returns the type of its CloudEvents.
-func (k kind) cloudEvent() string { return "herald." + k.service + "." + k.aggregate + "." + k.name + ".v1" }
+func (k kind) cloudEvent() string {
+	return "herald." + k.service + "." + k.aggregate + "." + k.name + ".v1"
+}
 
 // message returns the event as it is published. The subject's last token is the
 // organization's id, with the characters replaced that NATS gives a meaning.

@@ -48,13 +48,13 @@ func (m Mail) Render() (Rendered, error) {
 }
 
 // query returns the query of the link. A page that asks for a missing password learns from it
-// whether the user has one.
+// whether the user has one, and each page the language of the mail: a used code does not tell whose it was.
 func (m Mail) query() string {
 	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
 	if m.Kind.Page().Password == mailkind.AskedIfMissing {
 		query += "&passwordset=" + strconv.FormatBool(m.Reader.GetPasswordSet())
 	}
-	return query
+	return query + "&lang=" + url.QueryEscape(m.Language)
 }
 
 // values returns the values of the placeholders (see herald/shared/placeholder). A user has one

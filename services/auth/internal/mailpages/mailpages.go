@@ -105,7 +105,8 @@ func parse(r *http.Request) (url.Values, error) {
 }
 
 // open writes the form, in the mail's language until the reader picks another. It checks the code first, so
-// that a person learns whose it is, or that it has expired, before choosing a password.
+// that a person learns whose it is, or that it was used or has expired, before choosing a password. Users who do
+// not exist have no right code either.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.check(r)
 	if r.holder = checked.GetHolder(); r.holder != nil && r.Language == "" {
@@ -116,6 +117,8 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 		p.refused(w, r, err)
 	case checked.Expired:
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
+	case r.Code != "" && r.holder == nil:
+		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: codeWrong})
 	default:
 		p.form(w, r, http.StatusOK, wrong{})
 	}
