@@ -18,6 +18,7 @@ import (
 	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
+	"herald/shared/limit"
 	"herald/shared/secret"
 )
 
@@ -49,10 +50,20 @@ type Config struct {
 }
 
 // Endpoint is the authorization endpoint.
-type Endpoint struct{ Config }
+type Endpoint struct {
+	Config
+	// waiting counts the requests of one address for which nobody has logged in: each is stored for an hour.
+	waiting *limit.Limit
+}
+
+// waitingAMinute is how many requests of one address may be stored within a minute without a login. Many people may
+// share an address.
+const waitingAMinute = 300
 
 // New returns the endpoint.
-func New(c Config) *Endpoint { return &Endpoint{c} }
+func New(c Config) *Endpoint {
+	return &Endpoint{Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now)}
+}
 
 // Mount answers the endpoint's path.
 func (e *Endpoint) Mount(mux *http.ServeMux) {
@@ -160,6 +171,11 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	}
 	if request.Silent() || refused != nil && !askable(refused) {
 		return refused
+	}
+	if e.waiting.Take(r.RemoteAddr) > 0 {
+		w.Header().Set("Retry-After", "60")
+		e.Look.Notice(w, r, http.StatusTooManyRequests, "away", "")
+		return nil
 	}
 	request.ID = secret.RandomString(requestID)
 	if err := e.Store.AddAuthRequest(r.Context(), request); err != nil {

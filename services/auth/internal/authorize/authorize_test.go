@@ -199,7 +199,7 @@ func TestLoggingIn(t *testing.T) {
 				t.Fatalf("%+v %+v %v", request, client, err)
 			}
 			finish := func() (int, string) {
-				out := w.visit("POST", "/ui/login/finish", url.Values{"request": {id}}, "Sec-Fetch-Site", "same-origin")
+				out := w.finish(id)
 				return out.Code, out.Header().Get("Location") + out.Body.String()
 			}
 			if strings.Contains(strings.Join(changes, " "), "login") || strings.Contains(name, "max_age") {
@@ -221,6 +221,28 @@ func TestLoggingIn(t *testing.T) {
 	}
 }
 
+// Requests without end from one address do not fill the database: those that lead to a login do not count.
+func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 299 {
+		w.waiting(w.ask("prompt", "login"))
+	}
+	for range 3 {
+		id := w.waiting(w.ask("prompt", "login"))
+		w.pass(time.Millisecond)
+		w.login()
+		w.back(w.finish(id))
+	}
+	w.waiting(w.ask("prompt", "login"))
+	if got := w.ask("prompt", "login"); got.Code != 429 || got.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %v", got.Code, got.Header())
+	}
+	w.code() // whoever is logged in already is not stored
+	w.pass(time.Minute)
+	w.waiting(w.ask("prompt", "login"))
+}
+
 // Finish checks the person who has logged in, and the client once more.
 func TestFinishing(t *testing.T) {
 	t.Parallel()
@@ -229,7 +251,7 @@ func TestFinishing(t *testing.T) {
 	w.pass(2 * time.Hour) // the hint has expired, and counts
 	w.login()
 	finish := func(id string) url.Values {
-		return w.back(w.visit("POST", "/ui/login/finish", url.Values{"request": {id}}, "Sec-Fetch-Site", "same-origin"))
+		return w.back(w.finish(id))
 	}
 	if got := w.back(w.ask("id_token_hint", hint, "prompt", "none")); got.Get("code") == "" {
 		t.Errorf("as the subject of the hint: %v", got)
@@ -257,7 +279,7 @@ func TestFinishing(t *testing.T) {
 		w.change(func() { w.apps["web"] = newProjects().apps["web"] })
 		id := w.waiting(w.ask("prompt", "login"))
 		w.change(change)
-		got := w.visit("POST", "/ui/login/finish", url.Values{"request": {id}}, "Sec-Fetch-Site", "same-origin")
+		got := w.finish(id)
 		if got.Code != 400 || got.Header().Get("Location") != "" {
 			t.Errorf("%s: %d %v", name, got.Code, got.Header())
 		}

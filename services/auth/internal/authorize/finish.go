@@ -43,6 +43,7 @@ func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Re
 	if err == nil {
 		code, failed := e.issue(ctx, client, request, s)
 		if failed == nil {
+			e.waiting.Return(r.RemoteAddr)
 			e.tell(w, r, answerTo(request), "code", code.Reveal())
 			return
 		}

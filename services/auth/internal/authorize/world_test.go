@@ -300,6 +300,7 @@ func newUsers() *users {
 				Id: "ada", PreferredLoginName: "ada@example.com", Type: &usersv1.User_Human{Human: &usersv1.Human{
 					Profile: &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace"},
 					Email:   &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true},
+					Phone:   &usersv1.Phone{Phone: "+41791234567", IsPhoneVerified: true},
 				}},
 			},
 		},
@@ -359,6 +360,12 @@ func (w *world) visit(method, uri string, form url.Values, headers ...string) *h
 	out := httptest.NewRecorder()
 	w.pages.ServeHTTP(out, r)
 	return out
+}
+
+// finish ends the login for a stored request, as the login pages do.
+func (w *world) finish(id string) *httptest.ResponseRecorder {
+	w.Helper()
+	return w.visit("POST", "/ui/login/finish", url.Values{"request": {id}}, "Sec-Fetch-Site", "same-origin")
 }
 
 // back returns what the client gets in a redirect to its address.

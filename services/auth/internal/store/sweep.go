@@ -10,7 +10,7 @@ import (
 const sweepBatch = 1000
 
 // expiring are the tables whose rows nobody can use after expires_at. What belongs to a row goes with it.
-var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts"}
+var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests"}
 
 // DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
 func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {

@@ -45,12 +45,16 @@ func TestDeleteExpired(t *testing.T) {
 		w.must(w.RevokeToken(t.Context(), domain.Token{JTI: id, TokenExpiresAt: now.Add(expires)}, nil,
 			&authv1.TokenRevoked{}))
 	}
+	for id, expires := range map[string]time.Duration{"old": 0, "new": time.Second} {
+		w.must(w.AddAuthRequest(t.Context(), domain.AuthRequest{ID: id, ExpiresAt: now.Add(expires)}))
+	}
 	if more, err := w.DeleteExpired(t.Context()); more || err != nil {
 		t.Errorf("%v, %v", more, err)
 	}
 	for what, want := range map[string]int{
 		"authorizations": 2, "authorizations where id = 'ended'": 0, "tokens": 1, "used_assertions": 1,
 		"used_assertions where id = 'new'": 1, "revoked_jwts": 1, "revoked_jwts where id = 'new'": 1,
+		"auth_requests": 1, "auth_requests where id = 'new'": 1,
 	} {
 		if got := testkit.Rows(t, w.db, what); got != want {
 			t.Errorf("%d %s are left, want %d", got, what, want)
