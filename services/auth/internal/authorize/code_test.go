@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -56,6 +58,11 @@ func TestTokensOfCodes(t *testing.T) {
 	if told["email"] != "ada@example.com" || told["email_verified"] != true || told["name"] != nil ||
 		told["nonce"] != nil {
 		t.Errorf("with idTokenUserinfoAssertion: %v", told)
+	}
+	w.change(func() { w.apps["web"].App.GetOidcConfig().ClockSkew = durationpb.New(5 * time.Second) })
+	skewed := w.claims(w.loggedIn().text("id_token"))
+	if skewed["iat"] != now-5 || skewed["exp"] != now+3605 || skewed["auth_time"] != float64(login.Unix()-5) {
+		t.Errorf("with clockSkew: %v", skewed)
 	}
 	signed := w.redeem(w.code("client_id", "jwt"), "client_id", "jwt")
 	w.good(signed)

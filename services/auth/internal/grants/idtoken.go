@@ -16,11 +16,13 @@ func (e *Endpoint) idToken(ctx context.Context, g given, accessToken string) (st
 	if err != nil {
 		return "", err
 	}
-	now := e.Now()
+	// Clocks of clients may differ by the skew that their owner configured.
+	now, skew := e.Now(), g.client.ClockSkew
 	claims := domain.Claims{
 		"iss": e.Issuer, "sub": g.Subject(), "aud": []string{g.ClientID}, "azp": g.ClientID,
-		"exp": now.Add(domain.AccessLifetime).Unix(), "iat": now.Unix(), "auth_time": g.AuthTime.Unix(),
-		"at_hash": accessHash(accessToken),
+		"exp": now.Add(domain.AccessLifetime + skew).Unix(), "iat": now.Add(-skew).Unix(),
+		"auth_time": g.AuthTime.Add(-skew).Unix(),
+		"at_hash":   accessHash(accessToken),
 	}
 	if len(g.AMR) > 0 {
 		claims["amr"] = g.AMR
