@@ -5,14 +5,11 @@ package auth
 
 import (
 	"context"
-	"net/http"
 
-	"herald/services/auth/internal/authorize"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/look"
-	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/pages"
 	"herald/services/auth/internal/store"
@@ -23,7 +20,6 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/secret"
 )
 
 // Config is the service's settings.
@@ -35,7 +31,7 @@ type Config struct {
 var Migrations = store.Migrations
 
 // Sealed are the columns with sealed secrets.
-var Sealed = []secret.Column{domain.SealedPrivateKey}
+var Sealed = domain.Sealed()
 
 // New registers the service and makes the keys that a first start needs. It does not wait for text and users, which may
 // start later.
@@ -57,26 +53,12 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	people := http.NewServeMux()
-	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		l.Notice(w, r, http.StatusNotFound, "unknown", "")
-	})
 	users := usersv1.NewUsersClient(s.Calls)
-	later := mailpages.NewLater(users, s.Now, s.Log)
-	s.Background(later.Run)
-	mailpages.Pages{
-		Users: users, Later: later, Posts: mailpages.NewPosts(s.Now), Look: l, Log: s.Log,
-	}.Mount(people)
 	issued := tokens.Tokens{
 		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
-	login := authorize.New(authorize.Config{
-		Store: db, Owners: issued.Owners, Keys: signing, Sessions: nobody{}, Look: l, Issuer: issued.Issuer,
-		Now: s.Now, Log: s.Log,
-	})
-	login.Mount(people)
-	guarded, err := l.Guard(people, s.PublicURL, authorize.Path)
+	people, login, err := logins(s, l, users, issued)
 	if err != nil {
 		return err
 	}
@@ -85,15 +67,8 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
-		Pages: pages.Pages{People: guarded, Programs: programs}, Resolver: tokens.Resolver{Tokens: issued},
+		Pages: pages.Pages{People: people, Programs: programs}, Resolver: tokens.Resolver{Tokens: issued},
 	})
-}
-
-// nobody is who has logged in while there are no pages to log in.
-type nobody struct{}
-
-func (nobody) Session(*http.Request) (domain.Session, bool, error) {
-	return domain.Session{}, false, nil
 }
 
 // methods are the service's methods.

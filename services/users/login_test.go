@@ -52,7 +52,14 @@ func TestCheckPassword(t *testing.T) {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}
+	subject := &usersv1.ResolveSubjectRequest{UserId: ada, Credential: "password"}
+	if got := w.subject(subject).Credential; got != "password" {
+		t.Errorf("the user's credential is %q", got)
+	}
 	machine := w.machine(w.admin, "ci")
+	if subject.UserId = machine; w.subject(subject).Credential != "" {
+		t.Error("a machine has a password")
+	}
 	w.setColumns(machine, "email_folded = 'ci@example.com'")
 	for _, wrong := range [][2]string{
 		{"ada", "Correct horse"}, {"ada", ""}, {"ada", strings.Repeat("a", 5000)}, {"nobody", "correct horse"},

@@ -78,7 +78,7 @@ func (a Asked) Request(c Client, now time.Time) (AuthRequest, error) {
 	r := AuthRequest{
 		ClientID: c.ID, RedirectURI: a.get("redirect_uri"), ResponseMode: mode, State: state, Nonce: a.get("nonce"),
 		CodeChallenge: a.get("code_challenge"), LoginHint: a.get("login_hint"), UILocales: a.locales(),
-		MaxAge: -1, CreatedAt: now, ExpiresAt: now.Add(RequestLifetime),
+		MaxAge: -time.Second, CreatedAt: now, ExpiresAt: now.Add(RequestLifetime),
 	}
 	var err error
 	if r.Prompts, err = prompts(a.get("prompt")); err != nil {

@@ -157,7 +157,7 @@ func TestAuthorizationRequests(t *testing.T) {
 	}
 	r, err = asking("scope", "openid offline_access", "code_challenge", goodChallenge, "code_challenge_method",
 		"S256").Request(public, now)
-	if err != nil || r.MaxAge >= 0 || r.ResponseMode != domain.ResponseQuery || len(r.Prompts) != 0 ||
+	if err != nil || r.MaxAge > -time.Second || r.ResponseMode != domain.ResponseQuery || len(r.Prompts) != 0 ||
 		!slices.Equal(r.Scopes, []string{"openid"}) {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -63,6 +63,9 @@ func (r AuthRequest) Asks() bool {
 	return slices.ContainsFunc(r.Prompts, func(p string) bool { return p != PromptNone })
 }
 
+// Chooses reports whether the person must be asked for the account.
+func (r AuthRequest) Chooses() bool { return slices.Contains(r.Prompts, PromptSelectAccount) }
+
 // Silent reports whether no person may see a page.
 func (r AuthRequest) Silent() bool { return slices.Contains(r.Prompts, PromptNone) }
 

@@ -47,6 +47,9 @@ var (
 // SealedPrivateKey is the column of the sealed private keys.
 var SealedPrivateKey = secret.Column{Table: "signing_keys", Name: "private_key", Key: "id"}
 
+// Sealed returns the columns with sealed secrets.
+func Sealed() []secret.Column { return []secret.Column{SealedPrivateKey} }
+
 // SigningKey is a key pair that signs tokens from a time on, until a later key of its algorithm does.
 type SigningKey struct {
 	resource.Record

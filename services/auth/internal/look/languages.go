@@ -79,13 +79,21 @@ func (c choice) exact(tag string) string {
 // x/text would offer related languages, which a reader may not want.
 func (c choice) lookup(wanted []language.Tag) string {
 	for _, w := range wanted {
-		for tag := w.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
-			if c.allowed[tag] {
-				return tag
-			}
+		if tag := c.find(w); tag != "" {
+			return tag
 		}
 	}
 	return c.standard
+}
+
+// find returns the allowed language of one that is wanted, or "".
+func (c choice) find(wanted language.Tag) string {
+	for tag := wanted.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
+		if c.allowed[tag] {
+			return tag
+		}
+	}
+	return ""
 }
 
 func (l *languages) current(ctx context.Context) choice {

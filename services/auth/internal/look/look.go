@@ -118,6 +118,19 @@ func (l *Look) Mailed(ctx context.Context, preferred string) string {
 	return c.lookup([]language.Tag{tag})
 }
 
+// Wanted returns the first of some languages, BCP 47 tags, in which pages are written. It returns "" if there is none.
+func (l *Look) Wanted(ctx context.Context, tags []string) string {
+	c := l.languages.current(ctx)
+	for _, wanted := range tags {
+		if tag, err := language.Parse(wanted); err == nil {
+			if found := c.find(tag); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
 // Notice writes a page that has only the texts name.title and name.text and, if retry is not
 // empty, a link to try again.
 func (l *Look) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {

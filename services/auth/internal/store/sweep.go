@@ -10,7 +10,11 @@ import (
 const sweepBatch = 1000
 
 // expiring are the tables whose rows nobody can use after expires_at. What belongs to a row goes with it.
-var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests"}
+var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests", "sessions",
+	"logins"}
+
+// ofPeople are the tables with rows of users, with the columns user_id and org_id.
+var ofPeople = []string{"sessions", "logins", "authorizations"}
 
 // DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
 func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
@@ -25,17 +29,28 @@ func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// DeleteOfUser deletes a batch of a user's authorizations. It reports whether there may be more.
+// DeleteOfUser deletes a batch of a user's logins and authorizations. It reports whether there may be more.
 func (s Store) DeleteOfUser(ctx context.Context, userID string) (more bool, err error) {
-	return s.deleteBatch(ctx, "authorizations", `user_id = @id and user_id <> ''`, postgres.Args{"id": userID})
+	return s.deleteOfPeople(ctx, `user_id = @id and user_id <> ''`, userID)
 }
 
 // DeleteOfOrg does the same for all users of an organization.
 func (s Store) DeleteOfOrg(ctx context.Context, orgID string) (more bool, err error) {
-	return s.deleteBatch(ctx, "authorizations", `org_id = @id`, postgres.Args{"id": orgID})
+	return s.deleteOfPeople(ctx, `org_id = @id`, orgID)
 }
 
-// DeleteOfClient does the same for an application.
+func (s Store) deleteOfPeople(ctx context.Context, where, id string) (more bool, err error) {
+	for _, table := range ofPeople {
+		full, err := s.deleteBatch(ctx, table, where, postgres.Args{"id": id})
+		if err != nil {
+			return false, err
+		}
+		more = more || full
+	}
+	return more, nil
+}
+
+// DeleteOfClient deletes a batch of an application's authorizations. It reports whether there may be more.
 func (s Store) DeleteOfClient(ctx context.Context, clientID string) (more bool, err error) {
 	return s.deleteBatch(ctx, "authorizations", `client_id = @id`, postgres.Args{"id": clientID})
 }

@@ -12,7 +12,8 @@ import (
 func TestUntryLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.must(w.db.Exec(t.Context(), `update users set user_name_folded = 'ada' where id = 'u1'`))
+	w.org("org-a")
+	w.user("org-a", "ada")
 	for _, name := range []string{"ada", "nobody"} {
 		var found domain.Candidate
 		for range domain.PasswordTries {
@@ -21,7 +22,7 @@ func TestUntryLogin(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if (found.ID == "u1") != (name == "ada") {
+		if (found.ID == "ada") != (name == "ada") {
 			t.Errorf("%s is %q", name, found.ID)
 		}
 		locked := func() {

@@ -38,7 +38,7 @@ func (s Store) Subject(
 	rows, err := postgres.All[row](ctx, s.journal.DB, `select `+postgres.Each("u.", userColumns)+`, k.public_key,
 			case
 				when k.id is not null then 'key:' || k.id
-				when u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
+				when @secret_hash <> '' and u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
 				when `+holdsCredential("u")+` then @credential
 				else ''
 			end as credential, `+subjectOrg+`

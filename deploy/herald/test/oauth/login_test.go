@@ -1,0 +1,261 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"herald/shared/secret"
+	"herald/shared/testkit/browser"
+)
+
+const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+// shown returns the code that an authenticator app shows after so long.
+func shown(t testing.TB, ahead time.Duration) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "oathtool", "--totp", "--base32", "--now",
+		time.Now().Add(ahead).UTC().Format("2006-01-02 15:04:05 UTC"), otpSecret).CombinedOutput()
+	if err != nil {
+		t.Fatalf("oathtool: %v %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// application is somebody else's web application, to which people log in.
+type application struct {
+	world
+	// answers gets the query of each request to the redirect URI.
+	answers               chan url.Values
+	clientID, redirectURI string
+	verifier              string
+}
+
+func (w world) application(name string) *application {
+	w.TB.Helper()
+	a := &application{world: w, answers: make(chan url.Values, 10), verifier: secret.RandomString(50)}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/callback" {
+			a.answers <- r.URL.Query()
+		}
+		fmt.Fprint(out, "<!DOCTYPE html><title>App</title><h1>Welcome</h1>")
+	}))
+	w.TB.Cleanup(server.Close)
+	a.redirectURI = server.URL + "/callback"
+	project := w.Must("POST", "/management/v1/projects", `{"name":"`+name+`"}`)["id"].(string)
+	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", `{"name":"`+name+`","redirectUris":["`+
+		a.redirectURI+`"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`)
+	a.clientID = made["clientId"].(string)
+	return a
+}
+
+// request returns the address to which the application sends a browser.
+func (a *application) request(more ...string) string {
+	query := url.Values{"client_id": {a.clientID}, "redirect_uri": {a.redirectURI}, "response_type": {"code"},
+		"scope": {"openid"}, "state": {"s"}, "code_challenge_method": {"S256"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash(a.verifier))}}
+	for i := 0; i < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
+	return a.URL + "/oauth/v2/authorize?" + query.Encode()
+}
+
+// token redeems the code that the browser has brought.
+func (a *application) token() string {
+	a.TB.Helper()
+	select {
+	case got := <-a.answers:
+		if got.Get("state") != "s" || got.Get("iss") != a.URL {
+			a.Fatalf("the application got %v", got)
+		}
+		return a.world.token("", "grant_type", "authorization_code", "code", got.Get("code"), "client_id", a.clientID,
+			"redirect_uri", a.redirectURI, "code_verifier", a.verifier).text("access_token")
+	default:
+		a.Fatal("the application got nothing")
+		return ""
+	}
+}
+
+// chromium is a browser without scripts.
+type chromium struct {
+	testing.TB
+	ctx context.Context
+}
+
+func open(t testing.TB) chromium {
+	t.Helper()
+	c := chromium{t, browser.Open(t, chromedp.Flag("accept-lang", "en"))}
+	if _, err := chromedp.Call(c.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c chromium) do(a chromedp.Action[chromedp.Void]) {
+	c.Helper()
+	if err := chromedp.Do(c.ctx, a); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c chromium) read(selector string) string {
+	c.Helper()
+	text, err := chromedp.Run(c.ctx, chromedp.Text(chromedp.CSS(selector)))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return text
+}
+
+// visit opens an address and returns the heading of where it leads.
+func (c chromium) visit(address string) string {
+	c.Helper()
+	if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(address)); err != nil {
+		c.Fatal(err)
+	}
+	return c.read("h1")
+}
+
+// submit fills in fields by their ids, presses the button and returns the heading of where that leads.
+func (c chromium) submit(fields ...string) string {
+	c.Helper()
+	for i := 0; i < len(fields); i += 2 {
+		c.do(chromedp.Clear(chromedp.ID(fields[i])))
+		c.do(chromedp.SendKeys(chromedp.ID(fields[i]), fields[i+1]))
+	}
+	if _, err := chromedp.RunResponse(c.ctx, chromedp.Click(chromedp.CSS("button"))); err != nil {
+		c.Fatal(err)
+	}
+	return c.read("h1")
+}
+
+// picture keeps a screenshot: go test -artifacts -outputdir DIR.
+func (c chromium) picture(t *testing.T, name string) {
+	c.Helper()
+	data, err := chromedp.Run(c.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), data, 0o644); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func person(name, more string) string {
+	return `{"userId":"` + name + `","userName":"` + name + `","profile":{"firstName":"Ada","lastName":"Lovelace"},` +
+		`"email":{"email":"` + name + `@example.com","isEmailVerified":true},"password":"correct horse"` + more + `}`
+}
+
+// A person with an authenticator app logs in to somebody else's application, once for all of them, and logs out.
+func TestPersonLogsIn(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", `,"otpCode":"`+otpSecret+`"`))
+	shop, c := w.application("Shop"), open(t)
+	got := c.visit(shop.request("login_hint", "ada"))
+	if got != "Sign in" || !strings.Contains(c.read(".whose"), "Shop") {
+		t.Fatalf("the application leads to %q", got)
+	}
+	c.picture(t, "name")
+	if got := c.submit("current", "wrong horse"); got != "Sign in" || !strings.Contains(c.read(".fault"), "wrong") {
+		t.Errorf("a wrong password leads to %q", got)
+	}
+	if got := c.submit("name", "ADA@example.com", "current", "correct horse"); got != "One more step" {
+		t.Fatalf("the password leads to %q", got)
+	}
+	c.picture(t, "factor")
+	if got := c.submit("code", "000000"); got != "One more step" || !strings.Contains(c.read(".fault"), "wrong") {
+		t.Errorf("a wrong code leads to %q", got)
+	}
+	if got := c.submit("code", shown(t, 0)); got != "Welcome" {
+		t.Fatalf("the code leads to %q", got)
+	}
+	token := shop.token()
+	if status, id := w.me(token); status != http.StatusOK || id != "ada" {
+		t.Errorf("the application's token is %q's: %d", id, status)
+	}
+	bank := w.application("Bank")
+	if got := c.visit(bank.request()); got != "Welcome" {
+		t.Errorf("a second application leads to %q", got)
+	}
+	second := bank.token()
+	if got := c.visit(bank.request("prompt", "select_account")); got != "Is this the right account?" ||
+		!strings.Contains(c.read(".whose"), "ada") {
+		t.Errorf("the choice of an account is %q", got)
+	}
+	c.picture(t, "choose")
+	if got := c.submit(); got != "Welcome" || bank.token() == "" {
+		t.Errorf("the account leads to %q", got)
+	}
+	if got := c.visit(bank.request("prompt", "login")); got != "Sign in" {
+		t.Errorf("prompt=login leads to %q", got)
+	}
+	if got := c.visit(w.URL + "/ui/login/"); got != "You are signed in" {
+		t.Fatalf("without an application: %q", got)
+	}
+	c.picture(t, "session")
+	if got := c.submit(); got != "You are signed out" {
+		t.Errorf("the logout leads to %q", got)
+	}
+	for name, token := range map[string]string{"first": token, "second": second} {
+		if status, _ := w.me(token); status != http.StatusUnauthorized {
+			t.Errorf("after the logout the %s token gets %d", name, status)
+		}
+	}
+	if got := c.visit(bank.request()); got != "Sign in" {
+		t.Errorf("after the logout the application leads to %q", got)
+	}
+}
+
+// Whatever ends a person's logins ends those in browsers, and a password that must be changed is.
+func TestLoginsEnd(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("bob", `,"passwordChangeRequired":true`))
+	shop, c := w.application("Shop"), open(t)
+	login := func(fields ...string) {
+		t.Helper()
+		if got := c.visit(shop.request()); got != "Sign in" {
+			t.Fatalf("nobody has logged in, and the application leads to %q", got)
+		}
+		c.submit(fields...)
+	}
+	login("name", "bob", "current", "correct horse")
+	c.picture(t, "next")
+	if got := c.submit("password", "short", "confirmation", "short"); got != "Replace your password" {
+		t.Errorf("a short password leads to %q", got)
+	}
+	if got := c.submit("password", "another horse", "confirmation", "another horse"); got != "Welcome" {
+		t.Fatalf("the new password leads to %q", got)
+	}
+	for path, body := range map[string]string{
+		"/_deactivate": "{}", "/_lock": "{}", "/password": `{"password":"another horse"}`,
+	} {
+		token := shop.token()
+		w.Must("POST", "/management/v1/users/bob"+path, body)
+		if status, _ := w.me(token); status != http.StatusUnauthorized {
+			t.Errorf("after %s the token gets %d", path, status)
+		}
+		if back := map[string]string{"/_deactivate": "/_reactivate", "/_lock": "/_unlock"}[path]; back != "" {
+			login("name", "bob", "current", "another horse")
+			if got := c.read("h1"); got != "This account is not active" {
+				t.Errorf("after %s: %q", path, got)
+			}
+			w.Must("POST", "/management/v1/users/bob"+back, "{}")
+		}
+		login("name", "bob", "current", "another horse")
+	}
+}

@@ -1,0 +1,68 @@
+package domain
+
+import (
+	"slices"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// LoginLifetime is how long a person has for the second factor after the password.
+const LoginLifetime = 10 * time.Minute
+
+// ErrLoginGone is returned for a login that has expired, or was finished or given up.
+var ErrLoginGone = fault.New(fault.NotFound, "LOGIN_GONE", "The login has expired; begin again")
+
+// Methods of authentication (RFC 8176 section 2).
+const (
+	AMRPassword = "pwd"
+	AMROTP      = "otp"
+	AMRMultiple = "mfa"
+)
+
+// Login is a login that has begun: the password was right. It is worth nothing until nothing is missing.
+type Login struct {
+	UserID         string
+	UserGeneration int64
+	OrgID          string
+	OrgGeneration  int64
+	Credential     string
+	AuthTime       time.Time
+	AMR            []string
+	// NeedsFactor and NeedsPassword are what is missing: a second factor, and another password after it.
+	NeedsFactor   bool
+	NeedsPassword bool
+	ExpiresAt     time.Time
+}
+
+// Done reports whether nothing is missing.
+func (l Login) Done() bool { return !l.NeedsFactor && !l.NeedsPassword }
+
+// WithFactor returns the login after a second factor.
+func (l Login) WithFactor(now time.Time) Login {
+	l.NeedsFactor, l.AuthTime = false, now
+	l.AMR = append(slices.Clone(l.AMR), AMROTP, AMRMultiple)
+	return l
+}
+
+// WithPassword returns the login after another password, which gives the user a new generation.
+func (l Login) WithPassword(generation int64, now time.Time) Login {
+	l.NeedsPassword, l.UserGeneration, l.AuthTime = false, generation, now
+	return l
+}
+
+// Session returns the session of a login that is done.
+func (l Login) Session(id, client string, now time.Time) Session {
+	return Session{
+		ID: id, UserID: l.UserID, UserGeneration: l.UserGeneration, OrgID: l.OrgID, OrgGeneration: l.OrgGeneration,
+		AuthTime: l.AuthTime, AMR: l.AMR, Credential: l.Credential, Client: client, CreatedAt: now, UsedAt: now,
+		ExpiresAt: now.Add(SessionLifetime),
+	}
+}
+
+// Alive reports whether the user and the organization are active and as they were at the login, and the user still has
+// what the login was made with.
+func (s Session) Alive(u Subject) bool {
+	return u.Active && u.Human && u.ID == s.UserID && u.Generation == s.UserGeneration &&
+		u.Credential == s.Credential && u.OrgID == s.OrgID && u.Orgs[s.OrgID].is(s.OrgGeneration)
+}

@@ -1,0 +1,61 @@
+package domain_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"herald/services/auth/internal/domain"
+)
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	l := domain.Login{UserID: "u", UserGeneration: 3, OrgID: "o", OrgGeneration: 2, Credential: "password",
+		AuthTime: now, AMR: []string{domain.AMRPassword}, NeedsFactor: true, NeedsPassword: true}
+	second := l.WithFactor(now.Add(time.Minute))
+	third := second.WithPassword(4, now.Add(2*time.Minute))
+	if l.Done() || second.Done() || !third.Done() {
+		t.Error("done too early or never")
+	}
+	if len(l.AMR) != 1 || !slices.Equal(third.AMR, []string{"pwd", "otp", "mfa"}) {
+		t.Errorf("amr %v and %v", l.AMR, third.AMR)
+	}
+	s := third.Session("s1", "192.0.2.1", now.Add(2*time.Minute))
+	if s.UserGeneration != 4 || !s.AuthTime.Equal(s.CreatedAt) || s.ExpiresAt.Sub(s.CreatedAt) != 10*24*time.Hour ||
+		s.ID != "s1" || s.Credential != "password" || s.OrgGeneration != 2 || s.Client != "192.0.2.1" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Each thing on which a session depends ends it when it changes.
+func TestSessionAlive(t *testing.T) {
+	t.Parallel()
+	s := domain.Session{UserID: "u", UserGeneration: 3, OrgID: "o", OrgGeneration: 2, Credential: "password"}
+	subject := func() domain.Subject {
+		return domain.Subject{ID: "u", OrgID: "o", Active: true, Human: true, Generation: 3, Credential: "password",
+			Orgs: map[string]domain.Org{"o": {ID: "o", Active: true, Generation: 2}}}
+	}
+	if !s.Alive(subject()) {
+		t.Error("dead although nothing has changed")
+	}
+	for name, change := range map[string]func(*domain.Subject){
+		"another user":          func(u *domain.Subject) { u.ID = "v" },
+		"not active":            func(u *domain.Subject) { u.Active = false },
+		"a machine":             func(u *domain.Subject) { u.Human = false },
+		"of another generation": func(u *domain.Subject) { u.Generation = 4 },
+		"without the password":  func(u *domain.Subject) { u.Credential = "" },
+		"of another org":        func(u *domain.Subject) { u.OrgID = "p" },
+		"without org":           func(u *domain.Subject) { u.Orgs = nil },
+		"of an inactive org":    func(u *domain.Subject) { u.Orgs["o"] = domain.Org{ID: "o", Generation: 2} },
+		"of an org that was inactive": func(u *domain.Subject) {
+			u.Orgs["o"] = domain.Org{ID: "o", Active: true, Generation: 3}
+		},
+	} {
+		u := subject()
+		change(&u)
+		if s.Alive(u) {
+			t.Errorf("%s: alive", name)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package login serves the pages on which people log in: the login name with the password, a second factor, another
+// password if the old one must be changed, and the choice of an account. Opening a page changes nothing. The pages do
+// not tell whether a user exists: only whoever has the right password learns more.
+package login
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/owners"
+	"herald/services/auth/internal/sessions"
+	"herald/services/auth/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/limit"
+)
+
+const (
+	// Path is where people log in.
+	Path = "/ui/login/"
+
+	passwordPath = Path + "password"
+	factorPath   = Path + "factor"
+	nextPath     = Path + "next"
+	continuePath = Path + "continue"
+	logoutPath   = Path + "logout"
+	endedPath    = Path + "signedout"
+
+	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
+	patience = 10 * time.Second
+	// Limits in bytes of what a form sends. Longer values do not exist.
+	maxName, maxRequest, maxTag = 400, 64, 35
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	nameBody    = look.Body(files, "name.html", "kept.html")
+	factorBody  = look.Body(files, "factor.html", "kept.html")
+	nextBody    = look.Body(files, "next.html", "kept.html")
+	chooseBody  = look.Body(files, "choose.html", "kept.html")
+	sessionBody = look.Body(files, "session.html", "kept.html")
+	lockedBody  = look.Body(files, "locked.html")
+	initialBody = look.Body(files, "initial.html")
+)
+
+// Requests are those of clients, which wait for a person.
+type Requests interface {
+	// Request returns a request with its client. It returns domain.ErrRequestGone if there is none.
+	Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error)
+	// Finish answers the client after a person has logged in.
+	Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session)
+}
+
+// Config is what the pages need.
+type Config struct {
+	Users  usersv1.UsersClient
+	Store  store.Store
+	Owners *owners.Owners
+	// Posts counts the posts of a client that fail.
+	Posts *limit.Limit
+	Look  *look.Look
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Pages serves the pages below Path.
+type Pages struct {
+	Config
+	Sessions sessions.Sessions
+	requests Requests
+}
+
+// New returns the pages with their sessions.
+func New(c Config) *Pages {
+	return &Pages{Config: c, Sessions: sessions.Sessions{Store: c.Store, Owners: c.Owners, Now: c.Now}}
+}
+
+// Mount adds the pages' paths. People log in there for requests.
+func (p *Pages) Mount(mux *http.ServeMux, requests Requests) {
+	p.requests = requests
+	mux.HandleFunc("GET "+Path+"{$}", p.visited(p.start))
+	mux.HandleFunc("POST "+passwordPath, p.limited(p.visited(p.password)))
+	mux.HandleFunc("GET "+factorPath, p.visited(p.withLogin(p.askFactor)))
+	mux.HandleFunc("POST "+factorPath, p.limited(p.visited(p.withLogin(p.factor))))
+	mux.HandleFunc("GET "+nextPath, p.visited(p.withLogin(p.askNext)))
+	mux.HandleFunc("POST "+nextPath, p.limited(p.visited(p.withLogin(p.next))))
+	mux.HandleFunc("POST "+continuePath, p.visited(p.goOn))
+	mux.HandleFunc("POST "+logoutPath, p.visited(p.logout))
+	mux.HandleFunc("GET "+endedPath, p.visited(p.ended))
+}
+
+// visit is a request of a browser for a page.
+type visit struct {
+	*http.Request
+	values url.Values
+	// ID is that of the client's request; empty for a person who logs in for no application.
+	ID string
+	// Language is what the reader or the client has picked; empty for the browser's.
+	Language string
+	asked    domain.AuthRequest
+	client   domain.Client
+}
+
+// kept is what every form keeps.
+type kept struct {
+	ID, Language string
+	// Application is the name of the client.
+	Application string
+	// Wrong is the key of the text that says what is wrong. Otherwise is used if there is no such text.
+	Wrong, Otherwise string
+}
+
+func (v visit) kept() kept { return kept{ID: v.ID, Language: v.Language, Application: v.client.Name} }
+
+// address returns the address of one of the pages, for the same request and language.
+func (v visit) address(path string, more ...string) string {
+	query := url.Values{}
+	if v.ID != "" {
+		query.Set("request", v.ID)
+	}
+	if v.Language != "" {
+		query.Set("lang", v.Language)
+	}
+	for i := 0; i < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// in returns a function for the address of a page in another language.
+func (v visit) in(path string) func(tag string) string {
+	return func(tag string) string { return v.address(path, "lang", tag) }
+}
+
+// visited reads what a browser sends, and the client's request.
+func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		r = r.WithContext(ctx)
+		v := visit{Request: r}
+		err := r.ParseForm()
+		if v.values = r.Form; r.Method == http.MethodPost {
+			v.values = r.PostForm // a password must not be in an address
+		}
+		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > maxRequest || !plain(v.ID) {
+			p.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
+			return
+		}
+		if tag := v.values.Get("lang"); len(tag) <= maxTag {
+			v.Language = p.Look.Wanted(ctx, []string{tag})
+		}
+		if v.ID != "" {
+			v.asked, v.client, err = p.requests.Request(ctx, v.ID)
+			if err != nil {
+				p.noRequest(w, v, err)
+				return
+			}
+			if v.Language == "" {
+				v.Language = p.Look.Wanted(ctx, v.asked.UILocales)
+			}
+			p.Look.PostTo(w, v.asked.RedirectURI)
+		}
+		next(w, v)
+	}
+}
+
+// noRequest says that the client of a request, or the request, is not there any more.
+func (p *Pages) noRequest(w http.ResponseWriter, v visit, err error) {
+	if errors.Is(err, domain.ErrRequestGone) {
+		p.notice(w, v, http.StatusBadRequest, "requestgone")
+		return
+	}
+	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && refusal.Status() < http.StatusInternalServerError {
+		p.requests.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // says what the matter is
+		return
+	}
+	p.failed(w, v, err)
+}
+
+// plain reports whether a text has no characters that cannot be in an id or a name.
+func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// redirect sends the browser to another page after a form.
+func redirect(w http.ResponseWriter, v visit, address string) {
+	http.Redirect(w, v.Request, address, http.StatusSeeOther)
+}
+
+// finish ends a login that is done.
+func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
+	if v.ID == "" {
+		redirect(w, v, v.address(Path))
+		return
+	}
+	p.requests.Finish(v.Context(), w, v.Request, v.ID, s)
+}

@@ -1,0 +1,128 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	authv1 "herald/shared/gen/herald/auth/v1"
+)
+
+func session(id, userID string) domain.Session {
+	l := domain.Login{UserID: userID, UserGeneration: 1, OrgID: "o", OrgGeneration: 1, Credential: "password",
+		AuthTime: now, AMR: []string{"pwd"}}
+	return l.Session(id, "192.0.2.1", now)
+}
+
+func (w world) session(cookie string) (id string) {
+	w.Helper()
+	found, there, err := w.Session(w.Context(), []byte(cookie))
+	if err != nil || there != (found.ID != "") {
+		w.Fatal(found, there, err)
+	}
+	return found.ID
+}
+
+// A session is found by its newest cookie, and is never somebody else's.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	add := func(cookie string, s domain.Session) {
+		t.Helper()
+		if err := w.AddSession(t.Context(), []byte(cookie), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("first", session("s1", "u1"))
+	add("second", session("s1", "u1"))
+	add("foreign", session("s1", "u2"))
+	old := session("s2", "u1")
+	old.ExpiresAt = now
+	add("old", old)
+	for cookie, want := range map[string]string{"first": "", "second": "s1", "foreign": "", "old": "", "": ""} {
+		if got := w.session(cookie); got != want {
+			t.Errorf("cookie %q is of session %q, want %q", cookie, got, want)
+		}
+	}
+	if _, err := w.DeleteExpired(t.Context()); err != nil || w.session("second") != "s1" {
+		t.Errorf("after the sweep: %v", err)
+	}
+	for name, remove := range map[string]func() (bool, error){
+		"another user": func() (bool, error) { return w.DeleteOfUser(t.Context(), "u2") },
+		"another org":  func() (bool, error) { return w.DeleteOfOrg(t.Context(), "p") },
+	} {
+		if _, err := remove(); err != nil || w.session("second") != "s1" {
+			t.Errorf("removing %s: %v", name, err)
+		}
+	}
+	if _, err := w.DeleteOfUser(t.Context(), "u1"); err != nil || w.session("second") != "" {
+		t.Errorf("removing the user: %v", err)
+	}
+	add("third", session("s3", "u1"))
+	if _, err := w.DeleteOfOrg(t.Context(), "o"); err != nil || w.session("third") != "" {
+		t.Errorf("removing the organization: %v", err)
+	}
+}
+
+// A session ends with what its person gave clients, and nothing else does.
+func TestEndSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"s1", "s2"} {
+		if err := w.AddSession(t.Context(), []byte(id), session(id, "u1")); err != nil {
+			t.Fatal(err)
+		}
+		a := domain.Authorization{ID: "of " + id, UserID: "u1", SessionID: id, Scopes: []string{}, Audience: []string{},
+			AMR: []string{}, AuthTime: now, ExpiresAt: now.Add(time.Hour)}
+		token := domain.NewToken{Kind: domain.KindAccess, Hash: []byte(id), ExpiresAt: now.Add(time.Hour)}
+		if err := w.Issue(t.Context(), a, domain.Use{}, token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := w.EndSession(t.Context(), session("s1", "u1"), &authv1.SessionEnded{UserId: "u1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[string]bool{"s1": false, "s2": true} {
+		_, err := w.Token(t.Context(), domain.KindAccess, []byte(id))
+		if (w.session(id) == id) != want || (err == nil) != want {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l := domain.Login{UserID: "u1", UserGeneration: 1, OrgID: "o", Credential: "password", AuthTime: now,
+		AMR: []string{"pwd"}, NeedsFactor: true, ExpiresAt: now.Add(time.Minute)}
+	if err := w.BeginLogin(t.Context(), []byte("a"), l); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AdvanceLogin(t.Context(), []byte("a"), l.WithFactor(now)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Login(t.Context(), []byte("a"))
+	if err != nil || !got.Done() || got.UserID != "u1" || len(got.AMR) != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	l.ExpiresAt = now
+	if err := w.BeginLogin(t.Context(), []byte("old"), l); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.EndLogin(t.Context(), []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"ended twice":        w.EndLogin(t.Context(), []byte("a")),
+		"advanced after end": w.AdvanceLogin(t.Context(), []byte("a"), l),
+		"found after end":    func() error { _, err := w.Login(t.Context(), []byte("a")); return err }(),
+		"expired":            func() error { _, err := w.Login(t.Context(), []byte("old")); return err }(),
+	} {
+		if !errors.Is(err, domain.ErrLoginGone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

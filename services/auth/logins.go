@@ -1,0 +1,37 @@
+package auth
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/authorize"
+	"herald/services/auth/internal/login"
+	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/mailpages"
+	"herald/services/auth/internal/tokens"
+	"herald/shared/boot"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// logins returns what answers people, and the endpoint to which clients send them.
+func logins(
+	s *boot.Service, l *look.Look, users usersv1.UsersClient, issued tokens.Tokens,
+) (http.Handler, *authorize.Endpoint, error) {
+	people := http.NewServeMux()
+	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+	})
+	later, posts := mailpages.NewLater(users, s.Now, s.Log), mailpages.NewPosts(s.Now)
+	s.Background(later.Run)
+	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l, Log: s.Log}.Mount(people)
+	pages := login.New(login.Config{
+		Users: users, Store: issued.Store, Owners: issued.Owners, Posts: posts, Look: l, Now: s.Now, Log: s.Log,
+	})
+	requests := authorize.New(authorize.Config{
+		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,
+		Issuer: issued.Issuer, Now: s.Now, Log: s.Log,
+	})
+	requests.Mount(people)
+	pages.Mount(people, requests)
+	guarded, err := l.Guard(people, s.PublicURL, authorize.Path)
+	return guarded, requests, err
+}
