@@ -50,6 +50,8 @@ func New(public *url.URL) (Library, error) {
 		"/docs/style.css":       {"site/style.css", closed},
 		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
 		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
+
+		"/docs/login-by-program.md": {"login-by-program.md", closed},
 	} {
 		l.add(at, p.policy, file(p.file, []byte(public.String())))
 	}

@@ -28,7 +28,7 @@ func TestReadme(t *testing.T) {
 	var events *watcher
 	for _, s := range steps[1:] {
 		command := here.Replace(s.Command)
-		if strings.Contains(s.Answer, "USER_STATE_ACTIVE") {
+		if strings.Contains(s.Answer, "mini-mouse") && strings.Contains(s.Answer, "USER_STATE_ACTIVE") {
 			i.ChoosePassword("mini@example.com")
 		}
 		if strings.Contains(command, "examples/subscriber") { // does not end

@@ -19,6 +19,8 @@ type Assertion struct {
 	Issuer, Subject, ID            string
 	Audience                       []string
 	ExpiresAt, IssuedAt, NotBefore time.Time // zero if missing
+	// Scope is that of clients which sign the scope of their request.
+	Scope string
 }
 
 // Check refuses the assertion of anybody but id, one for somebody else, and one that is not valid now. It needs one of

@@ -1,6 +1,7 @@
 package grants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -60,6 +61,8 @@ func (e *Endpoint) assertion(ctx context.Context, f oauth.Form, _ domain.Client)
 	if err := checked.Check(user.ID, []string{e.Issuer, e.Issuer + Path}, false, e.Now()); err != nil {
 		return given{}, err
 	}
+	// golang.org/x/oauth2 and clients that were written for Google's machines ask in the assertion.
+	f["scope"] = cmp.Or(f["scope"], checked.Scope)
 	g, err := e.machine(f, user)
 	g.Use = checked.Use()
 	return g, err

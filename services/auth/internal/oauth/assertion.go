@@ -59,7 +59,7 @@ func (a Assertion) Verify(der []byte) (domain.Assertion, error) {
 	}
 	return domain.Assertion{
 		Issuer: c.Issuer, Subject: c.Subject, ID: c.ID, Audience: c.Audience,
-		ExpiresAt: c.Expiry.time(), IssuedAt: c.IssuedAt.time(), NotBefore: c.NotBefore.time(),
+		ExpiresAt: c.Expiry.time(), IssuedAt: c.IssuedAt.time(), NotBefore: c.NotBefore.time(), Scope: c.Scope,
 	}, nil
 }
 
@@ -71,6 +71,7 @@ type claims struct {
 	NotBefore date     `json:"nbf"`
 	IssuedAt  date     `json:"iat"`
 	ID        string   `json:"jti"`
+	Scope     string   `json:"scope"`
 }
 
 // audience is a text or a list of them (RFC 7519 section 4.1.3).
