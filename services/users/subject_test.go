@@ -102,6 +102,34 @@ func TestResolveSubjectWithCredential(t *testing.T) {
 	}
 }
 
+// A user still has the credential of an earlier answer or has it no more, and no key comes with it.
+func TestResolveSubjectStillHasCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	machine, person := w.machine(w.admin, "ci"), w.person(w.admin, "ada")
+	made, err := w.setSecret(w.admin, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySecret := w.subject(&usersv1.ResolveSubjectRequest{UserId: machine,
+		SecretHash: secret.Hash(made.ClientSecret)}).Credential
+	key, err := w.addKey(w.admin, machine, publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ user, credential, want string }{
+		{machine, bySecret, bySecret}, {machine, "key:" + key.KeyId, "key:" + key.KeyId},
+		{person, "password", "password"},
+		{machine, "key:nothing", ""}, {machine, "secret:0123456789abcdef", ""}, {machine, "password", ""},
+		{person, bySecret, ""}, {person, "key:" + key.KeyId, ""}, {machine, "other", ""}, {machine, "key:", ""},
+	} {
+		got := w.subject(&usersv1.ResolveSubjectRequest{UserId: c.user, Credential: c.credential})
+		if got.Credential != c.want || got.PublicKey != nil {
+			t.Errorf("%q: %v", c.credential, got)
+		}
+	}
+}
+
 // The caller of a token is the user with roles as they are now, while all is as it was when the token was issued.
 func TestResolveCaller(t *testing.T) {
 	t.Parallel()

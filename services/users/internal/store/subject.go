@@ -35,11 +35,17 @@ func (s Store) Subject(
 		PublicKey  []byte
 		subjectOrgRow
 	}
+	// The statement looks for one key, in the same way for each question, so that Postgres plans it once.
+	keyID := p.KeyID
+	if named, ok := strings.CutPrefix(p.Credential, "key:"); ok {
+		keyID = named
+	}
 	rows, err := postgres.All[row](ctx, s.journal.DB, `select `+postgres.Each("u.", userColumns)+`, k.public_key,
 			case
 				when k.id is not null then 'key:' || k.id
 				when @secret_hash <> '' and u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
-				when `+holdsCredential("u")+` then @credential
+				when @credential like 'secret:%' and secret_credential(u.secret_hash) = @credential then @credential
+				when @credential = 'password' and u.password_hash <> '' then @credential
 				else ''
 			end as credential, `+subjectOrg+`
 		from users u
@@ -47,10 +53,11 @@ func (s Store) Subject(
 			select m.id, m.public_key from machine_keys m
 			where m.user_id = u.id and m.id = @key_id and m.expires_at > @now
 		) k on true
-		join organizations o on (o.id = u.org_id or o.id = any (@org_ids)) and o.state <> org_removed()
+		cross join lateral (select u.org_id as id union select unnest((select @org_ids::text[]))) asked
+		join organizations o on o.id = asked.id and o.state <> org_removed()
 		where u.id = @id
 			and exists (select from organizations h where h.id = u.org_id and h.state <> org_removed())`,
-		postgres.Args{"id": userID, "secret_hash": hex.EncodeToString(p.SecretHash), "key_id": p.KeyID,
+		postgres.Args{"id": userID, "secret_hash": hex.EncodeToString(p.SecretHash), "key_id": keyID,
 			"credential": p.Credential, "now": s.Now(), "org_ids": orgIDs})
 	if err != nil {
 		return domain.Subject{}, err
@@ -58,7 +65,10 @@ func (s Store) Subject(
 	if len(rows) == 0 {
 		return domain.Subject{}, domain.ErrUserNotFound
 	}
-	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential, PublicKey: rows[0].PublicKey}
+	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential}
+	if p.KeyID != "" {
+		found.PublicKey = rows[0].PublicKey
+	}
 	for _, r := range rows {
 		found.Orgs = append(found.Orgs, r.org())
 	}
@@ -77,7 +87,7 @@ func holdsCredential(user string) string {
 	return strings.ReplaceAll(`case
 					when @credential like 'key:%' then exists (
 						select from machine_keys m
-						where m.user_id = USER.id and 'key:' || m.id = @credential and m.expires_at > @now)
+						where m.user_id = USER.id and m.id = substr(@credential, 5) and m.expires_at > @now)
 					when @credential like 'secret:%' then secret_credential(USER.secret_hash) = @credential
 					when @credential = 'password' then USER.password_hash <> ''
 					else @credential = ''
