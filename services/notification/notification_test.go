@@ -85,7 +85,7 @@ func newWorld(t testing.TB, s setup) *world {
 	} else {
 		w.ground = *s.ground
 	}
-	w.ground = testkit.Logged(t, w.ground, slog.LevelDebug, io.MultiWriter(t.Output(), w.logs))
+	w.ground = testkit.Logged(t, w.ground, slog.LevelDebug, io.MultiWriter(testkit.Output(t), w.logs))
 	w.people = newPeople(t, w.ground)
 	w.relay = smtpd.Start(t, s.relay, s.faults...)
 	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))

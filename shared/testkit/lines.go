@@ -29,11 +29,21 @@ func (l *Lines) Write(b []byte) (int, error) {
 // Wait returns the first line that contains a text. It fails the test if none comes within 20 s.
 func (l *Lines) Wait(t testing.TB, text string) string {
 	t.Helper()
+	return l.WaitFor(t, text, 1)
+}
+
+// WaitFor returns the nth line that contains a text, from 1, like Wait.
+func (l *Lines) WaitFor(t testing.TB, text string, nth int) string {
+	t.Helper()
 	limit := time.After(20 * time.Second)
 	for {
 		l.mu.Lock()
+		found := 0
 		for line := range strings.Lines(l.text.String()) {
-			if strings.Contains(line, text) {
+			if !strings.Contains(line, text) {
+				continue
+			}
+			if found++; found == nth {
 				l.mu.Unlock()
 				return line
 			}
@@ -46,7 +56,7 @@ func (l *Lines) Wait(t testing.TB, text string) string {
 		select {
 		case <-more:
 		case <-limit:
-			t.Fatalf("no line with %q in %s", text, l.String())
+			t.Fatalf("%d lines with %q, want %d, in %s", found, text, nth, l.String())
 		}
 	}
 }

@@ -45,7 +45,7 @@ func newGround(t testing.TB, listen string, keys secret.Keys) (boot.Ground, *ser
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bus.Stop(nats) })
-	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelInfo}, "test", t.Output())
+	telemetry, err := boot.NewTelemetry(t.Context(), boot.Observe{LogLevel: slog.LevelInfo}, "test", Output(t))
 	if err != nil {
 		t.Fatal(err)
 	}

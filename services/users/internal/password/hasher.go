@@ -3,6 +3,7 @@ package password
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -16,8 +17,8 @@ type Hasher struct {
 }
 
 // NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and lets waiting
-// calls wait. Other calls, and those whose context ends while they wait, return
-// fault.ErrOverloaded.
+// calls wait, each for half of the time that it has. Other calls, and those that waited for so long, return
+// fault.ErrOverloaded, while there is time left to say so.
 func NewHasher(atOnce, waiting int) *Hasher {
 	return &Hasher{queue: queue.New(atOnce, waiting)}
 }
@@ -36,7 +37,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 		return Hash{}, ErrTooLong
 	}
 	var made argon2Hash
-	err := h.queue.Do(ctx, func() {
+	err := h.do(ctx, func() {
 		h.derivations.Add(1)
 		made = newArgon2(norm.NFC.AppendString(nil, password))
 	})
@@ -60,7 +61,7 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 	}
 	composed := norm.NFC.String(password)
 	asTyped := false
-	err = h.queue.Do(ctx, func() {
+	err = h.do(ctx, func() {
 		ok = h.matches(kept, composed)
 		if !ok && composed != password {
 			ok = h.matches(kept, password)
@@ -76,6 +77,15 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 
 // Derivations returns the number of keys derived so far.
 func (h *Hasher) Derivations() int64 { return h.derivations.Load() }
+
+func (h *Hasher) do(ctx context.Context, work func()) error {
+	if end, limited := ctx.Deadline(); limited {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Until(end)/2)
+		defer stop()
+	}
+	return h.queue.Do(ctx, work)
+}
 
 func (h *Hasher) matches(s scheme, password string) bool {
 	h.derivations.Add(1)

@@ -1,11 +1,13 @@
 package password
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -224,5 +226,31 @@ func TestWorkIsBounded(t *testing.T) {
 		if _, err := h.Hash(t.Context(), ascii); err != nil {
 			t.Errorf("idle again: %v", err)
 		}
+	})
+}
+
+// A call that would wait until its end is refused before, so that its caller learns that nothing was done.
+func TestRefusedBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHasher(1, 2)
+		release := make(chan struct{})
+		var group sync.WaitGroup
+		group.Go(func() {
+			if err := h.queue.Do(t.Context(), func() { <-release }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := h.Hash(ctx, ascii); !errors.Is(err, fault.ErrOverloaded) || ctx.Err() != nil {
+			t.Errorf("Hash: %v, its context: %v", err, ctx.Err())
+		}
+		if _, _, err := h.Verify(ctx, Hash{}, ascii); !errors.Is(err, fault.ErrOverloaded) || ctx.Err() != nil {
+			t.Errorf("Verify: %v, its context: %v", err, ctx.Err())
+		}
+		close(release)
+		group.Wait()
 	})
 }
