@@ -16,6 +16,7 @@ import (
 	"herald/services/auth/internal/claims"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/grants"
+	"herald/services/auth/internal/introspect"
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/oauth"
@@ -244,10 +245,11 @@ func (w *world) mount() {
 	w.pages, err = l.Guard(people, s.PublicURL, authorize.Path)
 	w.must(err)
 	told := claims.Claims{Owners: own}
+	clients := oauth.Clients{Owners: own, Store: w.db, Issuer: issuer, Now: w.clock}
 	grants.New(grants.Config{
-		Clients: oauth.Clients{Owners: own, Store: w.db, Issuer: issuer, Now: w.clock},
-		Tokens:  issued, Claims: told, Log: s.Log, Metrics: s.Metrics,
+		Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics,
 	}).Mount(programs)
+	introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log}.Mount(programs)
 	userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log}.Mount(programs)
 	w.programs = programs
 }
@@ -424,7 +426,9 @@ func (w *world) send(r *http.Request) answer {
 	out := httptest.NewRecorder()
 	w.programs.ServeHTTP(out, r)
 	a := answer{Status: out.Code, Header: out.Header()}
-	w.must(json.Unmarshal(out.Body.Bytes(), &a.Body))
+	if out.Body.Len() > 0 {
+		w.must(json.Unmarshal(out.Body.Bytes(), &a.Body))
+	}
 	return a
 }
 
