@@ -26,6 +26,10 @@ run: ## Run everything on this machine; ^C stops it
 	@$(MAKE) --no-print-directory build
 	@exec $(BINARY) run
 
+.PHONY: example
+example: ## Run an application that people log in to, beside `make run`
+	@exec go run ./examples/login .data/admin.pat
+
 .PHONY: test
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test

@@ -12,6 +12,7 @@ import (
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/pages"
+	"herald/services/auth/internal/programs"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/sweep"
 	"herald/services/auth/internal/tokens"
@@ -62,12 +63,12 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	programs, err := endpoints(s, issued, discovery.Server(l.Languages()), login.Part())
+	answers, err := programs.New(s, issued, discovery.Server(l.Languages()), login.Part())
 	if err != nil {
 		return err
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
-		Pages: pages.Pages{People: people, Programs: programs}, Resolver: tokens.Resolver{Tokens: issued},
+		Pages: pages.Pages{People: people, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
 	})
 }
 

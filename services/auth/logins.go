@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/authorize"
+	"herald/services/auth/internal/device"
 	"herald/services/auth/internal/login"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
@@ -31,7 +32,12 @@ func logins(
 		Issuer: issued.Issuer, Now: s.Now, Log: s.Log,
 	})
 	requests.Mount(people)
-	pages.Mount(people, requests)
+	devices := device.Pages{
+		Store: issued.Store, Owners: issued.Owners, Sessions: pages.Sessions, Grants: requests, Posts: posts, Look: l,
+		Log: s.Log,
+	}
+	devices.Mount(people)
+	pages.Mount(people, device.Logins{Clients: requests, Pages: devices})
 	guarded, err := l.Guard(people, s.PublicURL, authorize.Path)
 	return guarded, requests, err
 }

@@ -28,16 +28,19 @@ const (
 )
 
 // RandomString returns n random characters a-zA-Z0-9, each equally likely.
-func RandomString(n int) string {
+func RandomString(n int) string { return RandomOf(alphanumeric, n) }
+
+// RandomOf returns n random characters of a text, each equally likely. The text has 1 to 256 different bytes.
+func RandomOf(letters string, n int) string {
 	out := make([]byte, 0, n)
-	buf := make([]byte, n+n/4)
+	buf := make([]byte, n+n/4+1)
+	// Larger bytes are dropped, because with them some characters would be more likely.
+	most := 256 - 256%len(letters)
 	for len(out) < n {
 		rand.Read(buf)
 		for _, b := range buf {
-			// 248 is the largest multiple of 62 in a byte. Larger bytes are dropped, because with
-			// them some characters would be more likely.
-			if b < 248 && len(out) < n {
-				out = append(out, alphanumeric[int(b)%len(alphanumeric)])
+			if int(b) < most && len(out) < n {
+				out = append(out, letters[int(b)%len(letters)])
 			}
 		}
 	}

@@ -17,33 +17,44 @@ import (
 func (e *Endpoint) issue(
 	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
 ) (secret.Text, error) {
-	user, err := e.Owners.User(ctx, s.UserID, owners.Proof{Credential: s.Credential}, s.OrgID, c.OrgID)
-	if errors.Is(err, owners.ErrNoUser) {
-		return secret.Text{}, domain.ErrLoginRequired.Say("the user is gone")
-	}
+	a, err := e.Authorization(ctx, c, request.Scopes, s)
 	if err != nil {
 		return secret.Text{}, err
 	}
-	now := e.Now()
-	a := domain.Authorization{
-		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
-		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
-		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
-		OrgGeneration: s.OrgGeneration, SessionID: s.ID, Scopes: request.Scopes,
-		Audience: domain.Audience(c.ID, c.Project.ID, request.Scopes), AuthTime: s.AuthTime, AMR: s.AMR,
-		Credential: s.Credential, ExpiresAt: now.Add(domain.CodeLifetime),
-	}
-	if !a.Alive(c, user) {
-		return secret.Text{}, domain.ErrLoginRequired.Say("the user or an organization is not active, or has changed")
-	}
-	if err := e.Owners.Admit(ctx, c.Project, user.ID, user.OrgID); err != nil {
-		return secret.Text{}, err
-	}
+	a.ExpiresAt = e.Now().Add(domain.CodeLifetime)
 	code := secret.AuthorizationCode.New()
 	return code, e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
 		Hash: secret.Hash(code.Reveal()), RedirectURI: request.RedirectURI, CodeChallenge: request.CodeChallenge,
 		Nonce: request.Nonce, ExpiresAt: a.ExpiresAt,
 	})
+}
+
+// Authorization returns what a person who has logged in gives a client, without its expiry. It returns
+// domain.ErrLoginRequired for a person who is not active any more, and domain.ErrAccessDenied for one who gets no
+// tokens of the project.
+func (e *Endpoint) Authorization(
+	ctx context.Context, c domain.Client, scopes []string, s domain.Session,
+) (domain.Authorization, error) {
+	user, err := e.Owners.User(ctx, s.UserID, owners.Proof{Credential: s.Credential}, s.OrgID, c.OrgID)
+	if errors.Is(err, owners.ErrNoUser) {
+		return domain.Authorization{}, domain.ErrLoginRequired.Say("the user is gone")
+	}
+	if err != nil {
+		return domain.Authorization{}, err
+	}
+	a := domain.Authorization{
+		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
+		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
+		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
+		OrgGeneration: s.OrgGeneration, SessionID: s.ID, Scopes: scopes,
+		Audience: domain.Audience(c.ID, c.Project.ID, scopes), AuthTime: s.AuthTime, AMR: s.AMR,
+		Credential: s.Credential,
+	}
+	if !a.Alive(c, user) {
+		return domain.Authorization{}, domain.ErrLoginRequired.Say(
+			"the user or an organization is not active, or has changed")
+	}
+	return a, e.Owners.Admit(ctx, c.Project, user.ID, user.OrgID)
 }
 
 // hinted returns the user of an id token of ours, which may have expired (OpenID Connect Core section 3.1.2.1).

@@ -75,6 +75,7 @@ func New(c Config) *Endpoint {
 	}, []string{"grant", "result"})}
 	e.grants = map[domain.GrantType]grant{
 		domain.GrantCredentials: {redeem: e.credentials},
+		domain.GrantDevice:      {redeem: e.device},
 		domain.GrantJWTBearer:   {alone: true, redeem: e.assertion},
 		domain.GrantCode:        {redeem: e.code},
 		domain.GrantRefresh:     {redeem: e.refresh},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth"
@@ -36,14 +37,20 @@ func (e *Endpoint) code(ctx context.Context, f oauth.Form, c domain.Client) (giv
 		return given{}, err
 	}
 	g.nonce = stored.Nonce
-	g.ExpiresAt = e.Now().Add(domain.AccessLifetime)
-	if slices.Contains(stored.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
-		g.ExpiresAt, g.refresh = g.ExpiresAt.Add(domain.RefreshLifetime), stored.Scopes
-	}
+	g.begins(c, e.Now())
 	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
 		return e.misuse(ctx, g.Authorization, misused, e.Store.Redeem(ctx, g.Authorization, hash, tokens))
 	}
 	return g, nil
+}
+
+// begins sets how long the authorization lasts, whose first tokens these are: with a refresh token if the person lets
+// the client act without them.
+func (g *given) begins(c domain.Client, now time.Time) {
+	g.ExpiresAt = now.Add(domain.AccessLifetime)
+	if slices.Contains(g.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
+		g.ExpiresAt, g.refresh = g.ExpiresAt.Add(domain.RefreshLifetime), g.Scopes
+	}
 }
 
 // refresh gives new tokens for a refresh token, which it replaces (RFC 6749 section 6, RFC 9700 section 4.14.2).

@@ -13,10 +13,10 @@ import (
 const Submit template.JS = "document.forms[0].submit()"
 
 // PostTo lets the forms of a page post to an address too, or be redirected to it: browsers check the redirects after a
-// form. It is called before the page is written.
+// form. It is called before the page is written. Without an address it changes nothing.
 func (l *Look) PostTo(w http.ResponseWriter, address string) {
 	u, err := url.Parse(address)
-	if err != nil || strings.ContainsAny(address, "\r\n") {
+	if err != nil || u.Scheme == "" || strings.ContainsAny(address, "\r\n") {
 		return
 	}
 	source := u.Scheme + ":" // an application on the person's device, such as com.example.app:/callback

@@ -1,10 +1,12 @@
-package auth
+// Package programs puts the endpoints for programs together, and the documents in which clients find them.
+package programs
 
 import (
 	"io"
 	"net/http"
 
 	"herald/services/auth/internal/claims"
+	"herald/services/auth/internal/device"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/grants"
 	"herald/services/auth/internal/introspect"
@@ -21,16 +23,17 @@ type endpoint interface {
 	Part() discovery.Part
 }
 
-// endpoints returns what answers programs. The documents that clients find have the given parts too.
-func endpoints(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
+// New returns what answers programs. The documents that clients find have the given parts too.
+func New(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	told := claims.Claims{Owners: issued.Owners}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", unknownEndpoint)
+	mux.HandleFunc("/", unknown)
 	parts = append(parts, discovery.Keys(keys.IDToken().Algorithm()))
 	for _, e := range []endpoint{
 		grants.New(grants.Config{Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics}),
 		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},
+		device.Endpoint{Clients: clients, Log: s.Log},
 		userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log},
 	} {
 		e.Mount(mux)
@@ -44,8 +47,8 @@ func endpoints(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (
 	return mux, nil
 }
 
-// unknownEndpoint answers a program whose path has no endpoint, with an error as RFC 6749 writes it (section 5.2).
-func unknownEndpoint(w http.ResponseWriter, _ *http.Request) {
+// unknown answers a program whose path has no endpoint, with an error as RFC 6749 writes it (section 5.2).
+func unknown(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNotFound)

@@ -1,0 +1,89 @@
+package domain
+
+import (
+	"strings"
+	"time"
+)
+
+const (
+	// DeviceLifetime is how long a person has to enter the code that a device shows.
+	DeviceLifetime = 10 * time.Minute
+	// DeviceInterval is how long a device waits between two questions (RFC 8628 section 3.2). One that asks sooner has
+	// to wait as much longer each time (section 3.5).
+	DeviceInterval = 5 * time.Second
+	// UserCodeLength is how many letters a user code has: 34 bits, of which nobody can try many in ten minutes.
+	UserCodeLength = 8
+)
+
+// UserCodeLetters are those of user codes: no vowels, so that they are no words, and none that look alike (RFC 8628
+// section 6.1).
+const UserCodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
+
+// UserCode returns the letters of a code as somebody typed it, without case and separators; "" for what is none.
+func UserCode(typed string) string {
+	code := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r == '-' || r == ' ':
+			return -1
+		}
+		return r
+	}, typed)
+	if len(code) != UserCodeLength || strings.Trim(code, UserCodeLetters) != "" {
+		return ""
+	}
+	return code
+}
+
+// ShownUserCode returns a user code as people read it.
+func ShownUserCode(code string) string {
+	return code[:UserCodeLength/2] + "-" + code[UserCodeLength/2:]
+}
+
+// NewDevice is a request of a device for a login, to store.
+type NewDevice struct {
+	Hash      []byte
+	UserCode  string
+	ClientID  string
+	Scopes    []string
+	ExpiresAt time.Time
+}
+
+// Device is a stored request of a device. Its authorization is that of the person who let it in, if there is one.
+type Device struct {
+	Hash            []byte
+	ClientID        string
+	Scopes          []string
+	CreatedAt       time.Time
+	DeviceExpiresAt time.Time
+	Denied          bool
+	// AuthorizationID is empty until a person let the device in.
+	AuthorizationID string
+	// Soon reports that the device has asked before its time.
+	Soon bool
+}
+
+// Refusals of RFC 8628 section 3.5.
+var (
+	ErrAuthorizationPending = &Refusal{Code: "authorization_pending"}
+	ErrSlowDown             = &Refusal{Code: "slow_down"}
+	ErrExpiredToken         = &Refusal{Code: "expired_token"}
+)
+
+// Redeem refuses a device code to everybody but the device's client, and before a person has let the device in.
+func (d Device) Redeem(clientID string, now time.Time) error {
+	switch {
+	case d.ClientID != clientID:
+		return ErrInvalidGrant.Say("the device code is another client's")
+	case !now.Before(d.DeviceExpiresAt):
+		return ErrExpiredToken.Say("nobody has entered the code in time")
+	case d.Denied:
+		return ErrAccessDenied.Say("the person has refused the device")
+	case d.Soon:
+		return ErrSlowDown.Say("wait longer between two questions")
+	case d.AuthorizationID == "":
+		return ErrAuthorizationPending.Say("nobody has entered the code yet")
+	}
+	return nil
+}
