@@ -229,7 +229,16 @@ func states() (all []state) {
 		state{"expired", initialize.link("code", "EXPIRED2"), nil, "expired"},
 		state{"locked", initialize.link("code", "LOCKED22"), password, "locked"},
 		state{"away", initialize.link("code", "AWAY2222"), nil, "away"},
-		state{"malformed", initialize.link("userID", ""), nil, "malformed"})
+		state{"malformed", initialize.link("userID", ""), nil, "malformed"},
+		state{"login", "/ui/login/?a=b", nil, "login"},
+		state{"login-wrong", "/ui/login/?a=b", []string{"name", "ada", "current", "wrong"}, "login"},
+		state{"login-locked", "/ui/login/?a=b", []string{"name", "ada", "current", "locked"}, "loginlocked"},
+		state{"login-initial", "/ui/login/?a=b", []string{"name", "ada", "current", "initial"}, "initial"},
+		state{"login-inactive", "/ui/login/?a=b", []string{"name", "ada", "current", "inactive"}, "inactive"},
+		state{"login-factor", "/ui/login/?a=b", []string{"name", "ada", "current", "factor"}, "factor"},
+		state{"login-next", "/ui/login/?a=b", []string{"name", "ada", "current", "next"}, "newpassword"},
+		state{"login-session", "/ui/login/?a=b", []string{"name", "ada", "current", "right"}, "session"},
+		state{"login-signedout", "/ui/login/signedout?a=b", nil, "signedout"})
 }
 
 // Every page, light and dark and in several widths, has its style and is no wider than the screen.

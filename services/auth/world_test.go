@@ -90,6 +90,8 @@ type users struct {
 	loginName string
 	mu        sync.Mutex
 	calls     []proto.Message
+	// changes is how often the user has changed in a way that ends logins.
+	changes uint64
 	// asked, if not nil, gets each request for a mail.
 	asked chan *usersv1.RequestCodeRequest
 }
