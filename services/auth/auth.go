@@ -12,6 +12,7 @@ import (
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/pages"
+	"herald/services/auth/internal/people"
 	"herald/services/auth/internal/programs"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/sweep"
@@ -59,16 +60,16 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
-	people, login, err := logins(s, l, users, issued)
+	browsers, parts, err := people.New(s, l, users, issued)
 	if err != nil {
 		return err
 	}
-	answers, err := programs.New(s, issued, discovery.Server(l.Languages()), login.Part())
+	answers, err := programs.New(s, issued, append(parts, discovery.Server(l.Languages()))...)
 	if err != nil {
 		return err
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
-		Pages: pages.Pages{People: people, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
+		Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
 	})
 }
 

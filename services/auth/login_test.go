@@ -210,7 +210,9 @@ func TestLoginInSteps(t *testing.T) {
 	}
 	leads(t, call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", begun), next)
 	leads(t, call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", begun), next)
-	for typed, confirmed := range map[string]string{"": "", "Tr0ub4dor3": "Tr0ub4dor", "short": "short", "\xff": "\xff"} {
+	for typed, confirmed := range map[string]string{
+		"": "", "Tr0ub4dor3": "Tr0ub4dor", "short": "short", "\xff": "\xff",
+	} {
 		form := url.Values{"password": {typed}, "confirmation": {confirmed}}
 		shows(t, call(t, pages, next, form, "Cookie", begun), 400, "newpassword")
 	}
@@ -271,7 +273,8 @@ func TestForeignLogins(t *testing.T) {
 	asked := len(u.requests())
 	for _, path := range []string{"password", "factor", "next", "continue", "logout"} {
 		for _, site := range []string{"cross-site", "same-site"} {
-			shows(t, call(t, pages, loginPath+path, named("right"), "Sec-Fetch-Site", site, "Cookie", session), 403, "foreign")
+			w := call(t, pages, loginPath+path, named("right"), "Sec-Fetch-Site", site, "Cookie", session)
+			shows(t, w, 403, "foreign")
 		}
 	}
 	if len(u.requests()) != asked {

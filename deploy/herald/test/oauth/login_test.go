@@ -38,9 +38,10 @@ func shown(t testing.TB, ahead time.Duration) string {
 type application struct {
 	world
 	// answers gets the query of each request to the redirect URI.
-	answers               chan url.Values
-	clientID, redirectURI string
-	verifier              string
+	answers chan url.Values
+	// bye is where people go after a logout.
+	clientID, redirectURI, bye string
+	verifier                   string
 }
 
 func (w world) application(name string) *application {
@@ -56,7 +57,8 @@ func (w world) application(name string) *application {
 	a.redirectURI = server.URL + "/callback"
 	project := w.Must("POST", "/management/v1/projects", `{"name":"`+name+`"}`)["id"].(string)
 	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", `{"name":"`+name+`","redirectUris":["`+
-		a.redirectURI+`"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`)
+		a.redirectURI+`"],"postLogoutRedirectUris":["`+server.URL+`/bye"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`)
+	a.bye = server.URL + "/bye"
 	a.clientID = made["clientId"].(string)
 	return a
 }
@@ -72,8 +74,19 @@ func (a *application) request(more ...string) string {
 	return a.URL + "/oauth/v2/authorize?" + query.Encode()
 }
 
-// token redeems the code that the browser has brought.
-func (a *application) token() string {
+// token redeems the code that the browser has brought, and returns the access token.
+func (a *application) token() string { return a.redeem().text("access_token") }
+
+// end returns the address to which the application sends a browser to log out.
+func (a *application) end(values ...string) string {
+	query := url.Values{"post_logout_redirect_uri": {a.bye}, "state": {"s t"}}
+	for i := 0; i < len(values); i += 2 {
+		query.Set(values[i], values[i+1])
+	}
+	return a.URL + "/oidc/v1/end_session?" + query.Encode()
+}
+
+func (a *application) redeem() answer {
 	a.TB.Helper()
 	select {
 	case got := <-a.answers:
@@ -81,10 +94,10 @@ func (a *application) token() string {
 			a.Fatalf("the application got %v", got)
 		}
 		return a.world.token("", "grant_type", "authorization_code", "code", got.Get("code"), "client_id", a.clientID,
-			"redirect_uri", a.redirectURI, "code_verifier", a.verifier).text("access_token")
+			"redirect_uri", a.redirectURI, "code_verifier", a.verifier)
 	default:
 		a.Fatal("the application got nothing")
-		return ""
+		return answer{}
 	}
 }
 
@@ -258,4 +271,75 @@ func TestLoginsEnd(t *testing.T) {
 		}
 		login("name", "bob", "current", "another horse")
 	}
+}
+
+// An application logs a person out by its id token. Without one the person is asked, and what is not registered is
+// nowhere to go.
+func TestApplicationsLogPeopleOut(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("eve", ""))
+	shop, bank, c := w.application("Shop"), w.application("Bank"), open(t)
+	login := func() answer {
+		t.Helper()
+		c.visit(shop.request())
+		if got := c.submit("name", "eve", "current", "correct horse"); got != "Welcome" {
+			t.Fatalf("the login leads to %q", got)
+		}
+		return shop.redeem()
+	}
+	ended := func(tokens answer, want bool) {
+		t.Helper()
+		status, _ := w.me(tokens.text("access_token"))
+		if (status == http.StatusUnauthorized) != want {
+			t.Errorf("the token gets %d", status)
+		}
+	}
+	tokens := login()
+	hint := tokens.text("id_token")
+	for name, address := range map[string]string{
+		"an address of nobody":     shop.end(),
+		"an unknown client":        shop.end("client_id", "nobody"),
+		"another client's address": shop.end("client_id", bank.clientID),
+		"another client's token":   shop.end("client_id", bank.clientID, "id_token_hint", hint),
+		"an unregistered address":  shop.end("client_id", shop.clientID, "post_logout_redirect_uri", shop.bye+"/"),
+		"an access token":          shop.end("id_token_hint", tokens.text("access_token")),
+		"a token that is not ours": shop.end("id_token_hint", hint[:len(hint)-8]+"AAAAAAAA"),
+		"two client ids":           shop.end("client_id", shop.clientID) + "&client_id=" + shop.clientID,
+	} {
+		if got := c.visit(address); got != "This application cannot sign you out" {
+			t.Errorf("%s leads to %q", name, got)
+		}
+		ended(tokens, false)
+	}
+	if got := c.visit(shop.end("client_id", shop.clientID)); got != "Do you want to sign out?" {
+		t.Errorf("without a token: %q", got)
+	}
+	c.picture(t, "endsession")
+	ended(tokens, false)
+	if got := c.submit(); got != "Welcome" || c.address() != shop.bye+"?state=s+t" {
+		t.Errorf("the logout leads to %q", c.address())
+	}
+	ended(tokens, true)
+	tokens = login()
+	if c.visit(shop.end("id_token_hint", tokens.text("id_token"))); c.address() != shop.bye+"?state=s+t" {
+		t.Errorf("the id token leads to %q", c.address())
+	}
+	ended(tokens, true)
+	if c.visit(shop.end("id_token_hint", hint)); c.address() != shop.bye+"?state=s+t" {
+		t.Errorf("after the logout the id token leads to %q", c.address())
+	}
+	if got := c.visit(w.URL + "/oidc/v1/end_session"); got != "You are signed out" {
+		t.Errorf("without a client: %q", got)
+	}
+}
+
+// address returns where the browser is.
+func (c chromium) address() string {
+	c.Helper()
+	at, err := chromedp.Run(c.ctx, chromedp.Location())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return at
 }

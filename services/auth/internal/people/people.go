@@ -1,10 +1,14 @@
-package auth
+// Package people puts together what answers people in browsers: the pages of mails, the logins and logouts, and the
+// endpoints to which clients send people.
+package people
 
 import (
 	"net/http"
 
 	"herald/services/auth/internal/authorize"
 	"herald/services/auth/internal/device"
+	"herald/services/auth/internal/discovery"
+	"herald/services/auth/internal/endsession"
 	"herald/services/auth/internal/login"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
@@ -13,10 +17,10 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// logins returns what answers people, and the endpoint to which clients send them.
-func logins(
+// New returns what answers people, and what clients find by discovery of where they send people.
+func New(
 	s *boot.Service, l *look.Look, users usersv1.UsersClient, issued tokens.Tokens,
-) (http.Handler, *authorize.Endpoint, error) {
+) (http.Handler, []discovery.Part, error) {
 	people := http.NewServeMux()
 	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
@@ -38,6 +42,9 @@ func logins(
 	}
 	devices.Mount(people)
 	pages.Mount(people, device.Logins{Clients: requests, Pages: devices})
-	guarded, err := l.Guard(people, s.PublicURL, authorize.Path)
-	return guarded, requests, err
+	over := endsession.Endpoint{Sessions: pages.Sessions, Owners: issued.Owners, Keys: issued.Keys, Look: l,
+		Issuer: issued.Issuer, Log: s.Log}
+	over.Mount(people)
+	guarded, err := l.Guard(people, s.PublicURL, authorize.Path, endsession.Path)
+	return guarded, []discovery.Part{requests.Part(), over.Part()}, err
 }
