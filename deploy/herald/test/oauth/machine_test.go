@@ -175,6 +175,7 @@ func TestAssertionsAreRefused(t *testing.T) {
 		"issued later":     changed(map[string]any{"iat": now.Add(2 * time.Minute).Unix()}),
 		"not valid yet":    changed(map[string]any{"nbf": now.Add(2 * time.Minute).Unix()}),
 		"long":             changed(map[string]any{"more": strings.Repeat("x", 9000)}),
+		"list of scopes":   changed(map[string]any{"scope": []string{"openid"}}),
 	} {
 		a := w.post("/oauth/v2/token", "", "grant_type", bearer, "assertion", assertion)
 		if a.Status != 400 || a.text("error") != "invalid_grant" {
@@ -236,6 +237,30 @@ func TestAssertionsWorkOnce(t *testing.T) {
 	for range 2 {
 		w.token("", again...)
 	}
+}
+
+// An assertion may carry the scope. That of the request counts before it, and is checked alike.
+func TestScopeOfAssertion(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	id := w.machine("ci")
+	file := w.keyOf(id)
+	signed := func(scope string) []string {
+		return []string{"grant_type", bearer, "assertion", w.sign(file, w.claims(id, map[string]any{"scope": scope}))}
+	}
+	for _, c := range []struct{ claim, parameter, want string }{
+		{apiScope, "", apiScope}, {apiScope, "openid", "openid"}, {"openid unknown offline_access", "", "openid"},
+		{"", apiScope, apiScope},
+	} {
+		form := signed(c.claim)
+		if c.parameter != "" {
+			form = append(form, "scope", c.parameter)
+		}
+		if got := w.token("", form...).text("scope"); got != c.want {
+			t.Errorf("%+v: the token has the scope %q", c, got)
+		}
+	}
+	w.refused(w.post("/oauth/v2/token", "", signed("urn:service:iam:org:id:other")...), 400, "invalid_scope")
 }
 
 // What a key file of an application names is not a user, and the other way round.
