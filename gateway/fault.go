@@ -40,7 +40,7 @@ func asJSON(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
 	_, _ = w.Write(body)
 }
 
-// encodeFault returns a fault as JSON. It removes the white space that protojson varies from
+// encodeFault returns a fault as a line of JSON. It removes the white space that protojson varies from
 // build to build.
 func encodeFault(f *fault.Fault) []byte {
 	var body bytes.Buffer
@@ -48,7 +48,7 @@ func encodeFault(f *fault.Fault) []byte {
 	if err != nil || json.Compact(&body, text) != nil {
 		return encodeFault(fault.ErrInternal)
 	}
-	return body.Bytes()
+	return append(body.Bytes(), '\n')
 }
 
 var rpcErrors = connect.NewErrorWriter(connect.WithCodec(frames{}))

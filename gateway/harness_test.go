@@ -386,8 +386,8 @@ func (a answer) refused(t testing.TB, status int, id string) errorBody {
 		t.Fatalf("content type %q", got)
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, a.body); err != nil || compact.String() != string(a.body) {
-		t.Fatalf("%s has white space, %v", a.body, err)
+	if err := json.Compact(&compact, a.body); err != nil || compact.String()+"\n" != string(a.body) {
+		t.Fatalf("%q is not a line of JSON without white space: %v", a.body, err)
 	}
 	return e
 }

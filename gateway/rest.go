@@ -45,6 +45,7 @@ func (e *edge) serveREST(x *exchange, r *http.Request, b *binding) {
 		x.fail(r, err)
 		return
 	}
+	body = append(body, '\n') // so that a terminal shows the prompt on a line of its own
 	x.Header().Set("Content-Type", "application/json")
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(http.StatusOK)

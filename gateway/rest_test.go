@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -192,5 +193,20 @@ func TestFieldsOfOthersAreIgnored(t *testing.T) {
 		`"query":null}`, as(w.owner())...).ok(t)
 	if !proto.Equal(w.request(), &usersv1.SearchUsersRequest{}) {
 		t.Error(w.request())
+	}
+}
+
+// An answer is one line of JSON, so that a terminal shows its prompt below it.
+func TestAnswersEndWithANewline(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for path, status := range map[string]int{
+		"/management/v1/users/u1": http.StatusOK, "/management/v1/nothing": http.StatusNotFound,
+	} {
+		got := w.do(t, "GET", path, "", as(w.owner())...)
+		if got.StatusCode != status || strings.Count(string(got.body), "\n") != 1 ||
+			!strings.HasSuffix(string(got.body), "}\n") || got.ContentLength != int64(len(got.body)) {
+			t.Errorf("%s: %d, %d bytes announced: %q", path, got.StatusCode, got.ContentLength, got.body)
+		}
 	}
 }

@@ -96,7 +96,7 @@ type importAnswer struct {
 func (a answer) imported(t testing.TB) (out importAnswer) {
 	t.Helper()
 	a.ok(t)
-	if err := json.Unmarshal(a.body, &out); err != nil {
+	if err := json.Unmarshal(a.body, &out); err != nil || !bytes.HasSuffix(a.body, []byte("}\n")) {
 		t.Fatalf("%v: %.300s", err, a.body)
 	}
 	return out
@@ -434,7 +434,7 @@ func TestStreamedCheck(t *testing.T) {
 	w := start(t)
 	got := w.do(t, "POST", importPath+"/_check", crowd("u", 2500), as(w.owner())...).ok(t)
 	const want = `{"newUsers":"2500","knownUsers":"0","mails":"0","hashFormats":[` +
-		`{"format":"x","accepted":"2500","refused":"0"}],"errors":[]}`
+		`{"format":"x","accepted":"2500","refused":"0"}],"errors":[]}` + "\n"
 	if string(got.body) != want {
 		t.Errorf("%s", got.body)
 	}

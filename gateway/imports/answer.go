@@ -158,7 +158,7 @@ func (a *Answer) count(r *usersv1.CheckImportResponse) {
 	}
 }
 
-// Reader returns a reader of the whole answer. It is valid until Close.
+// Reader returns a reader of the whole answer, a line of JSON. It is valid until Close.
 func (a *Answer) Reader() (io.Reader, error) {
 	errors, err := a.errors.reader()
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *Answer) Reader() (io.Reader, error) {
 		}
 		// The last member is the list of errors, which is empty here.
 		head := text[:len(text)-len(`]}`)]
-		return io.MultiReader(bytesOf(string(head)), errors, bytesOf(`]}`)), nil
+		return io.MultiReader(bytesOf(string(head)), errors, bytesOf("]}\n")), nil
 	}
 	if err := a.end(); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (a *Answer) Reader() (io.Reader, error) {
 		return nil, err
 	}
 	return io.MultiReader(bytesOf(`{"success":{"orgs":[`), success, bytesOf(`]},"errors":[`), errors,
-		bytesOf(`]}`)), nil
+		bytesOf("]}\n")), nil
 }
 
 // Close removes the parts on disk.
