@@ -23,10 +23,14 @@ func (e *Endpoint) issue(
 	}
 	a.ExpiresAt = e.Now().Add(domain.CodeLifetime)
 	code := secret.AuthorizationCode.New()
-	return code, e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
+	err = e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
 		Hash: secret.Hash(code.Reveal()), RedirectURI: request.RedirectURI, CodeChallenge: request.CodeChallenge,
 		Nonce: request.Nonce, ExpiresAt: a.ExpiresAt,
 	})
+	if errors.Is(err, domain.ErrRequestGone) && request.ID == "" {
+		return secret.Text{}, domain.ErrLoginRequired.Say("the login has ended")
+	}
+	return code, err
 }
 
 // Authorization returns what a person who has logged in gives a client, without its expiry. It returns

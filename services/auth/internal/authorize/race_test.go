@@ -36,6 +36,27 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 	}
 }
 
+// A session that ends while a code is issued gets none.
+func TestEndedSessionsGetNoCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.waiting(w.ask("prompt", "select_account"))
+	w.pass(time.Millisecond)
+	w.login()
+	_, err := w.service.DB.Exec(t.Context(), `delete from sessions`)
+	w.must(err)
+	if got := w.back(w.ask("prompt", "none")); got.Get("error") != "login_required" {
+		t.Errorf("%v", got)
+	}
+	if got := w.finish(id); got.Code != 400 || got.Header().Get("Location") != "" {
+		t.Errorf("%d %v", got.Code, got.Header())
+	}
+	w.login()
+	if got := w.back(w.finish(id)); got.Get("code") == "" { // the request is still there
+		t.Errorf("%v", got)
+	}
+}
+
 // An id token of another issuer is no hint, whoever signed it.
 func TestHintsAreOfThisIssuer(t *testing.T) {
 	t.Parallel()

@@ -321,6 +321,7 @@ func (w *world) login() {
 		ID: "s1", UserID: "ada", UserGeneration: 5, OrgID: "o1", OrgGeneration: 1, AuthTime: w.clock(),
 		AMR: []string{"pwd"}, Credential: "password",
 	}
+	w.must(w.db.AddSession(w.Context(), []byte("cookie"), *w.session))
 }
 
 // logout ends the login of the browser.

@@ -11,17 +11,20 @@ import (
 )
 
 // IssueCode writes a code with the authorization whose tokens it gives, and uses the request up for which it is, if
-// that was stored. It returns domain.ErrRequestGone, and writes nothing, if that is gone.
+// that was stored. It returns domain.ErrRequestGone, and writes nothing, if that is gone or the session has ended: what
+// ends a session at this moment waits for this, or this for it.
 func (s Store) IssueCode(ctx context.Context, requestID string, a domain.Authorization, c domain.NewCode) error {
 	args := authorizationArgs(a)
 	args["request"], args["hash"], args["redirect_uri"] = requestID, c.Hash, c.RedirectURI
 	args["code_challenge"], args["nonce"], args["code_expires_at"] = c.CodeChallenge, c.Nonce, c.ExpiresAt
-	done, err := s.journal.DB.Exec(ctx, `with request as (
-			delete from auth_requests where id = @request returning id
+	done, err := s.journal.DB.Exec(ctx, `with session as (
+			select id from sessions where id = @session_id for share
+		), request as (
+			delete from auth_requests using session where auth_requests.id = @request returning auth_requests.id
 		), issued as (
 			insert into authorizations (`+authorizationFields+`)
-			select `+postgres.Each("@", authorizationFields)+` where @request = '' or exists (select from request)
-			returning id
+			select `+postgres.Each("@", authorizationFields)+` from session
+			where @request = '' or exists (select from request) returning id
 		)
 		insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
 		select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued`, args)
