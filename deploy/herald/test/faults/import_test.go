@@ -78,7 +78,7 @@ func (c crowd) everybody(t *testing.T, answer map[string]any) {
 // Killed again and again under a bulk import, which is sent again: each user is there once, with one mail.
 func TestKilledUnderBulkImport(t *testing.T) {
 	t.Parallel()
-	rounds := rounds(4)
+	rounds := rounds(2)
 	server := smtpd.Start(t, smtpd.Config{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	c := newCrowd("crowd", 1500)

@@ -23,7 +23,7 @@ const atOnce = 8
 // each, and leaves no incomplete rows.
 func TestKilledUnderImports(t *testing.T) {
 	t.Parallel()
-	kills := rounds(6)
+	kills := rounds(3)
 	server := smtpd.Start(t, smtpd.Config{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	answered := map[string]bool{}

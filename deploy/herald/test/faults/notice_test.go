@@ -22,7 +22,7 @@ type told map[string]bool
 // Each change that was answered has a notice, each notice comes once, and to the address that was.
 func TestKilledBeforeNotices(t *testing.T) {
 	t.Parallel()
-	kills := rounds(3)
+	kills := rounds(2)
 	const people = 4
 	goOn := make(chan struct{})
 	server := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.MAIL, Wait: goOn, Reply: "250 2.1.0 go on"})

@@ -23,7 +23,7 @@ func TestAnswersAreTrue(t *testing.T) {
 	p.StartAll()
 	var mu sync.Mutex
 	answers := map[string]int{}
-	for round := range rounds(4) {
+	for round := range rounds(3) {
 		victim := []string{"NATS", "Postgres", "projects"}[round%3]
 		var busy sync.WaitGroup
 		stop, answered := make(chan struct{}), make(chan struct{}, 1<<16)
