@@ -131,7 +131,7 @@ func (a *app) callback(w http.ResponseWriter, r *http.Request) {
 
 func (a *app) user(ctx context.Context, s session, q url.Values) (user map[string]any, idToken string, err error) {
 	if q.Get("code") == "" {
-		return nil, "", fmt.Errorf("Herald says: %s %s", q.Get("error"), q.Get("error_description"))
+		return nil, "", fmt.Errorf("the login failed: %s %s", q.Get("error"), q.Get("error_description"))
 	}
 	tokens, err := a.oauth.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(s.verifier))
 	if err != nil {

@@ -30,6 +30,9 @@ func TestGuideListsErrors(t *testing.T) {
 	}
 	listed := map[string]string{}
 	for _, r := range row.FindAllStringSubmatch(errors, -1) {
+		if _, twice := listed[r[1]]; twice {
+			t.Errorf("docs/login-by-program.md lists %q twice", r[1])
+		}
 		listed[r[1]] = r[2]
 	}
 	want := map[string]string{}
