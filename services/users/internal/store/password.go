@@ -101,7 +101,9 @@ var tryLogin = `with turn as materialized (
 	select ` + postgres.Each("u.", userColumns) + `, f.org_state, f.org_generation,
 		exists (select from otp_factors o where o.user_id = u.id and o.state = @ready) as otp_ready,
 		exists (select from counted) as tried, ` + triesUntil + ` as until
-	from (select count(*) from missed) m cross join found f join users u on u.id = f.id`
+	from found f join users u on u.id = f.id
+	-- Asked before anything is joined: a join with nobody would not ask it.
+	where (select count(*) from missed) >= 0`
 
 // TryLogin returns who has a login name, and counts a guess at the password. It returns domain.ErrPasswordLocked if
 // guesses are refused, and the zero Candidate, after the same work, if there is nobody.
