@@ -114,7 +114,7 @@ func (e *Endpoint) misuse(
 		"user", a.UserID, "reason", refusal.Description)
 	// Whoever misused it hears of it, and does not save the tokens by ending the request.
 	err := e.Store.End(context.WithoutCancel(ctx), a, &authv1.AuthorizationEnded{
-		UserId: a.UserID, ClientId: a.ClientID, Reason: reason,
+		UserId: a.UserID, ClientId: a.ClientID, By: reason,
 	})
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (e Endpoint) end(r *http.Request) error {
 func (e Endpoint) write(ctx context.Context, t domain.Token, kind domain.TokenKind, hash []byte) error {
 	if kind == domain.KindRefresh {
 		return e.Tokens.Store.End(ctx, t.Authorization, &authv1.AuthorizationEnded{
-			UserId: t.UserID, ClientId: t.ClientID, Reason: authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED,
+			UserId: t.UserID, ClientId: t.ClientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED,
 		})
 	}
 	return e.Tokens.Store.RevokeToken(ctx, t, hash, &authv1.TokenRevoked{UserId: t.UserID, ClientId: t.ClientID})

@@ -33,8 +33,6 @@ const (
 	AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED AuthorizationEnd = 2
 	// A refresh token was used twice, or by another client (RFC 6749 section 10.4).
 	AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED AuthorizationEnd = 3
-	// The person logged out.
-	AuthorizationEnd_AUTHORIZATION_END_LOGGED_OUT AuthorizationEnd = 4
 )
 
 // Enum value maps for AuthorizationEnd.
@@ -44,14 +42,12 @@ var (
 		1: "AUTHORIZATION_END_REVOKED",
 		2: "AUTHORIZATION_END_CODE_MISUSED",
 		3: "AUTHORIZATION_END_REFRESH_TOKEN_MISUSED",
-		4: "AUTHORIZATION_END_LOGGED_OUT",
 	}
 	AuthorizationEnd_value = map[string]int32{
 		"AUTHORIZATION_END_UNSPECIFIED":           0,
 		"AUTHORIZATION_END_REVOKED":               1,
 		"AUTHORIZATION_END_CODE_MISUSED":          2,
 		"AUTHORIZATION_END_REFRESH_TOKEN_MISUSED": 3,
-		"AUTHORIZATION_END_LOGGED_OUT":            4,
 	}
 )
 
@@ -88,7 +84,7 @@ type AuthorizationEnded struct {
 	// Empty for an application that logged in by itself.
 	UserId        string           `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	ClientId      string           `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	Reason        AuthorizationEnd `protobuf:"varint,3,opt,name=reason,proto3,enum=herald.auth.v1.AuthorizationEnd" json:"reason,omitempty"`
+	By            AuthorizationEnd `protobuf:"varint,3,opt,name=by,proto3,enum=herald.auth.v1.AuthorizationEnd" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -137,9 +133,9 @@ func (x *AuthorizationEnded) GetClientId() string {
 	return ""
 }
 
-func (x *AuthorizationEnded) GetReason() AuthorizationEnd {
+func (x *AuthorizationEnded) GetBy() AuthorizationEnd {
 	if x != nil {
-		return x.Reason
+		return x.By
 	}
 	return AuthorizationEnd_AUTHORIZATION_END_UNSPECIFIED
 }
@@ -148,18 +144,17 @@ var File_herald_auth_v1_authorization_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_authorization_proto_rawDesc = "" +
 	"\n" +
-	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xf8\x01\n" +
+	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xf0\x01\n" +
 	"\x12AuthorizationEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
-	"\tclient_id\x18\x02 \x01(\tR\bclientId\x128\n" +
-	"\x06reason\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x06reason:r\x8a\x82)n\n" +
-	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see why\x1a\auser_id*\xc7\x01\n" +
+	"\tclient_id\x18\x02 \x01(\tR\bclientId\x120\n" +
+	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by:r\x8a\x82)n\n" +
+	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see why\x1a\auser_id*\xa5\x01\n" +
 	"\x10AuthorizationEnd\x12!\n" +
 	"\x1dAUTHORIZATION_END_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19AUTHORIZATION_END_REVOKED\x10\x01\x12\"\n" +
 	"\x1eAUTHORIZATION_END_CODE_MISUSED\x10\x02\x12+\n" +
-	"'AUTHORIZATION_END_REFRESH_TOKEN_MISUSED\x10\x03\x12 \n" +
-	"\x1cAUTHORIZATION_END_LOGGED_OUT\x10\x04B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"'AUTHORIZATION_END_REFRESH_TOKEN_MISUSED\x10\x03B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_authorization_proto_rawDescOnce sync.Once
@@ -180,7 +175,7 @@ var file_herald_auth_v1_authorization_proto_goTypes = []any{
 	(*AuthorizationEnded)(nil), // 1: herald.auth.v1.AuthorizationEnded
 }
 var file_herald_auth_v1_authorization_proto_depIdxs = []int32{
-	0, // 0: herald.auth.v1.AuthorizationEnded.reason:type_name -> herald.auth.v1.AuthorizationEnd
+	0, // 0: herald.auth.v1.AuthorizationEnded.by:type_name -> herald.auth.v1.AuthorizationEnd
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
