@@ -68,6 +68,9 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 		postgres.Observers{Traces: s.Traces, Watch: s.Outages}); err != nil {
 		return err
 	}
+	if err = postgres.Await(ctx, s.DB); err != nil {
+		return err
+	}
 	if err = postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
 		return err
 	}

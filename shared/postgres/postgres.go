@@ -21,7 +21,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"herald/shared/fault"
 	"herald/shared/secret"
+	"herald/shared/wait"
 )
 
 // MaxConnections is how many connections to its database a replica of a service holds at most: those of its pool, and
@@ -92,6 +94,28 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 	}
 	return pool, nil
 }
+
+// startLimit is how long a service waits for its database at its start.
+const startLimit = time.Minute
+
+// Await returns when the server takes connections. While it starts, recovers or cannot be reached, Await asks again, for
+// at most a minute; a Watch logs it. Any other error, such as a wrong password, is returned at once.
+func Await(ctx context.Context, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		err := pool.Ping(ctx)
+		if err == nil || fault.From(Fault(err)).Code != fault.Unavailable {
+			return err
+		}
+		if !wait.For(ctx, startPause) {
+			return fmt.Errorf("database: %w", err)
+		}
+	}
+}
+
+// startPause is the time between two questions at the start.
+const startPause = 200 * time.Millisecond
 
 // Migrate runs the migrations that a database does not have yet, from the folder migrations.
 // Replicas that start at once wait for each other. history is the name of the table with the
