@@ -66,7 +66,7 @@ func newSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	return &delivery.Sender{
 		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
 		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
-		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log,
+		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outage: s.Outages.Err,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
 		Queued: make(chan struct{}, 1), Trials: make(chan delivery.Trial),
 	}, nil

@@ -98,8 +98,8 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 // startLimit is how long a service waits for its database at its start.
 const startLimit = time.Minute
 
-// Await returns when the server takes connections. While it starts, recovers or cannot be reached, Await asks again, for
-// at most a minute; a Watch logs it. Any other error, such as a wrong password, is returned at once.
+// Await returns when the server takes connections. While it starts, recovers or cannot be reached, Await asks again,
+// for at most a minute; a Watch logs it. Any other error, such as a wrong password, is returned at once.
 func Await(ctx context.Context, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

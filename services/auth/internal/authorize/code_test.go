@@ -137,7 +137,7 @@ func TestCodesAreUsedOnce(t *testing.T) {
 // told fails the test unless so many events say that an authorization has ended, for that reason.
 func (w *world) told(reason string, n int) {
 	w.Helper()
-	if got := testkit.Rows(w, w.service.DB, `events where name = 'ended' and data ->> 'reason' = $1
+	if got := testkit.Rows(w, w.service.DB, `events where name = 'ended' and data ->> 'by' = $1
 		and data ->> 'userId' = 'ada' and organization_id = 'o1'`, reason); got != n {
 		w.Errorf("%d events of %s", got, reason)
 	}

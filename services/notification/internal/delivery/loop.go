@@ -24,7 +24,9 @@ type loop struct {
 	held map[store.Hold]held
 	done chan result
 	gate gate
-	turn store.Turn
+	// quiet reports that the gate closed because of an outage that others tell of.
+	quiet bool
+	turn  store.Turn
 	// reading and renewing are of the queue and of the leases.
 	reading, renewing *outage.Watch
 }
@@ -107,7 +109,7 @@ func (l *loop) renew(ctx context.Context) {
 }
 
 // finished handles a worker's report. It logs once when mails begin to wait, and once when they do
-// not wait any more.
+// not wait any more, unless they waited because of an outage that has lines of its own.
 func (l *loop) finished(ctx context.Context, r result) {
 	mail := l.held[r.hold]
 	if mail.ended != nil {
@@ -117,8 +119,13 @@ func (l *loop) finished(ctx context.Context, r result) {
 	r.doubts = mail.doubts
 	switch l.gate.finished(r, l.Times) {
 	case closed:
+		if l.quiet = l.Outage() != nil; l.quiet {
+			return
+		}
 		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.why)
 	case opened:
-		l.Log.InfoContext(ctx, "mails are sent again")
+		if !l.quiet {
+			l.Log.InfoContext(ctx, "mails are sent again")
+		}
 	}
 }

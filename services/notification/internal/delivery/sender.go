@@ -72,6 +72,8 @@ type Sender struct {
 	PublicURL, Domain string
 	Now               func() time.Time
 	Log               *slog.Logger
+	// Outage returns an error while a database server does not work, which is told elsewhere; nil if none does.
+	Outage func() error
 	// Mails counts tries by outcome.
 	Mails *prometheus.CounterVec
 	Times Times
