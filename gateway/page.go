@@ -142,7 +142,7 @@ func (e *edge) visit(x *exchange, r *http.Request, p *page) (*heraldv1.HttpRespo
 // origin from the configuration.
 var peopleSend = []string{
 	"Accept-Language", "Content-Type", "Cookie", "Origin",
-	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
+	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "User-Agent",
 }
 
 // hops are headers of one connection only, and headers that net/http sets.

@@ -41,6 +41,7 @@ func TestPagesAreForwarded(t *testing.T) {
 			{Name: "Accept-Language", Value: "de"}, {Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
 			{Name: "Cookie", Value: "s=1"},
 			{Name: "Origin", Value: "http://localhost"}, {Name: "Sec-Fetch-Site", Value: "same-origin"},
+			{Name: "User-Agent", Value: "x"},
 		}, Client: "127.0.0.1"}
 	if !proto.Equal(asked, want) {
 		t.Errorf("got %v", asked)

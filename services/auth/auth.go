@@ -6,6 +6,7 @@ package auth
 import (
 	"context"
 
+	"herald/services/auth/internal/api"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
@@ -22,11 +23,13 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/search"
 )
 
 // Config is the service's settings.
 type Config struct {
-	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
+	MaxLimit       int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	SigningKeyDays int   `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
 }
 
 // Migrations make the service's tables.
@@ -38,6 +41,9 @@ var Sealed = domain.Sealed()
 // New registers the service and makes the keys that a first start needs. It does not wait for text and users, which may
 // start later.
 func New(ctx context.Context, s *boot.Service, c Config) error {
+	if err := search.CheckMax(c.MaxLimit); err != nil {
+		return err
+	}
 	period, err := domain.CheckPeriod(c.SigningKeyDays)
 	if err != nil {
 		return err
@@ -70,6 +76,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
 		Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
+		Sessions: api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
 	})
 }
 
@@ -78,4 +85,5 @@ type methods struct {
 	authv1.UnsafeAuthServer // a method that is missing here does not compile
 	pages.Pages
 	tokens.Resolver
+	api.Sessions
 }

@@ -32,7 +32,7 @@ func TestRemoved(t *testing.T) {
 			g := testkit.Ground(t)
 			s := kit.Open(t, g)
 			shareKeys(t, s)
-			if err := New(t.Context(), s, Config{SigningKeyDays: 90}); err != nil {
+			if err := New(t.Context(), s, Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Run(t, s)

@@ -207,7 +207,7 @@ func open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	g.PublicURL = address
 	s := kit.Open(t, g)
 	shareKeys(t, s)
-	if err := New(t.Context(), s, Config{SigningKeyDays: 90}); err != nil {
+	if err := New(t.Context(), s, Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

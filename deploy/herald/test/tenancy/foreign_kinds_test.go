@@ -11,8 +11,9 @@ import (
 // {name} stands for the field of that name. The first answer has the id.
 type kind struct {
 	create [][2]string
-	// insert is SQL on the database of users, for what only an import or a login makes.
+	// insert is SQL on the database of the service in, or of users, for what only an import or a login makes.
 	insert   string
+	in       string
 	answer   string
 	remove   string
 	instance bool // belongs to no organization
@@ -30,6 +31,11 @@ const memberOf = `insert into members (id, org_id, roles, sequence, created_at, 
 
 const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, makers, sequence,
 	created_at, changed_at, user_id) values ('{idp_id}', '{new}', '', '', '{}', 1, now(), now(), `
+
+const loggedIn = `insert into sessions (id, hash, user_id, user_generation, org_id, org_generation, auth_time, amr,
+	credential, client, agent, created_at, used_at, expires_at)
+	values ('{new}', sha256('{new}'), '{caller}', 1, '{new}', 1, now(), '{pwd}', 'password', '', '', now(), now(),
+	now() + interval '1 day')`
 
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
@@ -104,6 +110,7 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
 		"myIdpLink": {insert: linked + `'{caller}')`,
 			remove: "DELETE /management/v1/users/{caller}/idps/{idp_id}/{external_user_id}"},
+		"mySession": {in: "auth", insert: loggedIn},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id",
 			remove: "DELETE /management/v1/orgs/me", instance: true, itself: true},
 	}
@@ -180,6 +187,8 @@ func kindOf(method, field string) string {
 		return named("My", "myMembership", "membership")
 	case "notification_id":
 		return "notification"
+	case "session_id":
+		return "mySession"
 	case "user_id":
 		if strings.HasPrefix(method, "Add") {
 			return named("Machine", "machine", "user")

@@ -1,6 +1,7 @@
 package tenancy_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -217,7 +218,8 @@ func (w *world) make(s site, name string, in ids, field string) string {
 	}
 	if k.insert != "" {
 		w.querying.Lock()
-		_, err := w.db["users"].Exec(w.t.Context(), strings.ReplaceAll(w.fill(s, all, k.insert), "{id}", id))
+		db := w.db[cmp.Or(k.in, "users")]
+		_, err := db.Exec(w.t.Context(), strings.ReplaceAll(w.fill(s, all, k.insert), "{id}", id))
 		w.querying.Unlock()
 		if err != nil {
 			w.t.Error(err)

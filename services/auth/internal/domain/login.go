@@ -51,12 +51,12 @@ func (l Login) WithPassword(generation int64, now time.Time) Login {
 	return l
 }
 
-// Session returns the session of a login that is done.
-func (l Login) Session(id, client string, now time.Time) Session {
+// Session returns the session of a login that is done. The client is an address, the agent what Agent returns.
+func (l Login) Session(id, client, agent string, now time.Time) Session {
 	return Session{
 		ID: id, UserID: l.UserID, UserGeneration: l.UserGeneration, OrgID: l.OrgID, OrgGeneration: l.OrgGeneration,
-		AuthTime: l.AuthTime, AMR: l.AMR, Credential: l.Credential, Client: client, CreatedAt: now, UsedAt: now,
-		ExpiresAt: now.Add(SessionLifetime),
+		AuthTime: l.AuthTime, AMR: l.AMR, Credential: l.Credential, Client: client, Agent: agent, CreatedAt: now,
+		UsedAt: now, ExpiresAt: now.Add(SessionLifetime),
 	}
 }
 

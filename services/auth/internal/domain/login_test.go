@@ -2,6 +2,7 @@ package domain_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,10 +22,38 @@ func TestLogin(t *testing.T) {
 	if len(l.AMR) != 1 || !slices.Equal(third.AMR, []string{"pwd", "otp", "mfa"}) {
 		t.Errorf("amr %v and %v", l.AMR, third.AMR)
 	}
-	s := third.Session("s1", "192.0.2.1", now.Add(2*time.Minute))
+	s := third.Session("s1", "192.0.2.1", "a browser", now.Add(2*time.Minute))
 	if s.UserGeneration != 4 || !s.AuthTime.Equal(s.CreatedAt) || s.ExpiresAt.Sub(s.CreatedAt) != 10*24*time.Hour ||
-		s.ID != "s1" || s.Credential != "password" || s.OrgGeneration != 2 || s.Client != "192.0.2.1" {
+		s.ID != "s1" || s.Credential != "password" || s.OrgGeneration != 2 || s.Client != "192.0.2.1" ||
+		s.Agent != "a browser" || !s.UsedAt.Equal(s.CreatedAt) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What browsers call themselves is cut, and never within a character.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 199)
+	for header, want := range map[string]string{
+		"": "", "Mozilla/5.0": "Mozilla/5.0", long + "bc": long + "b", long + "é": long, "a\xffb": "ab",
+	} {
+		if got := domain.Agent(header); got != want {
+			t.Errorf("%q becomes %q", header, got)
+		}
+	}
+}
+
+// A browser that loads page after page writes its use once a minute.
+func TestUsedLongAgo(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	s := domain.Session{UsedAt: now}
+	for later, want := range map[time.Duration]bool{
+		0: false, time.Minute - 1: false, time.Minute: true, time.Hour: true,
+	} {
+		if s.UsedLongAgo(now.Add(later)) != want {
+			t.Errorf("after %v: %v", later, !want)
+		}
 	}
 }
 

@@ -1,9 +1,23 @@
 package domain
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"herald/shared/fault"
+)
 
 // SessionLifetime is how long a login lasts.
 const SessionLifetime = 10 * 24 * time.Hour
+
+// UseInterval is how exactly it is known when a session was last used, so that few requests of browsers write.
+const UseInterval = time.Minute
+
+// maxAgent is how many bytes of the header User-Agent are kept.
+const maxAgent = 200
+
+// ErrSessionNotFound is returned for a session that the user does not have, or that has expired.
+var ErrSessionNotFound = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
 
 // Session is a person's login in a browser. It is over when its row is gone.
 type Session struct {
@@ -24,3 +38,11 @@ type Session struct {
 	UsedAt        time.Time
 	ExpiresAt     time.Time
 }
+
+// Agent returns what is kept of a header User-Agent.
+func Agent(header string) string {
+	return strings.ToValidUTF8(header[:min(len(header), maxAgent)], "")
+}
+
+// UsedLongAgo reports whether a use at that time is to be written.
+func (s Session) UsedLongAgo(now time.Time) bool { return !now.Before(s.UsedAt.Add(UseInterval)) }

@@ -46,8 +46,11 @@ func (s Sessions) Session(r *http.Request) (domain.Session, bool, error) {
 			continue
 		}
 		alive, err := s.alive(r.Context(), found)
+		if err == nil && alive {
+			err = s.use(r, found)
+		}
 		if err != nil || alive {
-			return found, alive, err
+			return found, alive && err == nil, err
 		}
 	}
 	return domain.Session{}, false, nil
@@ -59,6 +62,16 @@ func (s Sessions) alive(ctx context.Context, found domain.Session) (bool, error)
 		return false, nil
 	}
 	return err == nil && found.Alive(u), err
+}
+
+// use writes when and from where a browser uses a session.
+func (s Sessions) use(r *http.Request, n domain.Session) error {
+	now := s.Now()
+	if !n.UsedLongAgo(now) {
+		return nil
+	}
+	n.UsedAt, n.Client, n.Agent = now, r.RemoteAddr, domain.Agent(r.UserAgent())
+	return s.Store.UseSession(r.Context(), n)
 }
 
 // Begin begins a login: the browser gets a cookie for the rest of it.
@@ -109,7 +122,7 @@ func (s Sessions) Proceed(w http.ResponseWriter, r *http.Request, l domain.Login
 // Open makes the session of a login that is done. The cookie is always a new one. A session that the browser had goes
 // on if it is of the same user, and ends otherwise.
 func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (domain.Session, error) {
-	n := l.Session(id.New(), r.RemoteAddr, s.Now())
+	n := l.Session(id.New(), r.RemoteAddr, domain.Agent(r.UserAgent()), s.Now())
 	old, there, err := s.Session(r)
 	if err != nil {
 		return domain.Session{}, err
@@ -146,7 +159,11 @@ func (s Sessions) End(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Sessions) end(ctx context.Context, n domain.Session) error {
-	return s.Store.EndSession(ctx, n, &authv1.SessionEnded{UserId: n.UserID})
+	_, err := s.Store.EndSession(ctx, n.UserID, n.ID, &authv1.SessionEnded{UserId: n.UserID})
+	if errors.Is(err, domain.ErrSessionNotFound) {
+		return nil // another request has ended it
+	}
+	return err
 }
 
 // most is how many cookies of one name are looked at. A browser sends one.

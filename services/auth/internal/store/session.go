@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
@@ -10,6 +11,8 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 const (
@@ -50,25 +53,48 @@ func (s Store) Session(ctx context.Context, hash []byte) (domain.Session, bool, 
 	return n, err == nil, postgres.Fault(err)
 }
 
-// EndSession removes a session, and ends what its person gave clients with it. If it has ended already, nothing is
-// written.
-func (s Store) EndSession(ctx context.Context, n domain.Session, ended proto.Message) error {
-	_, err := event.Change(ctx, s.journal, event.Locked[ending]{
-		Lock: `with locked as (select id from sessions where id = @id for update)
-			select count(*) > 0 as there from locked`,
-		Args: postgres.Args{"id": n.ID},
-		Write: func(ending) event.Statement {
-			end := event.Removal("sessions", n.ID, n.OrgID)
+// UseSession writes when, from where and with what a session was last used. If it has ended, nothing is written.
+func (s Store) UseSession(ctx context.Context, n domain.Session) error {
+	_, err := s.journal.DB.Exec(ctx, `update sessions set used_at = @used_at, client = @client, agent = @agent
+		where id = @id and user_id is not distinct from @user_id`,
+		postgres.Args{"id": n.ID, "user_id": n.UserID, "used_at": n.UsedAt, "client": n.Client, "agent": n.Agent})
+	return postgres.Fault(err)
+}
+
+// SearchSessions lists a user's sessions that have not expired, without those that ended with a change of the user or
+// the organization.
+func (s Store) SearchSessions(
+	ctx context.Context, u domain.Subject, p search.Page,
+) (search.List[domain.Session], error) {
+	return search.Read[domain.Session](ctx, s.journal.DB, search.Select(sessionFields, "sessions", "created_at, id").
+		Where("user_id = ?", u.ID).Where("user_generation = ?", u.Generation).
+		Where("org_id = ?", u.OrgID).Where("org_generation = ?", u.Orgs[u.OrgID].Generation).
+		Where("expires_at > ?", s.journal.Now()), p)
+}
+
+// EndedSession is a session that has ended, with the position and time of that.
+type EndedSession struct {
+	OrgID string
+	End   resource.Record `db:"-"`
+}
+
+// Moved implements what event.Change needs of a row.
+func (e *EndedSession) Moved(position int64, at time.Time) { e.End.Moved(position, at) }
+
+// EndSession removes a user's session, and ends what the user gave clients with it. It returns
+// domain.ErrSessionNotFound if the user has no such session, or it has expired.
+func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (EndedSession, error) {
+	return event.Change(ctx, s.journal, event.Locked[EndedSession]{
+		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
+			and expires_at > @now for update`,
+		Args:     postgres.Args{"id": id, "user_id": userID, "now": s.journal.Now()},
+		NotFound: domain.ErrSessionNotFound,
+		Write: func(e EndedSession) event.Statement {
+			end := event.Removal("sessions", id, e.OrgID)
 			end.Also(`authorizations_too as (delete from authorizations using event where session_id = @id)`, nil)
 			return end
 		},
-	}, func(e *ending) (proto.Message, error) {
-		if !e.There {
-			return nil, nil
-		}
-		return ended, nil
-	})
-	return err
+	}, func(*EndedSession) (proto.Message, error) { return ended, nil })
 }
 
 // BeginLogin writes a login by the hash of its cookie.

@@ -7,12 +7,13 @@ import (
 
 	"herald/services/auth/internal/domain"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/search"
 )
 
 func session(id, userID string) domain.Session {
 	l := domain.Login{UserID: userID, UserGeneration: 1, OrgID: "o", OrgGeneration: 1, Credential: "password",
 		AuthTime: now, AMR: []string{"pwd"}}
-	return l.Session(id, "192.0.2.1", now)
+	return l.Session(id, "192.0.2.1", "a browser", now)
 }
 
 func (w world) session(cookie string) (id string) {
@@ -80,9 +81,21 @@ func TestEndSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 {
-		if err := w.EndSession(t.Context(), session("s1", "u1"), &authv1.SessionEnded{UserId: "u1"}); err != nil {
-			t.Fatal(err)
+	old := session("s3", "u1")
+	old.ExpiresAt = now
+	if err := w.AddSession(t.Context(), []byte("s3"), old); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []struct {
+		userID, id string
+		want       error
+	}{
+		{"u2", "s1", domain.ErrSessionNotFound}, {"u1", "s3", domain.ErrSessionNotFound}, {"u1", "s1", nil},
+		{"u1", "s1", domain.ErrSessionNotFound}, {"u1", "", domain.ErrSessionNotFound},
+	} {
+		ended, err := w.EndSession(t.Context(), end.userID, end.id, &authv1.SessionEnded{UserId: "u1"})
+		if !errors.Is(err, end.want) || err == nil && (ended.OrgID != "o" || !ended.End.ChangedAt.Equal(now)) {
+			t.Errorf("%s ends %s: %+v, %v", end.userID, end.id, ended, err)
 		}
 	}
 	for id, want := range map[string]bool{"s1": false, "s2": true} {
@@ -90,6 +103,41 @@ func TestEndSession(t *testing.T) {
 		if (w.session(id) == id) != want || (err == nil) != want {
 			t.Errorf("%s: %v", id, err)
 		}
+	}
+}
+
+// A user's list has the sessions of the user and the organization as they are now.
+func TestSearchSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for id, change := range map[string]func(*domain.Session){
+		"good":             func(*domain.Session) {},
+		"of somebody else": func(n *domain.Session) { n.UserID = "u2" },
+		"of another org":   func(n *domain.Session) { n.OrgID = "p" },
+		"before the user":  func(n *domain.Session) { n.UserGeneration = 0 },
+		"before the org":   func(n *domain.Session) { n.OrgGeneration = 0 },
+		"that has expired": func(n *domain.Session) { n.ExpiresAt = now },
+	} {
+		n := session(id, "u1")
+		change(&n)
+		if err := w.AddSession(t.Context(), []byte(id), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := session("good", "u1")
+	used.UsedAt, used.Client, used.Agent = now.Add(time.Minute), "192.0.2.2", "another"
+	foreign := used
+	foreign.UserID, foreign.Client = "u2", "192.0.2.3"
+	for _, n := range []domain.Session{used, foreign} {
+		if err := w.UseSession(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := domain.Subject{ID: "u1", OrgID: "o", Generation: 1, Orgs: map[string]domain.Org{"o": {Generation: 1}}}
+	list, err := w.SearchSessions(t.Context(), u, search.Page{Limit: 10})
+	if err != nil || list.Total != 1 || list.Rows[0].ID != "good" || list.Rows[0].Client != "192.0.2.2" ||
+		list.Rows[0].Agent != "another" || !list.Rows[0].UsedAt.Equal(used.UsedAt) {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

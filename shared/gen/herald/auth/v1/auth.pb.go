@@ -9,6 +9,7 @@
 package authv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	v1 "herald/shared/gen/herald/v1"
@@ -204,7 +205,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -212,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xa4\x03\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\x9e\x06\n" +
 	"\x04Auth\x12\x94\x01\n" +
 	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
 	"\x04/ui/\n" +
@@ -223,7 +224,10 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"/oauth/v2/\n" +
 	"\t/oidc/v1/\n" +
 	"\r/.well-known/\x10\x01\x12k\n" +
-	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01\x12\xa5\x01\n" +
+	"\x10SearchMySessions\x12'.herald.auth.v1.SearchMySessionsRequest\x1a(.herald.auth.v1.SearchMySessionsResponse\">\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xcf\x01\n" +
+	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"k\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -239,31 +243,39 @@ func file_herald_auth_v1_auth_proto_rawDescGZIP() []byte {
 
 var file_herald_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_herald_auth_v1_auth_proto_goTypes = []any{
-	(*ServePageRequest)(nil),      // 0: herald.auth.v1.ServePageRequest
-	(*ServePageResponse)(nil),     // 1: herald.auth.v1.ServePageResponse
-	(*ServeEndpointRequest)(nil),  // 2: herald.auth.v1.ServeEndpointRequest
-	(*ServeEndpointResponse)(nil), // 3: herald.auth.v1.ServeEndpointResponse
-	(*v1.HttpRequest)(nil),        // 4: herald.v1.HttpRequest
-	(*v1.HttpResponse)(nil),       // 5: herald.v1.HttpResponse
-	(*ResolveTokenRequest)(nil),   // 6: herald.auth.v1.ResolveTokenRequest
-	(*ResolveTokenResponse)(nil),  // 7: herald.auth.v1.ResolveTokenResponse
+	(*ServePageRequest)(nil),         // 0: herald.auth.v1.ServePageRequest
+	(*ServePageResponse)(nil),        // 1: herald.auth.v1.ServePageResponse
+	(*ServeEndpointRequest)(nil),     // 2: herald.auth.v1.ServeEndpointRequest
+	(*ServeEndpointResponse)(nil),    // 3: herald.auth.v1.ServeEndpointResponse
+	(*v1.HttpRequest)(nil),           // 4: herald.v1.HttpRequest
+	(*v1.HttpResponse)(nil),          // 5: herald.v1.HttpResponse
+	(*ResolveTokenRequest)(nil),      // 6: herald.auth.v1.ResolveTokenRequest
+	(*SearchMySessionsRequest)(nil),  // 7: herald.auth.v1.SearchMySessionsRequest
+	(*RemoveMySessionRequest)(nil),   // 8: herald.auth.v1.RemoveMySessionRequest
+	(*ResolveTokenResponse)(nil),     // 9: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil), // 10: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),  // 11: herald.auth.v1.RemoveMySessionResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
-	4, // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
-	5, // 1: herald.auth.v1.ServePageResponse.response:type_name -> herald.v1.HttpResponse
-	4, // 2: herald.auth.v1.ServeEndpointRequest.request:type_name -> herald.v1.HttpRequest
-	5, // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
-	0, // 4: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
-	2, // 5: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
-	6, // 6: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
-	1, // 7: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3, // 8: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	7, // 9: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	7, // [7:10] is the sub-list for method output_type
-	4, // [4:7] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
+	5,  // 1: herald.auth.v1.ServePageResponse.response:type_name -> herald.v1.HttpResponse
+	4,  // 2: herald.auth.v1.ServeEndpointRequest.request:type_name -> herald.v1.HttpRequest
+	5,  // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
+	0,  // 4: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
+	2,  // 5: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
+	6,  // 6: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
+	7,  // 7: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
+	8,  // 8: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
+	1,  // 9: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 10: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	9,  // 11: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	10, // 12: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	11, // 13: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	9,  // [9:14] is the sub-list for method output_type
+	4,  // [4:9] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_auth_proto_init() }
@@ -271,6 +283,7 @@ func file_herald_auth_v1_auth_proto_init() {
 	if File_herald_auth_v1_auth_proto != nil {
 		return
 	}
+	file_herald_auth_v1_session_proto_init()
 	file_herald_auth_v1_token_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

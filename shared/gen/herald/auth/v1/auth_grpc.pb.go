@@ -21,9 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Auth_ServePage_FullMethodName     = "/herald.auth.v1.Auth/ServePage"
-	Auth_ServeEndpoint_FullMethodName = "/herald.auth.v1.Auth/ServeEndpoint"
-	Auth_ResolveToken_FullMethodName  = "/herald.auth.v1.Auth/ResolveToken"
+	Auth_ServePage_FullMethodName        = "/herald.auth.v1.Auth/ServePage"
+	Auth_ServeEndpoint_FullMethodName    = "/herald.auth.v1.Auth/ServeEndpoint"
+	Auth_ResolveToken_FullMethodName     = "/herald.auth.v1.Auth/ResolveToken"
+	Auth_SearchMySessions_FullMethodName = "/herald.auth.v1.Auth/SearchMySessions"
+	Auth_RemoveMySession_FullMethodName  = "/herald.auth.v1.Auth/RemoveMySession"
 )
 
 // AuthClient is the client API for Auth service.
@@ -38,6 +40,11 @@ type AuthClient interface {
 	ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
 	// Returns the caller that an access token authenticates.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
+	// Lists the caller's login sessions in browsers that have not expired.
+	SearchMySessions(ctx context.Context, in *SearchMySessionsRequest, opts ...grpc.CallOption) (*SearchMySessionsResponse, error)
+	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
+	// applications got with the session stop working.
+	RemoveMySession(ctx context.Context, in *RemoveMySessionRequest, opts ...grpc.CallOption) (*RemoveMySessionResponse, error)
 }
 
 type authClient struct {
@@ -78,6 +85,26 @@ func (c *authClient) ResolveToken(ctx context.Context, in *ResolveTokenRequest, 
 	return out, nil
 }
 
+func (c *authClient) SearchMySessions(ctx context.Context, in *SearchMySessionsRequest, opts ...grpc.CallOption) (*SearchMySessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchMySessionsResponse)
+	err := c.cc.Invoke(ctx, Auth_SearchMySessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) RemoveMySession(ctx context.Context, in *RemoveMySessionRequest, opts ...grpc.CallOption) (*RemoveMySessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMySessionResponse)
+	err := c.cc.Invoke(ctx, Auth_RemoveMySession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthServer is the server API for Auth service.
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
@@ -90,6 +117,11 @@ type AuthServer interface {
 	ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
 	// Returns the caller that an access token authenticates.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
+	// Lists the caller's login sessions in browsers that have not expired.
+	SearchMySessions(context.Context, *SearchMySessionsRequest) (*SearchMySessionsResponse, error)
+	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
+	// applications got with the session stop working.
+	RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error)
 }
 
 // UnimplementedAuthServer should be embedded to have
@@ -107,6 +139,12 @@ func (UnimplementedAuthServer) ServeEndpoint(context.Context, *ServeEndpointRequ
 }
 func (UnimplementedAuthServer) ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveToken not implemented")
+}
+func (UnimplementedAuthServer) SearchMySessions(context.Context, *SearchMySessionsRequest) (*SearchMySessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMySessions not implemented")
+}
+func (UnimplementedAuthServer) RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMySession not implemented")
 }
 func (UnimplementedAuthServer) testEmbeddedByValue() {}
 
@@ -182,6 +220,42 @@ func _Auth_ResolveToken_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_SearchMySessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMySessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).SearchMySessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_SearchMySessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).SearchMySessions(ctx, req.(*SearchMySessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_RemoveMySession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMySessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).RemoveMySession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_RemoveMySession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).RemoveMySession(ctx, req.(*RemoveMySessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Auth_ServiceDesc is the grpc.ServiceDesc for Auth service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +274,14 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveToken",
 			Handler:    _Auth_ResolveToken_Handler,
+		},
+		{
+			MethodName: "SearchMySessions",
+			Handler:    _Auth_SearchMySessions_Handler,
+		},
+		{
+			MethodName: "RemoveMySession",
+			Handler:    _Auth_RemoveMySession_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -9,7 +9,8 @@ package authv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	_ "herald/shared/gen/herald/v1"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -22,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A person logged out: the session of the browser is over, and all that the person gave clients with it was taken back.
+// A person logged out, or ended the session from elsewhere: the session of the browser is over, and all that the person gave clients with it was taken back.
 type SessionEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -67,14 +68,316 @@ func (x *SessionEnded) GetUserId() string {
 	return ""
 }
 
+// A person's login in a browser.
+type Session struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The IP address from which the browser was last used.
+	ClientAddress string `protobuf:"bytes,2,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
+	// What the browser calls itself (the header User-Agent, RFC 9110 section 10.1.5), at most 200
+	// characters. Empty if it says nothing.
+	UserAgent    string                 `protobuf:"bytes,3,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	CreationDate *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=creation_date,json=creationDate,proto3" json:"creation_date,omitempty"`
+	// When the browser last used the session, to a minute.
+	LastUsedDate   *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_used_date,json=lastUsedDate,proto3" json:"last_used_date,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	// How the person authenticated (RFC 8176): `pwd` for a password, `otp` for a code, `mfa` for more
+	// than one factor.
+	Amr           []string `protobuf:"bytes,7,rep,name=amr,proto3" json:"amr,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session) Reset() {
+	*x = Session{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session) ProtoMessage() {}
+
+func (x *Session) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session.ProtoReflect.Descriptor instead.
+func (*Session) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Session) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Session) GetClientAddress() string {
+	if x != nil {
+		return x.ClientAddress
+	}
+	return ""
+}
+
+func (x *Session) GetUserAgent() string {
+	if x != nil {
+		return x.UserAgent
+	}
+	return ""
+}
+
+func (x *Session) GetCreationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreationDate
+	}
+	return nil
+}
+
+func (x *Session) GetLastUsedDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUsedDate
+	}
+	return nil
+}
+
+func (x *Session) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
+func (x *Session) GetAmr() []string {
+	if x != nil {
+		return x.Amr
+	}
+	return nil
+}
+
+type SearchMySessionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchMySessionsRequest) Reset() {
+	*x = SearchMySessionsRequest{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchMySessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchMySessionsRequest) ProtoMessage() {}
+
+func (x *SearchMySessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchMySessionsRequest.ProtoReflect.Descriptor instead.
+func (*SearchMySessionsRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SearchMySessionsRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+type SearchMySessionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	Result        []*Session             `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchMySessionsResponse) Reset() {
+	*x = SearchMySessionsResponse{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchMySessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchMySessionsResponse) ProtoMessage() {}
+
+func (x *SearchMySessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchMySessionsResponse.ProtoReflect.Descriptor instead.
+func (*SearchMySessionsResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SearchMySessionsResponse) GetDetails() *v1.ListDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *SearchMySessionsResponse) GetResult() []*Session {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+type RemoveMySessionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMySessionRequest) Reset() {
+	*x = RemoveMySessionRequest{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMySessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMySessionRequest) ProtoMessage() {}
+
+func (x *RemoveMySessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMySessionRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMySessionRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RemoveMySessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+type RemoveMySessionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMySessionResponse) Reset() {
+	*x = RemoveMySessionResponse{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMySessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMySessionResponse) ProtoMessage() {}
+
+func (x *RemoveMySessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMySessionResponse.ProtoReflect.Descriptor instead.
+func (*RemoveMySessionResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RemoveMySessionResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
 var File_herald_auth_v1_session_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/auth/v1/session.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\x94\x01\n" +
+	"\x1cherald/auth/v1/session.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x94\x01\n" +
 	"\fSessionEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:k\x8a\x82)g\n" +
-	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_idB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\xb9\x02\n" +
+	"\aSession\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
+	"\x0eclient_address\x18\x02 \x01(\tR\rclientAddress\x12\x1d\n" +
+	"\n" +
+	"user_agent\x18\x03 \x01(\tR\tuserAgent\x12?\n" +
+	"\rcreation_date\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcreationDate\x12@\n" +
+	"\x0elast_used_date\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\flastUsedDate\x12C\n" +
+	"\x0fexpiration_date\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12\x10\n" +
+	"\x03amr\x18\a \x03(\tR\x03amr\"E\n" +
+	"\x17SearchMySessionsRequest\x12*\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"}\n" +
+	"\x18SearchMySessionsResponse\x120\n" +
+	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12/\n" +
+	"\x06result\x18\x02 \x03(\v2\x17.herald.auth.v1.SessionR\x06result\"7\n" +
+	"\x16RemoveMySessionRequest\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\"M\n" +
+	"\x17RemoveMySessionResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetailsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_session_proto_rawDescOnce sync.Once
@@ -88,16 +391,32 @@ func file_herald_auth_v1_session_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_session_proto_rawDescData
 }
 
-var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_auth_v1_session_proto_goTypes = []any{
-	(*SessionEnded)(nil), // 0: herald.auth.v1.SessionEnded
+	(*SessionEnded)(nil),             // 0: herald.auth.v1.SessionEnded
+	(*Session)(nil),                  // 1: herald.auth.v1.Session
+	(*SearchMySessionsRequest)(nil),  // 2: herald.auth.v1.SearchMySessionsRequest
+	(*SearchMySessionsResponse)(nil), // 3: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionRequest)(nil),   // 4: herald.auth.v1.RemoveMySessionRequest
+	(*RemoveMySessionResponse)(nil),  // 5: herald.auth.v1.RemoveMySessionResponse
+	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
+	(*v1.ListQuery)(nil),             // 7: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),           // 8: herald.v1.ListDetails
+	(*v1.ObjectDetails)(nil),         // 9: herald.v1.ObjectDetails
 }
 var file_herald_auth_v1_session_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	6, // 0: herald.auth.v1.Session.creation_date:type_name -> google.protobuf.Timestamp
+	6, // 1: herald.auth.v1.Session.last_used_date:type_name -> google.protobuf.Timestamp
+	6, // 2: herald.auth.v1.Session.expiration_date:type_name -> google.protobuf.Timestamp
+	7, // 3: herald.auth.v1.SearchMySessionsRequest.query:type_name -> herald.v1.ListQuery
+	8, // 4: herald.auth.v1.SearchMySessionsResponse.details:type_name -> herald.v1.ListDetails
+	1, // 5: herald.auth.v1.SearchMySessionsResponse.result:type_name -> herald.auth.v1.Session
+	9, // 6: herald.auth.v1.RemoveMySessionResponse.details:type_name -> herald.v1.ObjectDetails
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_session_proto_init() }
@@ -111,7 +430,7 @@ func file_herald_auth_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_session_proto_rawDesc), len(file_herald_auth_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
