@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,31 @@ func TestListingSessions(t *testing.T) {
 	b.users.change()
 	if ended := b.list("u1", nil); ended.Details.GetTotalResult() != 0 {
 		t.Errorf("after a change of the user there are %v", ended)
+	}
+}
+
+// The list says from which browser a session was last used, to a minute.
+func TestLastUseOfASession(t *testing.T) {
+	t.Parallel()
+	b := newBrowsers(t)
+	session := b.login("at the login")
+	visit := func(agent string) *authv1.Session {
+		t.Helper()
+		shows(t, call(t, b.pages, loginPath, nil, "Cookie", session, "User-Agent", agent), 200, "session")
+		return b.list("u1", nil).Result[0]
+	}
+	s := visit("at once")
+	if s.UserAgent != "at the login" || !proto.Equal(s.LastUsedDate, s.CreationDate) {
+		t.Errorf("at once: %v", s)
+	}
+	ago := time.Now().Add(-time.Hour)
+	if err := b.store.UseSession(t.Context(), domain.Session{ID: s.Id, UserID: "u1", UsedAt: ago}); err != nil {
+		t.Fatal(err)
+	}
+	s = visit(strings.Repeat("later", 100))
+	if s.UserAgent != strings.Repeat("later", 40) || s.ClientAddress == "" ||
+		s.LastUsedDate.AsTime().Before(s.CreationDate.AsTime()) {
+		t.Errorf("an hour later: %v", s)
 	}
 }
 
