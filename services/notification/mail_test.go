@@ -101,7 +101,8 @@ func TestLinkIsEscaped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := url.Values{"userID": {user}, "code": {code(id)}, "orgID": {"o&1=+ #"}, "passwordset": {"true"}}
+	want := url.Values{"userID": {user}, "code": {code(id)}, "orgID": {"o&1=+ #"}, "passwordset": {"true"},
+		"lang": {"de"}}
 	if u.Host != "login.example.com" || u.Path != "/ui/login/user/init" || u.Query().Encode() != want.Encode() {
 		t.Errorf("link %s", link)
 	}

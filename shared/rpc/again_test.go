@@ -95,8 +95,11 @@ func TestSlowReplicaIsNotAskedTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(slow.entered) != 3 {
-		t.Errorf("the replica was asked %d times, the third of which was the marker", len(slow.entered))
+	for range 3 { // the marker too, which may be a moment late
+		<-slow.entered
+	}
+	if more := len(slow.entered); more != 0 {
+		t.Errorf("the replica was asked %d times more", more)
 	}
 }
 

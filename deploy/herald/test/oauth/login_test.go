@@ -233,6 +233,50 @@ func TestPersonLogsIn(t *testing.T) {
 	}
 }
 
+// An application that wants to act as the person in Herald gets that only if the person agrees, each time, also where
+// there is a login already: any organization can make such an application.
+func TestPersonAgrees(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	w.Must("POST", "/management/v1/orgs/me/members", `{"userId":"ada","roles":["ORG_OWNER_VIEWER"]}`)
+	shop, c := w.application("Shop"), open(t)
+	asks := shop.request("scope", apiScope)
+	if got := c.visit(asks); got != "Sign in" {
+		t.Fatalf("the application leads to %q", got)
+	}
+	if got := c.submit("name", "ada", "current", "correct horse"); got != "Let this application act for you?" ||
+		!strings.Contains(c.read(".whose"), "Shop") {
+		t.Fatalf("the login leads to %q", got)
+	}
+	c.picture(t, "consent")
+	if got := c.submit(); got != "Welcome" {
+		t.Fatalf("agreeing leads to %q", got)
+	}
+	if a := w.get("/management/v1/users/ada", shop.token()); a.Status != http.StatusOK {
+		t.Errorf("a token with the scope gets %d", a.Status)
+	}
+	if got := c.visit(asks); got != "Let this application act for you?" {
+		t.Errorf("the second time the application leads to %q", got)
+	}
+	if _, err := chromedp.RunResponse(c.ctx, chromedp.Click(chromedp.CSS("button.quiet"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-shop.answers; got.Get("error") != "access_denied" || got.Get("state") != "s" {
+		t.Errorf("after a refusal the application got %v", got)
+	}
+	c.visit(shop.request("scope", apiScope, "prompt", "none"))
+	if got := <-shop.answers; got.Get("error") != "consent_required" {
+		t.Errorf("silently the application got %v", got)
+	}
+	if got := c.visit(shop.request()); got != "Welcome" {
+		t.Errorf("without the scope the application leads to %q", got)
+	}
+	if a := w.get("/management/v1/users/ada", shop.token()); a.Status != http.StatusForbidden {
+		t.Errorf("a token without the scope gets %d", a.Status)
+	}
+}
+
 // Whatever ends a person's logins ends those in browsers, and a password that must be changed is.
 func TestLoginsEnd(t *testing.T) {
 	t.Parallel()

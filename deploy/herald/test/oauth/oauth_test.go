@@ -102,15 +102,21 @@ func (w world) token(basic string, form ...string) answer {
 // me returns the status of the caller's own user with an access token, and who it is.
 func (w world) me(token string) (int, string) {
 	w.TB.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+"/auth/v1/users/me", http.NoBody)
+	a := w.get("/auth/v1/users/me", token)
+	user, _ := a.Body["user"].(map[string]any)
+	id, _ := user["id"].(string)
+	return a.Status, id
+}
+
+// get reads something of the API with an access token.
+func (w world) get(path, token string) answer {
+	w.TB.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+path, http.NoBody)
 	if err != nil {
 		w.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	a := w.send(r)
-	user, _ := a.Body["user"].(map[string]any)
-	id, _ := user["id"].(string)
-	return a.Status, id
+	return w.send(r)
 }
 
 // machine makes a machine user and returns its id.

@@ -69,6 +69,8 @@ func New(c Config) *Endpoint {
 func (e *Endpoint) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+Path, e.get)
 	mux.HandleFunc("POST "+Path, e.post)
+	mux.HandleFunc("GET "+consentPath, e.askConsent)
+	mux.HandleFunc("POST "+consentPath, e.takeConsent)
 }
 
 // Part returns what clients find by discovery.
@@ -162,7 +164,10 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 		return err
 	}
 	refused := e.fits(request, session, there)
-	if refused == nil && !request.Asks() {
+	if refused == nil && request.Silent() && request.ActsAsUser() {
+		refused = domain.ErrConsentRequired.Say("the person has to agree")
+	}
+	if refused == nil && !request.Asks() && !request.ActsAsUser() {
 		var code secret.Text
 		if code, refused = e.issue(r.Context(), c, request, session); refused == nil {
 			e.tell(w, r, answerTo(request), "code", code.Reveal())
@@ -180,6 +185,10 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	request.ID = secret.RandomString(requestID)
 	if err := e.Store.AddAuthRequest(r.Context(), request); err != nil {
 		return err
+	}
+	if refused == nil && !request.Asks() {
+		consent(w, r, request.ID)
+		return nil
 	}
 	login(w, r, request.ID)
 	return nil

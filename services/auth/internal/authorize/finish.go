@@ -39,9 +39,20 @@ func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Re
 		login(w, r, id)
 		return
 	}
-	err = request.Admits(s)
+	if request.ActsAsUser() {
+		consent(w, r, id)
+		return
+	}
+	e.conclude(w, r, request, client, s)
+}
+
+// conclude answers the client of a request with a code.
+func (e *Endpoint) conclude(
+	w http.ResponseWriter, r *http.Request, request domain.AuthRequest, client domain.Client, s domain.Session,
+) {
+	err := request.Admits(s)
 	if err == nil {
-		code, failed := e.issue(ctx, client, request, s)
+		code, failed := e.issue(r.Context(), client, request, s)
 		if failed == nil {
 			e.waiting.Return(r.RemoteAddr)
 			e.tell(w, r, answerTo(request), "code", code.Reveal())
@@ -49,7 +60,7 @@ func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Re
 		}
 		err = failed
 		if oauth.Refusal(err).Code == domain.ErrLoginRequired.Code { // the person is not active any more
-			login(w, r, id)
+			login(w, r, request.ID)
 			return
 		}
 	}

@@ -103,7 +103,7 @@ func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	text := r.PostFormValue("user_code")
 	code := domain.UserCode(limited(text))
-	_, _, err := p.device(r.Context(), code)
+	d, _, err := p.device(r.Context(), code, "")
 	switch {
 	case errors.Is(err, domain.ErrUnknown):
 		p.form(w, r, http.StatusBadRequest, typed{Code: limited(text), Wrong: true})
@@ -111,34 +111,34 @@ func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, err)
 	default:
 		p.Posts.Return(r.RemoteAddr)
-		p.goOn(w, r, code)
+		p.goOn(w, r, d.Name())
 	}
 }
 
-// goOn sends the browser to the question, or to a login.
-func (p Pages) goOn(w http.ResponseWriter, r *http.Request, code string) {
+// goOn sends the browser to the question, or to a login. From here on the device goes by a name that nobody can guess:
+// user codes are tried at one page only, which counts them (RFC 8628 section 5.1).
+func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
 	_, there, err := p.Sessions.Session(r)
 	switch {
 	case err != nil:
 		p.failed(w, r, err)
 	case there:
-		http.Redirect(w, r, askAddress(code), http.StatusSeeOther)
+		http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
 	default:
-		http.Redirect(w, r, loginPath+"?"+url.Values{"request": {request + code}}.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, loginPath+"?"+url.Values{"request": {request + name}}.Encode(), http.StatusSeeOther)
 	}
 }
 
-func askAddress(code string) string {
-	return askPath + "?" + url.Values{"user_code": {domain.ShownUserCode(code)}}.Encode()
-}
+func askAddress(name string) string { return askPath + "?" + url.Values{"device": {name}}.Encode() }
 
-// device returns the waiting device with a user code, and its client. It returns domain.ErrUnknown if there is none, or
-// its client may log nobody in any more.
-func (p Pages) device(ctx context.Context, code string) (domain.Device, domain.Client, error) {
-	if code == "" {
+// device returns the waiting device with a user code, or with a name, and its client. It returns domain.ErrUnknown if
+// there is none, or its client may log nobody in any more.
+func (p Pages) device(ctx context.Context, code, name string) (domain.Device, domain.Client, error) {
+	hash := domain.HashOfDevice(name)
+	if code == "" && hash == nil {
 		return domain.Device{}, domain.Client{}, domain.ErrUnknown
 	}
-	d, err := p.Store.Device(ctx, code)
+	d, err := p.Store.Device(ctx, code, hash)
 	if err != nil {
 		return domain.Device{}, domain.Client{}, err
 	}
@@ -150,23 +150,32 @@ func (p Pages) device(ctx context.Context, code string) (domain.Device, domain.C
 }
 
 // question is the page that asks whether a device is let in.
-type question struct{ Application, Code string }
+type question struct {
+	Application, Organization, Code, Device string
+	// ActsAsUser reports that the device wants to act as the person in Herald itself.
+	ActsAsUser bool
+}
 
 func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
-	code := domain.UserCode(limited(r.URL.Query().Get("user_code")))
-	_, client, _, ok := p.waiting(w, r, code)
+	d, client, _, ok := p.waiting(w, r, r.URL.Query().Get("device"))
 	if !ok {
 		return
 	}
+	orgs, err := p.Owners.Orgs(r.Context(), client.OrgID)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
 	p.Look.Write(w, r, look.Page{Status: http.StatusOK, Name: "deviceask", Body: askBody,
-		Data: question{client.Name, domain.ShownUserCode(code)}})
+		Data: question{client.Name, orgs[client.OrgID].Name, domain.ShownUserCode(d.UserCode), d.Name(),
+			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()}})
 }
 
 // waiting returns a device, its client and the person's login. If one of them is missing it answers, and reports false.
 func (p Pages) waiting(
-	w http.ResponseWriter, r *http.Request, code string,
+	w http.ResponseWriter, r *http.Request, name string,
 ) (d domain.Device, c domain.Client, s domain.Session, ok bool) {
-	d, c, err := p.device(r.Context(), code)
+	d, c, err := p.device(r.Context(), "", name)
 	if errors.Is(err, domain.ErrUnknown) {
 		p.form(w, r, http.StatusBadRequest, typed{Wrong: true})
 		return d, c, s, false
@@ -179,17 +188,17 @@ func (p Pages) waiting(
 		return d, c, s, false
 	}
 	if !ok {
-		p.goOn(w, r, code)
+		p.goOn(w, r, name)
 	}
 	return d, c, s, ok
 }
 
 func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
-	code := domain.UserCode(limited(r.PostFormValue("user_code")))
-	d, client, session, ok := p.waiting(w, r, code)
+	d, client, session, ok := p.waiting(w, r, r.PostFormValue("device"))
 	if !ok {
 		return
 	}
+	code := d.UserCode
 	if r.PostFormValue("answer") != "allow" {
 		p.done(w, r, "devicerefused", p.Store.Deny(r.Context(), code))
 		return
@@ -245,11 +254,11 @@ type Logins struct {
 // Request returns the request of a client, or of a device with its client. It returns domain.ErrRequestGone if there is
 // none.
 func (l Logins) Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error) {
-	code, ok := strings.CutPrefix(id, request)
+	name, ok := strings.CutPrefix(id, request)
 	if !ok {
 		return l.Clients.Request(ctx, id)
 	}
-	d, c, err := l.Pages.device(ctx, domain.UserCode(code))
+	d, c, err := l.Pages.device(ctx, "", name)
 	if errors.Is(err, domain.ErrUnknown) {
 		err = domain.ErrRequestGone
 	}
@@ -259,10 +268,10 @@ func (l Logins) Request(ctx context.Context, id string) (domain.AuthRequest, dom
 
 // Finish goes on after a login: to the client, or to the question about the device.
 func (l Logins) Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session) {
-	code, ok := strings.CutPrefix(id, request)
+	name, ok := strings.CutPrefix(id, request)
 	if !ok {
 		l.Clients.Finish(ctx, w, r, id, s)
 		return
 	}
-	http.Redirect(w, r, askAddress(domain.UserCode(code)), http.StatusSeeOther)
+	http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
 }

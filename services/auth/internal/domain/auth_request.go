@@ -66,6 +66,10 @@ func (r AuthRequest) Asks() bool {
 // Chooses reports whether the person must be asked for the account.
 func (r AuthRequest) Chooses() bool { return slices.Contains(r.Prompts, PromptSelectAccount) }
 
+// ActsAsUser reports whether the client wants to act as the person in Herald itself. The person always has to agree:
+// any organization can make an application that asks for it.
+func (r AuthRequest) ActsAsUser() bool { return slices.Contains(r.Scopes, ScopeService) }
+
 // Silent reports whether no person may see a page.
 func (r AuthRequest) Silent() bool { return slices.Contains(r.Prompts, PromptNone) }
 

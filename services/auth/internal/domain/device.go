@@ -1,6 +1,8 @@
 package domain
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 	"time"
 )
@@ -53,6 +55,7 @@ type NewDevice struct {
 // Device is a stored request of a device. Its authorization is that of the person who let it in, if there is one.
 type Device struct {
 	Hash            []byte
+	UserCode        string
 	ClientID        string
 	Scopes          []string
 	CreatedAt       time.Time
@@ -62,6 +65,18 @@ type Device struct {
 	AuthorizationID string
 	// Soon reports that the device has asked before its time.
 	Soon bool
+}
+
+// Name returns by what pages name the device. Nobody can guess it, and it gives nobody the device's tokens.
+func (d Device) Name() string { return base64.RawURLEncoding.EncodeToString(d.Hash) }
+
+// HashOfDevice returns the hash for a name of a device; nil for what is none.
+func HashOfDevice(name string) []byte {
+	hash, err := base64.RawURLEncoding.DecodeString(name)
+	if err != nil || len(hash) != sha256.Size {
+		return nil
+	}
+	return hash
 }
 
 // Refusals of RFC 8628 section 3.5.

@@ -80,7 +80,7 @@ var (
 
 	ErrLoginRequired            = &Refusal{Code: "login_required"}
 	ErrAccountSelectionRequired = &Refusal{Code: "account_selection_required"}
-	ErrInteractionRequired      = &Refusal{Code: "interaction_required"}
+	ErrConsentRequired          = &Refusal{Code: "consent_required"}
 	ErrRequestNotSupported      = &Refusal{Code: "request_not_supported"}
 	ErrRequestURINotSupported   = &Refusal{Code: "request_uri_not_supported"}
 	ErrRegistrationNotSupported = &Refusal{Code: "registration_not_supported"}

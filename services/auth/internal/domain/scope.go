@@ -15,6 +15,9 @@ const (
 	// ScopeResourceOwner asks for the organization of the user.
 	ScopeResourceOwner = "urn:service:iam:user:resourceowner"
 
+	// ScopeService makes a token one for the API of Herald: its bearer acts as the user there.
+	ScopeService = "urn:service:iam:org:project:id:service:aud"
+
 	audiencePrefix = "urn:service:iam:org:project:id:"
 	audienceSuffix = ":aud"
 	orgPrefix      = "urn:service:iam:org:id:"

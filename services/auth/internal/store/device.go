@@ -20,8 +20,8 @@ func (s Store) AddDevice(ctx context.Context, d domain.NewDevice) (bool, error) 
 	return done.RowsAffected() == 1, postgres.Fault(err)
 }
 
-const deviceColumns = `d.hash, d.client_id, d.scopes, d.created_at, d.expires_at as device_expires_at, d.denied,
-	coalesce(d.authorization_id, '') as authorization_id`
+const deviceColumns = `d.hash, d.user_code, d.client_id, d.scopes, d.created_at, d.expires_at as device_expires_at,
+	d.denied, coalesce(d.authorization_id, '') as authorization_id`
 
 // AskedDevice returns the request with a device code and notes that the device has asked. If it asks before its time it
 // has to wait longer from then on. It returns domain.ErrUnknown for an unknown code.
@@ -38,13 +38,14 @@ func (s Store) AskedDevice(ctx context.Context, hash []byte) (domain.Device, err
 	return d, missing(err, domain.ErrUnknown)
 }
 
-// Device returns the request with a user code that waits for a person. It returns domain.ErrUnknown for a code that is
-// unknown, has expired, or was answered.
-func (s Store) Device(ctx context.Context, userCode string) (domain.Device, error) {
+// Device returns the request with a user code, or with a hash, that waits for a person. It returns domain.ErrUnknown
+// for one that is unknown, has expired, or was answered.
+func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain.Device, error) {
 	d, err := postgres.One[domain.Device](ctx, s.journal.DB, `select `+deviceColumns+`, false as soon
 		from devices d
-		where d.user_code = @user_code and d.expires_at > @now and not d.denied and d.authorization_id is null`,
-		postgres.Args{"user_code": userCode, "now": s.journal.Now()})
+		where (d.user_code = @user_code or d.hash = @hash) and d.expires_at > @now and not d.denied
+			and d.authorization_id is null`,
+		postgres.Args{"user_code": userCode, "hash": hash, "now": s.journal.Now()})
 	return d, missing(err, domain.ErrUnknown)
 }
 
