@@ -77,6 +77,9 @@ func TestTokenEndpointRefuses(t *testing.T) {
 		{"scope twice", secret, append([]string{"scope", "openid", "scope", "email"}, credentials...), 400,
 			"invalid_request"},
 		{"not UTF-8", secret, append([]string{"scope", "\xff"}, credentials...), 400, "invalid_request"},
+		{"NUL", "", append([]string{"client_id", "a\x00"}, credentials...), 400, "invalid_request"},
+		{"NUL in an unknown parameter", secret, append([]string{"a", "\x00"}, credentials...), 400, "invalid_request"},
+		{"NUL in the header", "a\x00:" + clientSecret, credentials, 401, "invalid_client"},
 		{"bad scope", secret, append([]string{"scope", "a\tb"}, credentials...), 400, "invalid_scope"},
 		{"another organization", secret, append([]string{"scope", "urn:service:iam:org:id:other"}, credentials...), 400,
 			"invalid_scope"},
@@ -151,6 +154,8 @@ func TestAssertionsAreRefused(t *testing.T) {
 	another.private = foreign.private
 	unnamed := file
 	unnamed.KeyID = ""
+	nul := file
+	nul.KeyID += "\x00"
 	hmacKey := file
 	hmacKey.private = jose.SigningKey{Algorithm: jose.HS256, Key: []byte(strings.Repeat("k", 32))}
 	parts := strings.Split(w.sign(file, good), ".")
@@ -176,6 +181,11 @@ func TestAssertionsAreRefused(t *testing.T) {
 		"not valid yet":    changed(map[string]any{"nbf": now.Add(2 * time.Minute).Unix()}),
 		"long":             changed(map[string]any{"more": strings.Repeat("x", 9000)}),
 		"list of scopes":   changed(map[string]any{"scope": []string{"openid"}}),
+		"NUL in kid":       w.sign(nul, good),
+		"NUL in iss":       changed(map[string]any{"iss": id + "\x00"}),
+		"NUL in sub":       changed(map[string]any{"sub": id + "\x00"}),
+		"NUL in jti":       changed(map[string]any{"jti": "\x00"}),
+		"line break":       changed(map[string]any{"jti": "a\n"}),
 	} {
 		a := w.post("/oauth/v2/token", "", "grant_type", bearer, "assertion", assertion)
 		if a.Status != 400 || a.text("error") != "invalid_grant" {

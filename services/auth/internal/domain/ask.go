@@ -45,15 +45,15 @@ func (a Asked) Target() (clientID, redirectURI string, err error) {
 				"parameters must be in the query and not in a JWT: redirect_uri is missing there")
 		case value == "":
 			return "", "", ErrInvalidRequest.Say(name + " is missing")
-		case len(value) > maxRedirect || !plain(value):
+		case len(value) > maxRedirect || !Plain(value):
 			return "", "", ErrInvalidRequest.Say(name + " is too long or has characters that no such value has")
 		}
 	}
 	return a.get("client_id"), a.get("redirect_uri"), nil
 }
 
-// plain reports whether a value is text in UTF-8 without control characters.
-func plain(value string) bool {
+// Plain reports whether a value is text in UTF-8 without control characters.
+func Plain(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsFunc(value, unicode.IsControl)
 }
 
@@ -63,7 +63,7 @@ func (a Asked) Return() (mode ResponseMode, state string) {
 	if a.get("response_mode") == string(ResponseFormPost) {
 		mode = ResponseFormPost
 	}
-	if !plain(state) || len(state) > maxState {
+	if !Plain(state) || len(state) > maxState {
 		state = ""
 	}
 	return mode, state
@@ -117,7 +117,7 @@ func (a Asked) check(c Client) error {
 		}
 	}
 	for _, name := range knownParameters() {
-		if !plain(a.get(name)) {
+		if !Plain(a.get(name)) {
 			return ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
 		}
 	}

@@ -115,10 +115,11 @@ type Token struct {
 	TokenExpiresAt time.Time
 }
 
-// MayIntrospect reports whether a client may know of the token: of an access token if the client or its project is in
-// the audience, of a refresh token if it is its own.
+// MayIntrospect reports whether a client may know of the token: an application of an access token if it or its project
+// is in the audience, of a refresh token if it is its own. A machine user may only know of its own tokens: its id can
+// be chosen, and be that of a project.
 func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
-	if kind == KindRefresh {
+	if kind == KindRefresh || c.Machine != nil {
 		return t.ClientID == c.ID
 	}
 	return slices.ContainsFunc(t.Audience, func(aud string) bool {

@@ -149,6 +149,9 @@ func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) 
 		if len(values[name]) > 1 {
 			return logout{}, domain.ErrInvalidRequest.Say(name + " is there more than once")
 		}
+		if !domain.Plain(values.Get(name)) {
+			return logout{}, domain.ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
+		}
 	}
 	asked := logout{uri: values.Get("post_logout_redirect_uri"), state: values.Get("state"),
 		languages: strings.Fields(values.Get("ui_locales"))}

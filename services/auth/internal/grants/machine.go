@@ -22,7 +22,7 @@ func (e *Endpoint) credentials(ctx context.Context, f oauth.Form, c domain.Clien
 	if err != nil {
 		return given{}, err
 	}
-	scopes, err := machineScopes(f)
+	scopes, err := machineScopes(f, c.OrgID)
 	if err != nil {
 		return given{}, err
 	}
@@ -47,13 +47,15 @@ func (e *Endpoint) assertion(ctx context.Context, f oauth.Form, _ domain.Client)
 	if err != nil {
 		return given{}, err
 	}
-	user, err := e.Owners.User(ctx, read.Issuer, owners.Proof{KeyID: read.KeyID})
-	if errors.Is(err, owners.ErrNoUser) {
+	// An application is found before a user whose id was chosen to be the same.
+	found, err := e.Owners.Client(ctx, read.Issuer, owners.Proof{KeyID: read.KeyID})
+	if errors.Is(err, owners.ErrNoClient) || err == nil && found.Machine == nil {
 		return given{}, domain.ErrInvalidGrant.Say("the assertion: there is no such user or key")
 	}
 	if err != nil {
 		return given{}, err
 	}
+	user := *found.Machine
 	checked, err := read.Verify(user.PublicKey)
 	if err != nil {
 		return given{}, err
@@ -70,16 +72,9 @@ func (e *Endpoint) assertion(ctx context.Context, f oauth.Form, _ domain.Client)
 
 // machine gives a machine user that has authenticated a token of its own.
 func (e *Endpoint) machine(f oauth.Form, user domain.Subject) (given, error) {
-	scopes, err := machineScopes(f)
+	scopes, err := machineScopes(f, user.OrgID)
 	if err != nil {
 		return given{}, err
-	}
-	asked, err := domain.AskedOrg(scopes)
-	if err != nil {
-		return given{}, err
-	}
-	if asked != "" && asked != user.OrgID {
-		return given{}, domain.ErrInvalidScope.Say("scope: the user belongs to another organization")
 	}
 	a := e.login(scopes)
 	a.ClientID, a.UserID, a.UserGeneration, a.Credential = user.ID, user.ID, user.Generation, user.Credential
@@ -98,8 +93,19 @@ func (e *Endpoint) login(scopes []string) domain.Authorization {
 		ExpiresAt: now.Add(domain.AccessLifetime)}
 }
 
-// machineScopes returns the scopes of a request without the one that asks for a refresh token.
-func machineScopes(f oauth.Form) ([]string, error) {
+// machineScopes returns the scopes of a request without the one that asks for a refresh token. It refuses that of
+// another organization than the machine's.
+func machineScopes(f oauth.Form, orgID string) ([]string, error) {
 	scopes, err := domain.Scopes(f["scope"])
-	return slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess }), err
+	if err != nil {
+		return nil, err
+	}
+	asked, err := domain.AskedOrg(scopes)
+	if err != nil {
+		return nil, err
+	}
+	if asked != "" && asked != orgID {
+		return nil, domain.ErrInvalidScope.Say("scope: the user or application belongs to another organization")
+	}
+	return slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess }), nil
 }

@@ -107,8 +107,8 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	return e.answer(r.Context(), client, token)
 }
 
-// client returns the client that asks. Anybody but a public client may, a machine user too: what they learn depends on
-// the token's audience.
+// client returns the client that asks. Anybody but a public client may, a machine user too, which learns of its own
+// tokens.
 func (e Endpoint) client(r *http.Request, f oauth.Form) (domain.Client, error) {
 	client, err := e.Clients.Authenticate(r.Context(), r, f)
 	if err == nil && client.Public() {

@@ -49,7 +49,7 @@ func (p *Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
 		k.Wrong = factorWrong
 		p.factorForm(w, v, http.StatusBadRequest, k)
 	}
-	if len(code) > maxCode || !plain(code) || strings.TrimSpace(code) == "" {
+	if len(code) > maxCode || !domain.Plain(code) || strings.TrimSpace(code) == "" {
 		again()
 		return
 	}

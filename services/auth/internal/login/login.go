@@ -10,10 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
@@ -157,7 +154,7 @@ func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc 
 		if v.values = r.Form; r.Method == http.MethodPost {
 			v.values = r.PostForm // a password must not be in an address
 		}
-		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > maxRequest || !plain(v.ID) {
+		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > maxRequest || !domain.Plain(v.ID) {
 			p.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
 			return
 		}
@@ -191,9 +188,6 @@ func (p *Pages) noRequest(w http.ResponseWriter, v visit, err error) {
 	}
 	p.failed(w, v, err)
 }
-
-// plain reports whether a text has no characters that cannot be in an id or a name.
-func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
 // redirect sends the browser to another page after a form.
 func redirect(w http.ResponseWriter, v visit, address string) {

@@ -51,7 +51,7 @@ func (p *Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
 }
 
 func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
-	if len(loginName) > maxName || !plain(loginName) {
+	if len(loginName) > maxName || !domain.Plain(loginName) {
 		loginName = ""
 	}
 	p.nameForm(w, v, http.StatusOK, nameForm{v.kept(), loginName})
@@ -70,7 +70,7 @@ func (p *Pages) password(w http.ResponseWriter, v visit) {
 		f.Wrong = loginWrong
 		p.nameForm(w, v, status, f)
 	}
-	if len(name) > maxName || !plain(name) || !utf8.ValidString(typed) {
+	if len(name) > maxName || !domain.Plain(name) || !utf8.ValidString(typed) {
 		name = ""
 		again(http.StatusBadRequest)
 		return

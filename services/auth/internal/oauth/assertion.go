@@ -44,6 +44,11 @@ func ParseAssertion(text string) (Assertion, error) {
 	if header.KeyID == "" || c.Issuer == "" {
 		return Assertion{}, domain.ErrInvalidGrant.Say("the assertion: kid and iss must be there")
 	}
+	for _, text := range []string{header.KeyID, c.Issuer, c.Subject, c.ID} {
+		if !domain.Plain(text) {
+			return Assertion{}, domain.ErrInvalidGrant.Say("the assertion: kid, iss, sub or jti has control characters")
+		}
+	}
 	return Assertion{Issuer: c.Issuer, KeyID: header.KeyID, signed: signed}, nil
 }
 

@@ -142,6 +142,9 @@ func basic(header []string) (id, password string, err error) {
 	if badID != nil || badPassword != nil || id == "" || password == "" {
 		return "", "", refused("client id and secret in the Authorization header must be form-urlencoded")
 	}
+	if !domain.Plain(id) || !domain.Plain(password) {
+		return "", "", refused("client id and secret must be text in UTF-8 without control characters")
+	}
 	return id, password, nil
 }
 

@@ -15,7 +15,7 @@ import (
 type Form map[string]string
 
 // ReadForm returns the parameters of the body of a POST (RFC 6749 section 3.2). It refuses a parameter that is there
-// twice, one that is not UTF-8 and one that is in the URI.
+// twice, one that is not UTF-8 or has control characters, and one that is in the URI.
 func ReadForm(r *http.Request) (Form, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
@@ -33,15 +33,16 @@ func ReadForm(r *http.Request) (Form, error) {
 	return Single(r.PostForm)
 }
 
-// Single returns the parameters of a form or a query, each of which may be there once.
+// Single returns the parameters of a form or a query, each of which may be there once. A scope with control characters
+// is left to domain.Scopes, whose refusal is invalid_scope.
 func Single(values url.Values) (Form, error) {
 	f := Form{}
 	for name, all := range values {
 		if len(all) > 1 {
 			return nil, domain.ErrInvalidRequest.Say("a parameter is there more than once")
 		}
-		if !utf8.ValidString(all[0]) {
-			return nil, domain.ErrInvalidRequest.Say("a parameter is not UTF-8")
+		if !utf8.ValidString(all[0]) || name != "scope" && !domain.Plain(all[0]) {
+			return nil, domain.ErrInvalidRequest.Say("a parameter is not UTF-8, or has control characters")
 		}
 		if all[0] != "" {
 			f[name] = all[0]

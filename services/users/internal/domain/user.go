@@ -164,12 +164,12 @@ func (u *User) settled() bool {
 	return true
 }
 
-// reserved are ids that would mean something else in a path.
-var reserved = []string{".", "..", "me", "human", "machine", "grants"}
+// reserved are ids that would mean something else in a path, and the name of Herald's API in the audience of tokens.
+var reserved = []string{".", "..", "me", "human", "machine", "grants", "service"}
 
 const forbidden = "/\\?#%"
 
-// CheckUserID returns a fault if a chosen id cannot be used in a path.
+// CheckUserID returns a fault if a chosen id cannot be used in a path, or is reserved.
 func CheckUserID(id string) error {
 	if len(id) > 200 || strings.HasPrefix(id, "_") || slices.Contains(reserved, id) {
 		return ErrUserID

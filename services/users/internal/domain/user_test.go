@@ -10,7 +10,7 @@ import (
 	"herald/services/users/internal/domain"
 )
 
-// A chosen id can be used in a path, and is not one of the words in paths.
+// A chosen id can be used in a path, and is not one of the words in paths or the name of the API.
 func TestCheckUserID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a", "A-1", "mini@example.com", "a_b", "a.b", "...", "Me", "humans", "!$&'()*+,;=:~",
@@ -19,8 +19,8 @@ func TestCheckUserID(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "_x", "_", "a b", " a", "a/b", `a\b`,
-		"a?b", "a#b", "a%b", "ä", "a\x7f", "a\n", "\x00", strings.Repeat("a", 201)} {
+	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "service", "_x", "_", "a b", " a", "a/b",
+		`a\b`, "a?b", "a#b", "a%b", "ä", "a\x7f", "a\n", "\x00", strings.Repeat("a", 201)} {
 		if err := domain.CheckUserID(id); !errors.Is(err, domain.ErrUserID) {
 			t.Errorf("%q: %v", id, err)
 		}
