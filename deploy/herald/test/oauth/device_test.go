@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,6 +100,30 @@ func TestDevices(t *testing.T) {
 		t.Errorf("the device's token is %q's: %d", id, status)
 	}
 	w.refused(w.polls(tv, first.text("device_code")), 400, "invalid_grant")
+}
+
+// Devices without a secret at one address begin at most 60 logins a minute together. A client with one is not counted.
+func TestDevicesOfOneAddress(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	tv := w.device("TV")
+	for range 60 {
+		w.asks(tv)
+	}
+	for _, clientID := range []string{tv, w.device("Radio")} {
+		a := w.post("/oauth/v2/device_authorization", "", "client_id", clientID)
+		w.refused(a, http.StatusTooManyRequests, "temporarily_unavailable")
+		if wait, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || wait < 2 || wait > 60 {
+			t.Errorf("Retry-After: %q", a.Header.Get("Retry-After"))
+		}
+	}
+	made := w.Must("POST", "/management/v1/projects/"+w.newProject("Kiosk", "")+"/apps/oidc", `{"name":"Kiosk",
+		"redirectUris":["https://kiosk.example/"],
+		"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_DEVICE_CODE"]}`)
+	basic := made["clientId"].(string) + ":" + made["clientSecret"].(string)
+	if a := w.post("/oauth/v2/device_authorization", basic); a.Status != http.StatusOK {
+		t.Errorf("a client with a secret: %d %v", a.Status, a.Body)
+	}
 }
 
 // The refusals of RFC 8628 sections 3.1 and 3.4.

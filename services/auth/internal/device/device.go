@@ -13,6 +13,7 @@ import (
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth"
+	"herald/shared/limit"
 	"herald/shared/secret"
 )
 
@@ -26,8 +27,17 @@ const (
 // Endpoint is the device authorization endpoint.
 type Endpoint struct {
 	oauth.Clients
-	Log *slog.Logger
+	// Asks counts the requests of public clients by address.
+	Asks *limit.Limit
+	Log  *slog.Logger
 }
+
+// asksAMinute is how many logins public clients may begin within a minute from one address. Anybody can pretend to be
+// such a client. Many devices may share an address.
+const asksAMinute = 60
+
+// NewAsks returns the limit for Endpoint.Asks.
+func NewAsks(now func() time.Time) *limit.Limit { return limit.New(asksAMinute, time.Minute, now) }
 
 // Mount answers the endpoint's path.
 func (e Endpoint) Mount(mux *http.ServeMux) {
@@ -73,6 +83,11 @@ func (e Endpoint) answer(r *http.Request) (answered, error) {
 	scopes, err := domain.Scopes(f["scope"])
 	if err != nil {
 		return answered{}, err
+	}
+	if client.Public() {
+		if wait := e.Asks.Take(r.RemoteAddr); wait > 0 {
+			return answered{}, domain.ErrTooMany.Say("too many devices at this address begin a login").After(wait)
+		}
 	}
 	code, userCode, err := e.add(r.Context(), client.ID, scopes)
 	if err != nil {

@@ -1,6 +1,9 @@
 package domain
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // Refusal is an error of OAuth 2.0: what a client is told (RFC 6749 section 5.2).
 type Refusal struct {
@@ -8,6 +11,8 @@ type Refusal struct {
 	Description string
 	status      int
 	misuse      bool
+	// Wait is how long the client must wait before it asks again; zero if that is not known.
+	Wait time.Duration
 	// Cause is for the log.
 	Cause error
 }
@@ -55,6 +60,13 @@ func (r *Refusal) Because(cause error) *Refusal {
 	return &said
 }
 
+// After returns a copy that tells the client how long it must wait.
+func (r *Refusal) After(wait time.Duration) *Refusal {
+	said := *r
+	said.Wait = wait
+	return &said
+}
+
 // The refusals of RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, and OpenID Connect Core section 3.1.2.6.
 var (
 	ErrInvalidRequest = &Refusal{Code: "invalid_request"}
@@ -77,6 +89,8 @@ var (
 	ErrUnsupportedTokenType = &Refusal{Code: "unsupported_token_type"}
 	ErrServerError          = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
 	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+	// ErrTooMany refuses one who asks too often.
+	ErrTooMany = &Refusal{Code: "temporarily_unavailable", status: http.StatusTooManyRequests}
 
 	ErrLoginRequired            = &Refusal{Code: "login_required"}
 	ErrAccountSelectionRequired = &Refusal{Code: "account_selection_required"}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
@@ -38,7 +39,7 @@ func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err erro
 	case domain.ErrServerError.Code:
 		log.ErrorContext(ctx, "an endpoint failed", "err", err)
 	case domain.ErrUnavailable.Code:
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", fault.RetrySeconds(max(refusal.Wait, time.Second)))
 	case domain.ErrInvalidClient.Code:
 		w.Header().Set("WWW-Authenticate", `Basic realm="herald"`)
 	}

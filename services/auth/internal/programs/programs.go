@@ -33,7 +33,7 @@ func New(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.H
 	for _, e := range []endpoint{
 		grants.New(grants.Config{Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics}),
 		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},
-		device.Endpoint{Clients: clients, Log: s.Log},
+		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
 		userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log},
 	} {
 		e.Mount(mux)
