@@ -130,7 +130,7 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 			t.Errorf("%s is told: %v", name, told[name])
 		}
 	}
-	for _, name := range []string{"herald.auth.v1.Auth", "herald.users.v1.Users.ResolveToken",
+	for _, name := range []string{"herald.auth.v1.Auth.ServePage", "herald.users.v1.Users.ResolveToken",
 		"herald.users.v1.ResolveTokenRequest", "herald.users.v1.UserRemoved"} {
 		if got, err := ask(symbol(name)); err != nil || got.GetErrorResponse().GetErrorCode() != 5 {
 			t.Errorf("%s: %v %v", name, got, err)

@@ -373,8 +373,9 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	for _, s := range list.GetListServicesResponse().Service {
 		names = append(names, s.Name)
 	}
-	if got := strings.Join(names, " "); got != "herald.idp.v1.Idps herald.notification.v1.Notifications "+
-		"herald.projects.v1.Projects herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
+	if got := strings.Join(names, " "); got != "herald.auth.v1.Auth herald.idp.v1.Idps "+
+		"herald.notification.v1.Notifications herald.projects.v1.Projects herald.text.v1.Text herald.users.v1.Users "+
+		"grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{

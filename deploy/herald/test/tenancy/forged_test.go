@@ -193,8 +193,9 @@ func changes(t *testing.T, server *local.Server) (n int) {
 	t.Helper()
 	for _, service := range allinone.Names() {
 		var own int
-		if err := whole.Database(t, server, service).QueryRow(t.Context(), "select count(*) from events").
-			Scan(&own); err != nil {
+		// Auth makes its signing keys by itself, some of them a moment after its start; no method does.
+		if err := whole.Database(t, server, service).QueryRow(t.Context(),
+			"select count(*) from events where aggregate <> 'signing_key'").Scan(&own); err != nil {
 			t.Fatal(err)
 		}
 		n += own
