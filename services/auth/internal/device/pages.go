@@ -13,6 +13,7 @@ import (
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
+	"herald/services/auth/internal/sessions"
 	"herald/services/auth/internal/store"
 	"herald/shared/fault"
 	"herald/shared/limit"
@@ -35,12 +36,6 @@ var (
 	askBody  = look.Body(files, "ask.html")
 )
 
-// Sessions tells who has logged in.
-type Sessions interface {
-	// Session returns the login of the browser that sends a request. It reports false if there is none.
-	Session(r *http.Request) (domain.Session, bool, error)
-}
-
 // Grants says what a login gives a client.
 type Grants interface {
 	// Authorization returns what a person who has logged in gives a client, if all is active and the person gets tokens
@@ -53,7 +48,7 @@ type Grants interface {
 type Pages struct {
 	Store    store.Store
 	Owners   *owners.Owners
-	Sessions Sessions
+	Sessions sessions.Sessions
 	Grants   Grants
 	// Posts counts the codes that a client tries.
 	Posts *limit.Limit

@@ -89,7 +89,7 @@ func (e *Endpoint) refresh(ctx context.Context, f oauth.Form, c domain.Client) (
 // person gives tokens of the login of a person if all on which they depend is active, and the person gets tokens of the
 // project.
 func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (given, error) {
-	client, user, err := e.Tokens.CheckProfile(ctx, a)
+	client, user, err := e.Tokens.Check(ctx, a)
 	if errors.Is(err, fault.ErrUnauthenticated) {
 		return given{}, domain.ErrInvalidGrant.Say("the user, the client or an organization is not active, or changed")
 	}

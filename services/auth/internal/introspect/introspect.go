@@ -141,7 +141,7 @@ func (e Endpoint) live(ctx context.Context, text string) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	_, user, err := e.Tokens.CheckProfile(ctx, t.Authorization)
+	_, user, err := e.Tokens.Check(ctx, t.Authorization)
 	return found{t, kind, user}, err
 }
 

@@ -11,25 +11,10 @@ import (
 	"herald/shared/fault"
 )
 
-// Check returns the user and the client of a token if all on which it depends is active and as it was when the token
-// was issued; the user is empty for an application that logged in by itself. Else it returns
-// fault.ErrUnauthenticated.
+// Check returns the client of a token, and the user with a profile, if all on which the token depends is active and as
+// it was when the token was issued. The client is empty for a machine user, and the user for an application, that
+// logged in by itself. Else it returns fault.ErrUnauthenticated.
 func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
-	return t.check(ctx, a, func(ctx context.Context) (domain.Subject, error) {
-		return t.Owners.User(ctx, a.UserID, owners.Proof{Credential: a.Credential}, a.OrgIDs()...)
-	})
-}
-
-// CheckProfile does the same and returns the user with a profile.
-func (t Tokens) CheckProfile(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
-	return t.check(ctx, a, func(ctx context.Context) (domain.Subject, error) {
-		return t.Owners.Profile(ctx, a.UserID, a.Credential, a.OrgIDs()...)
-	})
-}
-
-func (t Tokens) check(
-	ctx context.Context, a domain.Authorization, user func(context.Context) (domain.Subject, error),
-) (domain.Client, domain.Subject, error) {
 	var (
 		client domain.Client
 		found  domain.Subject
@@ -46,7 +31,7 @@ func (t Tokens) check(
 			found.Orgs, err = t.Owners.Orgs(ctx, a.OrgIDs()...)
 			return err
 		}
-		found, err = user(ctx)
+		found, err = t.Owners.Profile(ctx, a.UserID, a.Credential, a.OrgIDs()...)
 		return err
 	})
 	err := gone(g.Wait())

@@ -81,7 +81,7 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	case !slices.Contains(t.TokenScopes, domain.ScopeOpenID):
 		return nil, errScope
 	}
-	client, user, err := e.Tokens.CheckProfile(r.Context(), t.Authorization)
+	client, user, err := e.Tokens.Check(r.Context(), t.Authorization)
 	if err != nil {
 		return nil, err
 	}
