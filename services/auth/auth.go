@@ -30,6 +30,8 @@ import (
 type Config struct {
 	MaxLimit       int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
 	SigningKeyDays int   `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
+	// OutboundPrivate is outbound.Config.Private.
+	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
 }
 
 // Migrations make the service's tables.
