@@ -87,8 +87,8 @@ func Public(a netip.Addr) bool {
 }
 
 var (
-	// globalV6 is all that has been given to networks (RFC 4291 section 2.4). Outside of it are the addresses that stand
-	// for an IPv4 address behind a translator (64:ff9b::/96), the local ones (fc00::/7, fe80::/10) and ::1.
+	// globalV6 is all that has been given to networks (RFC 4291 section 2.4). Outside of it are the addresses that
+	// stand for an IPv4 address behind a translator (64:ff9b::/96), the local ones (fc00::/7, fe80::/10) and ::1.
 	globalV6 = netip.MustParsePrefix("2000::/3")
 
 	special = []netip.Prefix{
