@@ -17,8 +17,7 @@ var (
 	//go:embed *.html
 	files embed.FS
 
-	refusedBody = look.Body(files, "refused.html")
-	formBody    = look.Body(files, "form.html")
+	formBody = look.Body(files, "form.html")
 )
 
 // back is how an answer gets to the client.
@@ -89,16 +88,5 @@ func (e *Endpoint) page(w http.ResponseWriter, r *http.Request, err error) {
 		e.Look.Notice(w, r, http.StatusBadRequest, "requestgone", "")
 		return
 	}
-	switch refusal := oauth.Refusal(err); refusal.Code {
-	case domain.ErrUnavailable.Code:
-		w.Header().Set("Retry-After", "1")
-		e.Look.Notice(w, r, refusal.Status(), "away", "")
-	case domain.ErrServerError.Code:
-		e.Log.ErrorContext(r.Context(), "an authorization request failed", "err", err)
-		e.Look.Notice(w, r, refusal.Status(), "failed", "")
-	default:
-		e.Look.Write(w, r, look.Page{
-			Status: refusal.Status(), Name: "refusedclient", Body: refusedBody, Data: refusal.Error(),
-		})
-	}
+	oauth.Page(e.Look, w, r, "refusedclient", err)
 }

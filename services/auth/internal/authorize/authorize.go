@@ -87,17 +87,11 @@ func (e *Endpoint) Part() discovery.Part {
 	}
 }
 
-// post answers a form by a GET with its parameters (OpenID Connect Core section 3.1.2.1): with a form of another site a
-// browser does not send the cookie of the login, which is SameSite=Lax.
+// post takes the parameters in a form (OpenID Connect Core section 3.1.2.1).
 func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
-	err := r.ParseForm()
-	query := r.PostForm.Encode()
-	if err != nil || r.URL.RawQuery != "" || len(query) > maxQuery {
-		e.page(w, r, domain.ErrInvalidRequest.Say("the form cannot be read, is too large, or goes with a query").
-			Because(err))
-		return
+	if !look.AsGet(w, r, maxQuery) {
+		e.page(w, r, domain.ErrInvalidRequest.Say("the form cannot be read, is too large, or goes with a query"))
 	}
-	http.Redirect(w, r, Path+"?"+query, http.StatusSeeOther)
 }
 
 func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
@@ -177,9 +171,8 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	if request.Silent() || refused != nil && !askable(refused) {
 		return refused
 	}
-	if e.waiting.Take(r.RemoteAddr) > 0 {
-		w.Header().Set("Retry-After", "60")
-		e.Look.Notice(w, r, http.StatusTooManyRequests, "away", "")
+	if wait := e.waiting.Take(r.RemoteAddr); wait > 0 {
+		e.Look.TooMany(w, r, wait)
 		return nil
 	}
 	request.ID = secret.RandomString(requestID)

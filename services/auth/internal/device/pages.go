@@ -4,19 +4,15 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
-	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/sessions"
 	"herald/services/auth/internal/store"
-	"herald/shared/fault"
-	"herald/shared/limit"
 )
 
 const (
@@ -51,15 +47,14 @@ type Pages struct {
 	Sessions sessions.Sessions
 	Grants   Grants
 	// Posts counts the codes that a client tries.
-	Posts *limit.Limit
+	Posts look.Posts
 	Look  *look.Look
-	Log   *slog.Logger
 }
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+Page, p.begin)
-	mux.HandleFunc("POST "+Page, p.enter)
+	mux.HandleFunc("POST "+Page, p.Posts.Limited(p.enter))
 	mux.HandleFunc("GET "+askPath, p.ask)
 	mux.HandleFunc("POST "+askPath, p.answer)
 }
@@ -91,11 +86,6 @@ func limited(value string) string {
 
 // enter looks for the device and goes on to the question, after a login if there is none.
 func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
-	if wait := p.Posts.Take(r.RemoteAddr); wait > 0 {
-		w.Header().Set("Retry-After", fault.RetrySeconds(wait))
-		p.Look.Notice(w, r, http.StatusTooManyRequests, "away", "")
-		return
-	}
 	text := r.PostFormValue("user_code")
 	code := domain.UserCode(limited(text))
 	d, _, err := p.device(r.Context(), code, "")
@@ -226,15 +216,7 @@ func (p Pages) done(w http.ResponseWriter, r *http.Request, name string, err err
 }
 
 func (p Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
-	refusal := oauth.Refusal(err)
-	name := "failed"
-	if refusal.Code == domain.ErrUnavailable.Code {
-		w.Header().Set("Retry-After", "1")
-		name = "away"
-	} else {
-		p.Log.ErrorContext(r.Context(), "a device was not let in", "err", err)
-	}
-	p.Look.Notice(w, r, max(refusal.Status(), http.StatusInternalServerError), name, Page)
+	p.Look.Failed(w, r, err, look.Again{Address: Page})
 }
 
 // Logins is the logins of clients and those of devices, for the login pages.

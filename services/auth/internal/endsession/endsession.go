@@ -38,8 +38,7 @@ var (
 	//go:embed *.html
 	files embed.FS
 
-	askBody     = look.Body(files, "ask.html")
-	refusedBody = look.Body(files, "refused.html")
+	askBody = look.Body(files, "ask.html")
 )
 
 // Endpoint is the logout endpoint.
@@ -74,16 +73,11 @@ type logout struct {
 	languages  []string
 }
 
-// post answers a form by a GET with its parameters: with a form of another site a browser does not send the cookie of
-// the login, which is SameSite=Lax.
+// post takes the parameters in a form (section 2).
 func (e Endpoint) post(w http.ResponseWriter, r *http.Request) {
-	err := r.ParseForm()
-	query := r.PostForm.Encode()
-	if err != nil || r.URL.RawQuery != "" || len(query) > maxQuery {
+	if !look.AsGet(w, r, maxQuery) {
 		e.refuse(w, r, domain.ErrInvalidRequest.Say("the form cannot be read, is too large, or goes with a query"))
-		return
 	}
-	http.Redirect(w, r, Path+"?"+query, http.StatusSeeOther)
 }
 
 func (e Endpoint) get(w http.ResponseWriter, r *http.Request) {
@@ -227,15 +221,5 @@ func (e Endpoint) ask(w http.ResponseWriter, r *http.Request, asked logout) {
 
 // refuse tells the person, and the application's developer, what is wrong with a request.
 func (e Endpoint) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	switch refusal := oauth.Refusal(err); refusal.Code {
-	case domain.ErrUnavailable.Code:
-		w.Header().Set("Retry-After", "1")
-		e.Look.Notice(w, r, refusal.Status(), "away", "")
-	case domain.ErrServerError.Code:
-		e.Log.ErrorContext(r.Context(), "a logout failed", "err", err)
-		e.Look.Notice(w, r, refusal.Status(), "failed", "")
-	default:
-		e.Look.Write(w, r, look.Page{Status: refusal.Status(), Name: "refusedlogout", Body: refusedBody,
-			Data: refusal.Error()})
-	}
+	oauth.Page(e.Look, w, r, "refusedlogout", err)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"herald/services/auth/internal/sessions"
 	"herald/services/auth/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/limit"
 )
 
 const (
@@ -65,10 +63,9 @@ type Config struct {
 	Store  store.Store
 	Owners *owners.Owners
 	// Posts counts the posts of a client that fail.
-	Posts *limit.Limit
+	Posts look.Posts
 	Look  *look.Look
 	Now   func() time.Time
-	Log   *slog.Logger
 }
 
 // Pages serves the pages below Path.
@@ -87,11 +84,11 @@ func New(c Config) *Pages {
 func (p *Pages) Mount(mux *http.ServeMux, requests Requests) {
 	p.requests = requests
 	mux.HandleFunc("GET "+Path+"{$}", p.visited(p.start))
-	mux.HandleFunc("POST "+passwordPath, p.limited(p.visited(p.password)))
+	mux.HandleFunc("POST "+passwordPath, p.Posts.Limited(p.visited(p.password)))
 	mux.HandleFunc("GET "+factorPath, p.visited(p.withLogin(p.askFactor)))
-	mux.HandleFunc("POST "+factorPath, p.limited(p.visited(p.withLogin(p.factor))))
+	mux.HandleFunc("POST "+factorPath, p.Posts.Limited(p.visited(p.withLogin(p.factor))))
 	mux.HandleFunc("GET "+nextPath, p.visited(p.withLogin(p.askNext)))
-	mux.HandleFunc("POST "+nextPath, p.limited(p.visited(p.withLogin(p.next))))
+	mux.HandleFunc("POST "+nextPath, p.Posts.Limited(p.visited(p.withLogin(p.next))))
 	mux.HandleFunc("POST "+continuePath, p.visited(p.goOn))
 	mux.HandleFunc("POST "+logoutPath, p.visited(p.logout))
 	mux.HandleFunc("GET "+endedPath, p.visited(p.ended))

@@ -48,6 +48,7 @@ type Look struct {
 	languages *languages
 	catalogs  map[string]texts
 	policy    string
+	log       *slog.Logger
 }
 
 // New reads the texts of pages. The service text is asked for the languages when pages are
@@ -59,7 +60,7 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 	}
 	sum := sha256.Sum256([]byte(style))
 	return &Look{
-		languages: newLanguages(catalogs, text, now, log), catalogs: catalogs,
+		languages: newLanguages(catalogs, text, now, log), catalogs: catalogs, log: log,
 		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; form-action 'self'; "+
 			"frame-ancestors 'none'; base-uri 'none'",
 			base64.StdEncoding.EncodeToString(sum[:])),

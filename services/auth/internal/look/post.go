@@ -41,3 +41,16 @@ func (l *Look) allow(w http.ResponseWriter, part, by string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), part, by, 1))
 }
+
+// AsGet answers a posted form by a GET of the same path with its parameters: with a form of another site a browser does
+// not send the cookie of the login, which is SameSite=Lax. It reports false, and answers nothing, if the form cannot be
+// read, goes with a query, or has more than so many bytes as a query.
+func AsGet(w http.ResponseWriter, r *http.Request, most int) bool {
+	err := r.ParseForm()
+	query := r.PostForm.Encode()
+	if err != nil || r.URL.RawQuery != "" || len(query) > most {
+		return false
+	}
+	http.Redirect(w, r, r.URL.Path+"?"+query, http.StatusSeeOther)
+	return true
+}

@@ -3,7 +3,6 @@ package mailpages
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
@@ -92,17 +91,12 @@ func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry 
 	})
 }
 
-// retryAfter says how long to wait, if that is known.
-func retryAfter(w http.ResponseWriter, wait time.Duration) {
-	if wait > 0 {
-		w.Header().Set("Retry-After", fault.RetrySeconds(wait))
-	}
-}
-
 // refused writes the page that says what to do about a fault.
 func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	f := fault.From(err)
-	retryAfter(w, f.RetryAfter)
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fault.RetrySeconds(f.RetryAfter))
+	}
 	switch {
 	case f.ID == codeWrong:
 		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
@@ -112,10 +106,7 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
 		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
-	case f.Code == fault.Unavailable, f.Code == fault.Deadline, f.Code == fault.Exhausted:
-		p.notice(w, r, f.HTTPStatus(), "away", r.address(r.path()))
 	default:
-		p.Log.ErrorContext(r.Context(), "the code of a mail could not be used", "kind", r.kind, "err", err)
-		p.notice(w, r, http.StatusInternalServerError, "failed", r.address(r.path()))
+		p.Look.Failed(w, r.Request, err, look.Again{Address: r.address(r.path()), Language: r.Language})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/limit"
 	"herald/shared/mailkind"
 )
 
@@ -39,9 +37,8 @@ type Pages struct {
 	// Later requests the mails that readers ask for.
 	Later *Later
 	// Posts counts the posts of a client that fail or ask for a mail.
-	Posts *limit.Limit
+	Posts look.Posts
 	Look  *look.Look
-	Log   *slog.Logger
 }
 
 // Mount adds the pages' paths.
@@ -49,8 +46,8 @@ func (p Pages) Mount(mux *http.ServeMux) {
 	for _, known := range mailkind.Coded() {
 		k := kind(known)
 		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
-		mux.HandleFunc("POST "+k.path(), p.limited(p.withLink(k, p.complete)))
-		mux.HandleFunc("POST "+k.resendPath(), p.limited(p.withLink(k, p.resend)))
+		mux.HandleFunc("POST "+k.path(), p.Posts.Limited(p.withLink(k, p.complete)))
+		mux.HandleFunc("POST "+k.resendPath(), p.Posts.Limited(p.withLink(k, p.resend)))
 	}
 }
 

@@ -25,11 +25,11 @@ func New(
 	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
-	later, posts := mailpages.NewLater(users, s.Now, s.Log), mailpages.NewPosts(s.Now)
+	later, posts := mailpages.NewLater(users, s.Now, s.Log), look.NewPosts(l, s.Now)
 	s.Background(later.Run)
-	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l, Log: s.Log}.Mount(people)
+	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
-		Users: users, Store: issued.Store, Owners: issued.Owners, Posts: posts, Look: l, Now: s.Now, Log: s.Log,
+		Users: users, Store: issued.Store, Owners: issued.Owners, Posts: posts, Look: l, Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,
@@ -38,7 +38,6 @@ func New(
 	requests.Mount(people)
 	devices := device.Pages{
 		Store: issued.Store, Owners: issued.Owners, Sessions: pages.Sessions, Grants: requests, Posts: posts, Look: l,
-		Log: s.Log,
 	}
 	devices.Mount(people)
 	pages.Mount(people, device.Logins{Clients: requests, Pages: devices})

@@ -1,0 +1,26 @@
+package look
+
+import (
+	"net/http"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// Again is where a person tries again after an error, and in which language that is said; both may be empty.
+type Again struct{ Address, Language string }
+
+// Failed writes the page for an error about which the person can do nothing but wait: a part of Herald is away or has
+// too much to do, or there is a fault, which is logged.
+func (l *Look) Failed(w http.ResponseWriter, r *http.Request, err error, again Again) {
+	f := fault.From(err)
+	page := Page{Status: f.HTTPStatus(), Name: "away", Body: NoticeBody, Data: again.Address, Language: again.Language}
+	switch f.Code {
+	case fault.Unavailable, fault.Deadline, fault.Exhausted:
+		w.Header().Set("Retry-After", fault.RetrySeconds(max(f.RetryAfter, time.Second)))
+	default:
+		l.log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "err", err)
+		page.Status, page.Name = http.StatusInternalServerError, "failed"
+	}
+	l.Write(w, r, page)
+}
