@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"hash"
 	"strings"
+	"time"
 
 	"github.com/go-crypt/x/crypt"
 )
@@ -40,6 +41,10 @@ func (s shaCrypt) matches(password []byte) bool {
 		subtle.ConstantTimeCompare(crypt.KeySHACrypt(s.hash, password, s.salt, s.rounds), s.key) == 1
 }
 
+func (s shaCrypt) takes(bytes int) time.Duration {
+	return time.Duration(s.rounds) * (200*time.Nanosecond + time.Duration(min(bytes, cryptLimit))*5)
+}
+
 // md5Crypt is a hash of Poul-Henning Kamp's crypt with 1,000 rounds of MD5.
 type md5Crypt struct{ salt, key []byte }
 
@@ -52,6 +57,9 @@ func (m md5Crypt) matches(password []byte) bool {
 	return len(password) <= cryptLimit &&
 		subtle.ConstantTimeCompare(crypt.KeyMD5Crypt(password, m.salt), m.key) == 1
 }
+
+// takes is about a millisecond for the longest password.
+func (m md5Crypt) takes(int) time.Duration { return time.Millisecond }
 
 // crypt reads "salt$key". The salt's characters are used as they are.
 func (r *reader) crypt(maxSalt, keySize int) (salt, key []byte) {

@@ -58,7 +58,7 @@ func cost(t *testing.T, s scheme) (compressions, memory int) {
 		return s.rounds*2*((len(s.key)+size-1)/size) + len(s.salt), len(s.salt) + len(s.key)
 	case bcryptHash:
 		var rounds int
-		if _, err := fmt.Sscanf(string(s[4:6]), "%02d", &rounds); err != nil {
+		if _, err := fmt.Sscanf(string(s.text[4:6]), "%02d", &rounds); err != nil {
 			t.Fatal(err)
 		}
 		return 1042 << rounds, 1 << 12

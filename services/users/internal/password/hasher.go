@@ -10,23 +10,35 @@ import (
 	"herald/shared/queue"
 )
 
-// Hasher derives all keys of passwords, a bounded number at a time. It is safe for concurrent use.
+// slow is how many times as long as a hash of today one takes that is slow.
+const slow = 4
+
+// Hasher derives all keys of passwords, a bounded number at a time. Slow hashes, which other systems made, have places
+// of their own, so that the other ones never wait for them. It is safe for concurrent use.
 type Hasher struct {
-	queue       *queue.Queue
+	queue, slow *queue.Queue
 	derivations atomic.Int64
 }
 
-// NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and lets waiting
-// calls wait, each for half of the time that it has. Other calls, and those that waited for so long, return
-// fault.ErrOverloaded, while there is time left to say so.
+// NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and beside them on half as many with
+// slow hashes, at least 1. For each of the two so many calls wait as waiting says, for half of the time that they have.
+// Other calls, and those that waited for so long, return fault.ErrOverloaded, while there is time left to say so.
 func NewHasher(atOnce, waiting int) *Hasher {
-	return &Hasher{queue: queue.New(atOnce, waiting)}
+	return &Hasher{queue: queue.New(atOnce, waiting), slow: queue.New(atOnce/2, waiting)}
 }
 
-// In returns a context whose passwords wait in the line of an organization, which takes turns with the others. It
-// is for callers who act in no organization.
-func In(ctx context.Context, organizationID string) context.Context {
-	return queue.In(ctx, organizationID)
+// In returns a context whose passwords wait in a line of that name, which takes turns with the others: that of an
+// organization, or of the address of a client who acts in none.
+func In(ctx context.Context, line string) context.Context { return queue.In(ctx, line) }
+
+// Slow reports whether a check of the password takes much longer than with a hash of today. It is estimated from the
+// parameters of the hash, and derives nothing.
+func (h Hash) Slow(password string) bool {
+	if h.IsZero() {
+		return false
+	}
+	_, kept := h.open()
+	return kept.takes(len(password)) > slow*unfilled().takes(len(password))
 }
 
 // Hash returns a new hash of the password in NFC: argon2id with m=19456 KiB, t=2, p=1, a random
@@ -37,7 +49,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 		return Hash{}, ErrTooLong
 	}
 	var made argon2Hash
-	err := h.do(ctx, func() {
+	err := do(ctx, h.queue, func() {
 		h.derivations.Add(1)
 		made = newArgon2(norm.NFC.AppendString(nil, password))
 	})
@@ -59,9 +71,13 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 	if !hash.IsZero() {
 		_, kept = hash.open()
 	}
+	places := h.queue
+	if hash.Slow(password) {
+		places = h.slow
+	}
 	composed := norm.NFC.String(password)
 	asTyped := false
-	err = h.do(ctx, func() {
+	err = do(ctx, places, func() {
 		ok = h.matches(kept, composed)
 		if !ok && composed != password {
 			ok = h.matches(kept, password)
@@ -78,13 +94,13 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 // Derivations returns the number of keys derived so far.
 func (h *Hasher) Derivations() int64 { return h.derivations.Load() }
 
-func (h *Hasher) do(ctx context.Context, work func()) error {
+func do(ctx context.Context, places *queue.Queue, work func()) error {
 	if end, limited := ctx.Deadline(); limited {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, time.Until(end)/2)
 		defer stop()
 	}
-	return h.queue.Do(ctx, work)
+	return places.Do(ctx, work)
 }
 
 func (h *Hasher) matches(s scheme, password string) bool {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // maxEncoded is the maximum length of a hash in bytes. The longest salt and key need a tenth of it.
@@ -28,6 +29,8 @@ type Hash struct {
 type scheme interface {
 	// matches derives a key from the password and compares in constant time.
 	matches(password []byte) bool
+	// takes returns about how long matches takes on one core for a password of so many bytes.
+	takes(bytes int) time.Duration
 }
 
 // FormatError is returned for a hash that could never be verified, or only with more work than the

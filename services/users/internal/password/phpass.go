@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"crypto/subtle"
 	"strings"
+	"time"
 
 	"github.com/go-crypt/x/base64"
 )
@@ -37,4 +38,8 @@ func (p phpass) matches(password []byte) bool {
 		copy(text, sum[:])
 	}
 	return subtle.ConstantTimeCompare(base64.EncodeCrypt(sum[:]), p.key) == 1
+}
+
+func (p phpass) takes(bytes int) time.Duration {
+	return (100*time.Nanosecond + time.Duration(min(bytes, cryptLimit))*2) << p.logRounds
 }

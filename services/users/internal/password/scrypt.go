@@ -2,6 +2,7 @@ package password
 
 import (
 	"crypto/subtle"
+	"time"
 
 	"golang.org/x/crypto/scrypt"
 )
@@ -25,4 +26,8 @@ func readScrypt(r *reader) scheme {
 func (s scryptHash) matches(password []byte) bool {
 	key, err := scrypt.Key(password, s.salt, 1<<s.logN, s.r, s.p, len(s.key))
 	return err == nil && subtle.ConstantTimeCompare(key, s.key) == 1
+}
+
+func (s scryptHash) takes(int) time.Duration {
+	return time.Duration(s.r*s.p<<s.logN) * 300 * time.Nanosecond
 }

@@ -3,6 +3,7 @@ package password
 import (
 	"crypto/sha1"
 	"crypto/subtle"
+	"time"
 )
 
 // ssha is a salted SHA-1 hash of OpenLDAP (RFC 2307): the base64 of the key and the salt.
@@ -18,3 +19,6 @@ func (s ssha) matches(password []byte) bool {
 	sum := sha1.Sum(append(password[:len(password):len(password)], s.salt...))
 	return subtle.ConstantTimeCompare(sum[:], s.key) == 1
 }
+
+// takes is some microseconds.
+func (s ssha) takes(int) time.Duration { return 0 }

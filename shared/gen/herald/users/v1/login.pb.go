@@ -29,7 +29,8 @@ type CheckPasswordRequest struct {
 	// The login name, or the e-mail address if exactly one user of the instance has it. Case does not count.
 	LoginName string `protobuf:"bytes,1,opt,name=login_name,json=loginName,proto3" json:"login_name,omitempty"`
 	Password  string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// The client's address. The passwords of one client wait in one line to be derived, and the lines take turns.
+	// The client's address. The passwords of one client wait in one line to be derived, and the lines take turns. Those
+	// of users with a slow hash of another system wait in the line of their organization.
 	Client        string `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
