@@ -126,12 +126,11 @@ func replicated(
 ) (p *whole.Processes, older map[string]func(syscall.Signal), clients []*load) {
 	t.Helper()
 	p, older = whole.NewProcesses(t, smtp), map[string]func(syscall.Signal){}
-	for _, service := range []string{"users", "projects", "text", "idp", "notification"} {
+	for _, service := range []string{"users", "projects", "text", "idp", "notification", "auth"} {
 		c := p.Start(service)
 		older[service] = func(s syscall.Signal) { _ = c.Process.Signal(s) }
 		p.Start(service)
 	}
-	p.Start("auth")
 	p.Start("gateway")
 	p.ReadToken()
 	return p, older, newClients(p, 4)
@@ -165,6 +164,28 @@ func run(p *whole.Processes, clients []*load, n int, writes bool) {
 		})
 	}
 	busy.Wait()
+}
+
+// open opens the page for logins n times.
+func open(t *testing.T, p *whole.Processes, n int) {
+	t.Helper()
+	var slowest time.Duration
+	for range n {
+		began := time.Now()
+		answer, err := http.Get(p.URL + "/ui/login/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("the page for logins: %s", answer.Status)
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	t.Logf("slowest page %s", slowest.Round(time.Millisecond))
+	if slowest > 3*time.Second {
+		t.Errorf("a page came after %s", slowest)
+	}
 }
 
 // judge checks how long clients waited, and that no write that was answered with 200 is lost. Writes after it whose
@@ -208,6 +229,7 @@ func TestReplicasThatFail(t *testing.T) {
 	t.Cleanup(func() { all(syscall.SIGCONT) })
 	all(syscall.SIGSTOP)
 	began := time.Now()
+	open(t, p, 10)
 	run(p, clients, 40, true)
 	judge(t, p, "frozen", clients)
 	p.Import("mailed")

@@ -16,7 +16,11 @@ func TestStreamsLostUnderImport(t *testing.T) {
 	p := whole.NewProcesses(t, server.URL())
 	p.StartNATS()
 	p.StartAll()
-	before, during := newCrowd("before", 2000), newCrowd("during", 2000)
+	size := 2000
+	if *kills > 0 {
+		size = 50_000
+	}
+	before, during := newCrowd("before", size), newCrowd("during", size)
 	before.everybody(t, taken(t, p, before))
 	p.Kill("nats")
 	if err := os.RemoveAll(p.Dir + "/nats"); err != nil {
@@ -32,5 +36,9 @@ func TestStreamsLostUnderImport(t *testing.T) {
 		}
 	}
 	oneMailEach(t, server, all, 0)
-	t.Logf("%d mails, the last %s after the loss", len(all), time.Since(began).Round(time.Millisecond))
+	took := time.Since(began)
+	t.Logf("%d events, %d mails, the last %s after the loss", 2*size, len(all), took.Round(time.Millisecond))
+	if took > time.Minute {
+		t.Errorf("the last mail came only %s after the loss", took)
+	}
 }

@@ -3,6 +3,7 @@ package journey_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -87,6 +88,11 @@ func (w *watcher) until(text string) string {
 	}
 }
 
+const addressFile = "/data/subscriber.url"
+
+// cutOff is how long a subscriber does not answer NATS, which ends its connection then.
+const cutOff = 10 * time.Second
+
 // The example prints the events of a person, ends at ^C, and says what is wrong with an address.
 func TestSubscriberExample(t *testing.T) {
 	t.Parallel()
@@ -96,7 +102,6 @@ func TestSubscriberExample(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	i := whole.Start(t)
-	const addressFile = "/data/subscriber.url"
 	text, err := os.ReadFile(i.Dir + addressFile)
 	if err != nil {
 		t.Fatal(err)
@@ -146,4 +151,46 @@ func TestSubscriberExample(t *testing.T) {
 			t.Errorf("%q: %v %s", address, err, out)
 		}
 	}
+}
+
+// A subscriber that is frozen disturbs nobody. When it runs again it gets what happens from then on.
+func TestSubscriberThatFreezes(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "subscriber")
+	build := exec.Command("go", "build", "-o", file, whole.Root(t)+"/examples/subscriber")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	i := whole.Start(t)
+	frozen := watch(t, file, i.Dir+addressFile)
+	i.Import("before")
+	frozen.until("before")
+	if err := frozen.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	awake := watch(t, file, i.Dir+addressFile)
+	for n := 0; time.Since(began) < cutOff; n++ {
+		id := fmt.Sprint("meanwhile-", n)
+		i.Import(id)
+		awake.until(id)
+		i.Mail(id + "@example.com")
+	}
+	if err := frozen.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; n < 200; { // it misses some of them until it is connected again
+		select {
+		case line := <-frozen.lines:
+			if strings.Contains(line, "afterwards") {
+				return
+			}
+		case <-tick.C:
+			i.Import(fmt.Sprint("afterwards-", n))
+			n++
+		}
+	}
+	t.Error("it gets no events")
 }

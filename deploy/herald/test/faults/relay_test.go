@@ -1,0 +1,68 @@
+package faults_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/smtpd"
+)
+
+// relayFaults are what an SMTP server may do wrong for a while. The first ones are those of the short form.
+var relayFaults = []struct {
+	smtpd.Fault
+	// repeats is how many mails may come twice.
+	repeats int
+}{
+	{Fault: smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.DATA, Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.Greeting, Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.EHLO, Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.MAIL, Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.MAIL, Reply: "451 4.3.0 try again later"}},
+	{Fault: smtpd.Fault{At: smtpd.RCPT, Drop: true}},
+	{Fault: smtpd.Fault{At: smtpd.RCPT, Reply: "450 4.2.0 greylisted"}},
+	{Fault: smtpd.Fault{At: smtpd.Dot, Reply: "451 4.3.0 try again later"}},
+	{Fault: smtpd.Fault{At: smtpd.Greeting, Hang: true}},
+	{Fault: smtpd.Fault{At: smtpd.Dot, Drop: true}, repeats: 2*atOnce + 1},
+	{Fault: smtpd.Fault{At: smtpd.Dot, Drop: true, Accept: true}, repeats: 2*atOnce + 1},
+}
+
+// The SMTP server fails at every moment of a session while people are imported, who see nothing of it. It works again
+// after a while: everybody gets one mail. Only those that it did not answer at the final dot may come twice, from two
+// notifiers.
+func TestRelaysThatFail(t *testing.T) {
+	t.Parallel()
+	server := smtpd.Start(t, smtpd.Config{})
+	p := whole.NewProcesses(t, server.URL())
+	p.StartNATS()
+	p.StartAll()
+	p.Start("notification")
+	const group = 20
+	people, repeats := map[string]bool{}, 0
+	for round := range min(rounds(2), len(relayFaults)) {
+		fault := relayFaults[round]
+		met := server.Count(fault.At)
+		server.Script(fault.Fault)
+		began := time.Now()
+		for n := range group {
+			id := fmt.Sprintf("r%d-%d", round, n)
+			p.Import(id)
+			people[id] = true
+		}
+		if err := server.Reached(t.Context(), fault.At, met+1); err != nil {
+			t.Fatalf("%+v: %v", fault.Fault, err)
+		}
+		<-time.After(*awayFor) // how long the server fails is the test's subject
+		server.Script()
+		if repeats += fault.repeats; fault.Hang {
+			server.Disconnect() // as the end of the machine that hung would
+		}
+		oneMailEach(t, server, people, repeats)
+		t.Logf("%+v: everybody had a mail %s after it began", fault.Fault, time.Since(began).Round(time.Millisecond))
+		if t.Failed() {
+			return
+		}
+	}
+}
