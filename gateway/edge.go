@@ -99,7 +99,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find returns the route of a request, by path and media type alone.
 func (e *edge) find(r *http.Request) *route {
-	if found := e.fixed(r.URL); found != nil {
+	if found := e.fixed(r); found != nil {
 		return found
 	}
 	if isGRPC(r) {
@@ -109,18 +109,18 @@ func (e *edge) find(r *http.Request) *route {
 }
 
 // fixed returns the route of a document, probe, procedure or page; nil for all other paths.
-func (e *edge) fixed(u *url.URL) *route {
-	if encodedSlash.MatchString(u.RawPath) { // %2F is part of a name and separates nothing
+func (e *edge) fixed(r *http.Request) *route {
+	if encodedSlash.MatchString(r.URL.RawPath) { // %2F is part of a name and separates nothing
 		return nil
 	}
-	if exact := e.exact[u.Path]; exact != nil {
+	if exact := e.exact[r.URL.Path]; exact != nil {
 		return exact
 	}
-	if documents.Owns(u.Path) {
+	if documents.Owns(r.URL.Path) {
 		return e.docs
 	}
 	for _, p := range e.pages {
-		if p.owns(u.Path) {
+		if p.owns(r) {
 			return &p.route
 		}
 	}

@@ -318,6 +318,16 @@ func (a *auth) ResolveToken(_ context.Context, r *authv1.ResolveTokenRequest) (*
 	return &authv1.ResolveTokenResponse{Caller: c, Origins: a.origins}, nil
 }
 
+func (a *auth) OpenPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	return a.ServePage(ctx, r)
+}
+
+func (a *auth) OpenEndpoint(
+	ctx context.Context, r *authv1.ServeEndpointRequest,
+) (*authv1.ServeEndpointResponse, error) {
+	return a.ServeEndpoint(ctx, r)
+}
+
 func (a *auth) ServePage(_ context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	response, err := a.answer(r.Request)
 	return &authv1.ServePageResponse{Response: response}, err

@@ -46,18 +46,27 @@ func (e *edge) mountPages(d contract.Method, m *method) error {
 		if p.request == nil || p.response == nil || !strings.HasPrefix(prefix, "/") {
 			return errors.New("pages need a prefix that begins with /, an HttpRequest and an HttpResponse")
 		}
-		if slices.ContainsFunc(e.pages, func(other *page) bool { return other.prefix == prefix }) {
+		same := func(other *page) bool { return other.prefix == prefix && other.safe == p.safe }
+		if slices.ContainsFunc(e.pages, same) {
 			return fmt.Errorf("another method has the pages below %s", prefix)
 		}
 		e.pages = append(e.pages, p)
 	}
-	slices.SortFunc(e.pages, func(a, b *page) int { return len(b.prefix) - len(a.prefix) })
+	slices.SortFunc(e.pages, func(a, b *page) int {
+		if a.prefix == b.prefix && a.safe {
+			return -1
+		}
+		return len(b.prefix) - len(a.prefix)
+	})
 	return nil
 }
 
-// owns reports whether a path is the prefix or below it.
-func (p *page) owns(path string) bool {
-	rest, below := strings.CutPrefix(path, p.prefix)
+// owns reports whether the path of a request is the prefix or below it, and the method takes the request.
+func (p *page) owns(r *http.Request) bool {
+	if p.safe && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	rest, below := strings.CutPrefix(r.URL.Path, p.prefix)
 	return below && (rest == "" || rest[0] == '/' || strings.HasSuffix(p.prefix, "/"))
 }
 

@@ -30,6 +30,18 @@ type Pages struct {
 	People, Programs http.Handler
 }
 
+// OpenPage passes a browser's request that changes nothing to its handler.
+func (p Pages) OpenPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	return p.ServePage(ctx, r)
+}
+
+// OpenEndpoint passes a program's request that changes nothing to its handler.
+func (p Pages) OpenEndpoint(
+	ctx context.Context, r *authv1.ServeEndpointRequest,
+) (*authv1.ServeEndpointResponse, error) {
+	return p.ServeEndpoint(ctx, r)
+}
+
 // ServePage passes a browser's request to its handler.
 func (p Pages) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	out, err := serve(ctx, p.People, r.GetRequest())

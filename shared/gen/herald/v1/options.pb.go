@@ -187,7 +187,8 @@ func (x *Access) GetCostly() bool {
 type Pages struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A prefix owns its path and all paths below it: /ui/ owns /ui/login, and /oauth/v2/authorize owns itself and
-	// /oauth/v2/authorize/x. Of several prefixes of a path the longest one owns it.
+	// /oauth/v2/authorize/x. Of several prefixes of a path the longest one owns it. A method without side effects owns the
+	// GET and HEAD requests to its prefixes, also beside another method with the same prefix.
 	Prefixes []string `protobuf:"bytes,1,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
 	// Programs send the requests, and not people's browsers. The gateway forwards their header Authorization and no
 	// cookies, lets scripts of any origin send requests (CORS), answers its own faults with the JSON of RFC 6749, section

@@ -213,12 +213,19 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\x9e\x06\n" +
-	"\x04Auth\x12\x94\x01\n" +
-	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xd3\b\n" +
+	"\x04Auth\x12k\n" +
+	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1a\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
+	"\x04/ui/\x90\x02\x01\x12\xb4\x01\n" +
+	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"b\x8a\x82)\t*\agateway\x92\x82)Q\n" +
 	"\x04/ui/\n" +
+	"\x1e/ui/login/externalidp/callback\n" +
 	"\x13/oauth/v2/authorize\n" +
-	"\x14/oidc/v1/end_session\x12\x97\x01\n" +
+	"\x14/oidc/v1/end_session\x12\xa5\x01\n" +
+	"\fOpenEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"H\x8a\x82)\t*\agateway\x92\x82)4\n" +
+	"\r/.well-known/\n" +
+	"\x0e/oauth/v2/keys\n" +
+	"\x11/oidc/v1/userinfo\x10\x01\x90\x02\x01\x12\x97\x01\n" +
 	"\rServeEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"9\x8a\x82)\t*\agateway\x92\x82)(\n" +
 	"\n" +
 	"/oauth/v2/\n" +
@@ -261,18 +268,22 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	5,  // 1: herald.auth.v1.ServePageResponse.response:type_name -> herald.v1.HttpResponse
 	4,  // 2: herald.auth.v1.ServeEndpointRequest.request:type_name -> herald.v1.HttpRequest
 	5,  // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
-	0,  // 4: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
-	2,  // 5: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
-	6,  // 6: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
-	7,  // 7: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
-	8,  // 8: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
-	1,  // 9: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 10: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	9,  // 11: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	10, // 12: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	11, // 13: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	9,  // [9:14] is the sub-list for method output_type
-	4,  // [4:9] is the sub-list for method input_type
+	0,  // 4: herald.auth.v1.Auth.OpenPage:input_type -> herald.auth.v1.ServePageRequest
+	0,  // 5: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
+	2,  // 6: herald.auth.v1.Auth.OpenEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
+	2,  // 7: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
+	6,  // 8: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
+	7,  // 9: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
+	8,  // 10: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
+	1,  // 11: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 12: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 13: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 14: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	9,  // 15: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	10, // 16: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	11, // 17: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	11, // [11:18] is the sub-list for method output_type
+	4,  // [4:11] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name

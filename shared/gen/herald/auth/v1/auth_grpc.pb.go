@@ -21,7 +21,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
+	Auth_OpenPage_FullMethodName         = "/herald.auth.v1.Auth/OpenPage"
 	Auth_ServePage_FullMethodName        = "/herald.auth.v1.Auth/ServePage"
+	Auth_OpenEndpoint_FullMethodName     = "/herald.auth.v1.Auth/OpenEndpoint"
 	Auth_ServeEndpoint_FullMethodName    = "/herald.auth.v1.Auth/ServeEndpoint"
 	Auth_ResolveToken_FullMethodName     = "/herald.auth.v1.Auth/ResolveToken"
 	Auth_SearchMySessions_FullMethodName = "/herald.auth.v1.Auth/SearchMySessions"
@@ -34,9 +36,13 @@ const (
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthClient interface {
-	// Answers a browser's request to a page.
+	// Answers a browser that opens a page, which changes nothing.
+	OpenPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
+	// Answers a browser's other requests. The callback of an identity provider works once.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
-	// Answers a program's request to an endpoint.
+	// Answers a program that gets what changes nothing.
+	OpenEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
+	// Answers a program's other requests.
 	ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
 	// Returns the caller that an access token authenticates.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
@@ -55,10 +61,30 @@ func NewAuthClient(cc grpc.ClientConnInterface) AuthClient {
 	return &authClient{cc}
 }
 
+func (c *authClient) OpenPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ServePageResponse)
+	err := c.cc.Invoke(ctx, Auth_OpenPage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *authClient) ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ServePageResponse)
 	err := c.cc.Invoke(ctx, Auth_ServePage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) OpenEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ServeEndpointResponse)
+	err := c.cc.Invoke(ctx, Auth_OpenEndpoint_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +137,13 @@ func (c *authClient) RemoveMySession(ctx context.Context, in *RemoveMySessionReq
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthServer interface {
-	// Answers a browser's request to a page.
+	// Answers a browser that opens a page, which changes nothing.
+	OpenPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
+	// Answers a browser's other requests. The callback of an identity provider works once.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
-	// Answers a program's request to an endpoint.
+	// Answers a program that gets what changes nothing.
+	OpenEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
+	// Answers a program's other requests.
 	ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
 	// Returns the caller that an access token authenticates.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
@@ -131,8 +161,14 @@ type AuthServer interface {
 // pointer dereference when methods are called.
 type UnimplementedAuthServer struct{}
 
+func (UnimplementedAuthServer) OpenPage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method OpenPage not implemented")
+}
 func (UnimplementedAuthServer) ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServePage not implemented")
+}
+func (UnimplementedAuthServer) OpenEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method OpenEndpoint not implemented")
 }
 func (UnimplementedAuthServer) ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServeEndpoint not implemented")
@@ -166,6 +202,24 @@ func RegisterAuthServer(s grpc.ServiceRegistrar, srv AuthServer) {
 	s.RegisterService(&Auth_ServiceDesc, srv)
 }
 
+func _Auth_OpenPage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServePageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).OpenPage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_OpenPage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).OpenPage(ctx, req.(*ServePageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Auth_ServePage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ServePageRequest)
 	if err := dec(in); err != nil {
@@ -180,6 +234,24 @@ func _Auth_ServePage_Handler(srv interface{}, ctx context.Context, dec func(inte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AuthServer).ServePage(ctx, req.(*ServePageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_OpenEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServeEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).OpenEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_OpenEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).OpenEndpoint(ctx, req.(*ServeEndpointRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -264,8 +336,16 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*AuthServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
+			MethodName: "OpenPage",
+			Handler:    _Auth_OpenPage_Handler,
+		},
+		{
 			MethodName: "ServePage",
 			Handler:    _Auth_ServePage_Handler,
+		},
+		{
+			MethodName: "OpenEndpoint",
+			Handler:    _Auth_OpenEndpoint_Handler,
 		},
 		{
 			MethodName: "ServeEndpoint",
