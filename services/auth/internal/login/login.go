@@ -13,6 +13,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/sessions"
 	"herald/services/auth/internal/store"
@@ -62,7 +63,9 @@ type Config struct {
 	Users  usersv1.UsersClient
 	Store  store.Store
 	Owners *owners.Owners
-	// Posts counts the posts of a client that fail.
+	// Mails requests the mails that people ask for.
+	Mails *mailpages.Later
+	// Posts counts the posts of a client that fail or ask for a mail.
 	Posts look.Posts
 	Look  *look.Look
 	Now   func() time.Time
@@ -92,6 +95,10 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests) {
 	mux.HandleFunc("POST "+continuePath, p.visited(p.goOn))
 	mux.HandleFunc("POST "+logoutPath, p.visited(p.logout))
 	mux.HandleFunc("GET "+endedPath, p.visited(p.ended))
+	mux.HandleFunc("GET "+forgotPath, p.visited(p.askForgot))
+	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
+	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
+	mux.HandleFunc("GET "+backPath, p.visited(p.back))
 }
 
 // visit is a request of a browser for a page.

@@ -15,6 +15,8 @@ import (
 type nameForm struct {
 	kept
 	LoginName string
+	// Forgot is the address for who has forgotten the password.
+	Forgot string
 }
 
 // start shows what a browser has to do for a request: nothing if its login is enough.
@@ -54,7 +56,7 @@ func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
 	if len(loginName) > maxName || !domain.Plain(loginName) {
 		loginName = ""
 	}
-	p.nameForm(w, v, http.StatusOK, nameForm{v.kept(), loginName})
+	p.nameForm(w, v, http.StatusOK, nameForm{v.kept(), loginName, v.address(forgotPath)})
 }
 
 func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
@@ -66,7 +68,7 @@ func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm)
 func (p *Pages) password(w http.ResponseWriter, v visit) {
 	name, typed := v.values.Get("name"), v.values.Get("current")
 	again := func(status int) {
-		f := nameForm{v.kept(), name}
+		f := nameForm{v.kept(), name, v.address(forgotPath)}
 		f.Wrong = loginWrong
 		p.nameForm(w, v, status, f)
 	}
@@ -92,6 +94,9 @@ func (p *Pages) password(w http.ResponseWriter, v visit) {
 func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
+		if v.ID != "" {
+			p.Sessions.KeepRequest(w, v.ID)
+		}
 		p.Look.Write(w, v.Request, look.Page{
 			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
 			Data: map[string]string{"ResendPath": mailkind.Init.Page().Path + "/resend", "UserID": found.UserId,

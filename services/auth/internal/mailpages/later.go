@@ -8,6 +8,7 @@ import (
 
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
 	"herald/shared/queue"
 )
 
@@ -35,10 +36,11 @@ type Later struct {
 	asked *queue.Lines[asked]
 }
 
+// asked is a request of a mail for a user, or for whoever has a login name.
 type asked struct {
-	kind           kind
-	userID, client string
-	since          time.Time
+	kind                      kind
+	userID, loginName, client string
+	since                     time.Time
 }
 
 // NewLater returns a Later, whose method Run does the work.
@@ -46,13 +48,20 @@ func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger)
 	return &Later{users: users, now: now, log: log, asked: queue.NewLines[asked](mostAsked)}
 }
 
+// AskReset reports whether there was room for a client's request of a mail by which whoever has a login name sets a new
+// password.
+func (l *Later) AskReset(loginName, client string) bool {
+	return l.ask(asked{kind: kind(mailkind.PasswordReset), loginName: loginName, client: client})
+}
+
 // ask reports whether there was room for a client's request of a mail.
-func (l *Later) ask(k kind, userID, client string) bool {
-	left, full := l.add(asked{k, userID, client, l.now()})
-	if full && left.client != client {
+func (l *Later) ask(a asked) bool {
+	a.since = l.now()
+	left, full := l.add(a)
+	if full && left.client != a.client {
 		l.log.Warn("a mail that was asked for is not requested, because too many are")
 	}
-	return !full || left.client != client
+	return !full || left.client != a.client
 }
 
 // add returns the request for which there is no room any more, and whether there is one.
@@ -100,7 +109,7 @@ func (l *Later) round(ctx context.Context) {
 	away, lost := false, 0
 	for range l.waiting() {
 		a := l.next()
-		one := asked{kind: a.kind, userID: a.userID}
+		one := asked{kind: a.kind, userID: a.userID, loginName: a.loginName}
 		if done[one] {
 			continue
 		}
@@ -130,7 +139,9 @@ func (l *Later) lost(ctx context.Context, count int) {
 func (l *Later) request(ctx context.Context, a asked) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := l.users.RequestCode(ctx, &usersv1.RequestCodeRequest{Kind: string(a.kind), UserId: a.userID})
+	_, err := l.users.RequestCode(ctx, &usersv1.RequestCodeRequest{
+		Kind: string(a.kind), UserId: a.userID, LoginName: a.loginName,
+	})
 	if err == nil {
 		return true
 	}

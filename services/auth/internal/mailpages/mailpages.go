@@ -22,6 +22,9 @@ import (
 // patience bounds a call to users, which may wait in the queue for hashing passwords.
 const patience = 10 * time.Second
 
+// loginPath leads to the login for which the mail was asked for, if it was at one.
+const loginPath = "/ui/login/back"
+
 var (
 	//go:embed *.html
 	files embed.FS
@@ -143,8 +146,17 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	}
 	p.Posts.Return(r.RemoteAddr)
 	p.Look.Write(w, r.Request, look.Page{
-		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Data: done.LoginName, Language: r.Language,
+		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Language: r.Language,
+		Data: map[string]string{"LoginName": done.LoginName, "Next": r.next()},
 	})
+}
+
+// next returns where somebody goes on who has used the code.
+func (r request) next() string {
+	if r.Language == "" {
+		return loginPath
+	}
+	return loginPath + "?" + url.Values{"lang": {r.Language}}.Encode()
 }
 
 // mistake returns the wrong field of a form.
@@ -166,7 +178,7 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if !p.Later.ask(r.kind, r.UserID, r.RemoteAddr) {
+	if !p.Later.ask(asked{kind: r.kind, userID: r.UserID, client: r.RemoteAddr}) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}

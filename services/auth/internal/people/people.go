@@ -29,7 +29,8 @@ func New(
 	s.Background(later.Run)
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
-		Users: users, Store: issued.Store, Owners: issued.Owners, Posts: posts, Look: l, Now: s.Now,
+		Users: users, Store: issued.Store, Owners: issued.Owners, Mails: later, Posts: posts, Look: l,
+		Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,

@@ -255,6 +255,19 @@ func (u Users) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) (
 	if !known {
 		return &usersv1.RequestCodeResponse{}, nil
 	}
-	err := u.Store.RequestCode(ctx, r.UserId, *u.newCode(kind, r.UserId), domain.CodePause, requested(kind))
+	userID := r.UserId
+	if r.LoginName != "" {
+		named, err := u.Store.Named(ctx, r.LoginName)
+		if err != nil {
+			return nil, err
+		}
+		if userID = named.ID; userID == "" {
+			userID = id.New() // nobody's: the same is done as for somebody
+		}
+		if named.State == domain.UserInitial {
+			kind = domain.KindInit
+		}
+	}
+	err := u.Store.RequestCode(ctx, userID, *u.newCode(kind, userID), domain.CodePause, requested(kind))
 	return &usersv1.RequestCodeResponse{}, err
 }

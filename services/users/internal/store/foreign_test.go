@@ -181,6 +181,7 @@ var elsewhere = map[string]string{
 	"ForgetNotices": "is by the time", "UseCode": "is by the code's holder",
 	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryLogin": "login names are the instance's", "UntryLogin": "login names are the instance's",
+	"Named":    "login names are the instance's",
 	"LoggedIn": "is by the password's holder",
 	"TryCode":  "is by the code's holder", "UntryCode": "is by the code's holder",
 	"ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/postgres"
@@ -78,21 +81,40 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 	return postgres.Fault(err)
 }
 
-// tryLogin finds who has a login name, or alone has the e-mail address, and counts a guess at the password. Without
-// one it makes Postgres do as much: guesses at the same name take turns and are written to the write-ahead log.
-var tryLogin = `with turn as materialized (
-		select pg_advisory_xact_lock(hashtextextended('login ' || @name::text, 0))
-	), people as not materialized (
-		select u.id, u.user_name_folded, u.email_folded, o.state as org_state, o.generation as org_generation
+// whoseName is who has a login name, or alone has the e-mail address.
+const whoseName = `people as not materialized (
+		select u.id, u.user_name_folded, u.email_folded, u.state, o.state as org_state, o.generation as org_generation
 		from users u join organizations o on o.id = u.org_id and o.state <> org_removed() where u.type = @human
 	), named as materialized (
 		select * from people where user_name_folded = @name
 	), mailed as materialized (
 		select * from people where email_folded = @name and not exists (select from named) limit 2
-	), found as materialized (
-		select m.id, m.org_state, m.org_generation from turn, (
-			select * from named union all select * from mailed where (select count(*) from mailed) = 1
-		) m
+	), whose as (
+		select * from named union all select * from mailed where (select count(*) from mailed) = 1
+	)`
+
+// Named is a user of a login name. It is zero for nobody.
+type Named struct {
+	ID    string
+	State domain.UserState
+}
+
+// Named returns who has a login name, or alone has the e-mail address. It counts no guess.
+func (s Store) Named(ctx context.Context, loginName string) (Named, error) {
+	found, err := postgres.One[Named](ctx, s.journal.DB, `with `+whoseName+` select id, state from whose`,
+		postgres.Args{"name": foldName(loginName), "human": domain.Human})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Named{}, nil
+	}
+	return found, postgres.Fault(err)
+}
+
+// tryLogin finds who has a login name, or alone has the e-mail address, and counts a guess at the password. Without
+// one it makes Postgres do as much: guesses at the same name take turns and are written to the write-ahead log.
+var tryLogin = `with turn as materialized (
+		select pg_advisory_xact_lock(hashtextextended('login ' || @name::text, 0))
+	), ` + whoseName + `, found as materialized (
+		select m.id, m.org_state, m.org_generation from turn, whose m
 	), counted as (` + countTry("found") + `
 	), missed as (
 		select pg_logical_emit_message(true, 'herald', 'a guess at nobody') from turn

@@ -7,6 +7,7 @@
 package usersv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1053,11 +1054,14 @@ func (x *CompleteCodeResponse) GetLoginName() string {
 	return ""
 }
 
-// Sent from the page that the link opens, by anybody. The answer is always the same.
+// Sent from pages, by anybody. The answer is always the same.
 type RequestCodeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Kind   string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	UserId string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// Instead of user_id: the login name, or the e-mail address if exactly one user of the instance has it. Case does not
+	// count. A user who was never active gets the mail of the kind init instead.
+	LoginName     string `protobuf:"bytes,3,opt,name=login_name,json=loginName,proto3" json:"login_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1102,6 +1106,13 @@ func (x *RequestCodeRequest) GetKind() string {
 func (x *RequestCodeRequest) GetUserId() string {
 	if x != nil {
 		return x.UserId
+	}
+	return ""
+}
+
+func (x *RequestCodeRequest) GetLoginName() string {
+	if x != nil {
+		return x.LoginName
 	}
 	return ""
 }
@@ -1546,7 +1557,7 @@ var File_herald_users_v1_mail_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"R\n" +
+	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"R\n" +
 	"\x1bResendInitializationRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\x05email\x18\x02 \x01(\tB\x04\x88\x82)\x01R\x05email\"{\n" +
@@ -1606,10 +1617,12 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\bpassword\x18\x04 \x01(\tB\x03\x80\x01\x01R\bpassword\"5\n" +
 	"\x14CompleteCodeResponse\x12\x1d\n" +
 	"\n" +
-	"login_name\x18\x01 \x01(\tR\tloginName\"A\n" +
+	"login_name\x18\x01 \x01(\tR\tloginName\"j\n" +
 	"\x12RequestCodeRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
-	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x15\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\x12'\n" +
+	"\n" +
+	"login_name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xd0\x0fR\tloginName\"\x15\n" +
 	"\x13RequestCodeResponse\"V\n" +
 	"\x12PrepareMailRequest\x12'\n" +
 	"\x0fnotification_id\x18\x01 \x01(\tR\x0enotificationId\x12\x17\n" +

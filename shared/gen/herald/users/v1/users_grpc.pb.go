@@ -412,7 +412,8 @@ type UsersClient interface {
 	// Uses a mailed code. Depending on the kind of mail it makes the user active, verifies the e-mail
 	// address or sets a new password.
 	CompleteCode(ctx context.Context, in *CompleteCodeRequest, opts ...grpc.CallOption) (*CompleteCodeResponse, error)
-	// Sends a mail with a new code, at the request of somebody with the link of an older mail.
+	// Sends a mail with a new code, at the request of somebody with the link of an older mail, or of somebody who has
+	// forgotten the password.
 	RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error)
 	// Returns the name and state of any organization.
 	ResolveOrg(ctx context.Context, in *ResolveOrgRequest, opts ...grpc.CallOption) (*ResolveOrgResponse, error)
@@ -1727,7 +1728,8 @@ type UsersServer interface {
 	// Uses a mailed code. Depending on the kind of mail it makes the user active, verifies the e-mail
 	// address or sets a new password.
 	CompleteCode(context.Context, *CompleteCodeRequest) (*CompleteCodeResponse, error)
-	// Sends a mail with a new code, at the request of somebody with the link of an older mail.
+	// Sends a mail with a new code, at the request of somebody with the link of an older mail, or of somebody who has
+	// forgotten the password.
 	RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error)
 	// Returns the name and state of any organization.
 	ResolveOrg(context.Context, *ResolveOrgRequest) (*ResolveOrgResponse, error)

@@ -1,0 +1,82 @@
+package oauth_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// link returns the link of the mail to an address.
+func (w world) link(to string) string {
+	w.TB.Helper()
+	return regexp.MustCompile(`http://\S+`).FindString(w.Mail(to).Text)
+}
+
+// click follows a link and returns the heading of where it leads.
+func (c chromium) click(selector string) string {
+	c.Helper()
+	if _, err := chromedp.RunResponse(c.ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+		c.Fatal(err)
+	}
+	return c.read("h1")
+}
+
+// Who has forgotten the password at the login for an application chooses another one with the link of a mail, and gets
+// to the application.
+func TestForgottenPassword(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	shop, c := w.application("Shop"), open(t)
+	if got := c.visit(shop.request()); got != "Sign in" {
+		t.Fatalf("the application leads to %q", got)
+	}
+	if got := c.click(".more a"); got != "Forgot your password?" {
+		t.Fatalf("the link leads to %q", got)
+	}
+	c.picture(t, "forgot")
+	if got := c.submit("name", "ADA@example.com"); got != "Check your inbox" {
+		t.Fatalf("the name leads to %q", got)
+	}
+	c.picture(t, "sent")
+	if got := c.visit(w.link("ada@example.com")); got != "Choose a new password" {
+		t.Fatalf("the mail leads to %q", got)
+	}
+	if got := c.submit("password", "another horse", "confirmation", "another horse"); got !=
+		"Your password has been changed" {
+		t.Fatalf("the password leads to %q", got)
+	}
+	c.picture(t, "done")
+	if got := c.click("a.button"); got != "Sign in" || c.read(".whose bdi") != "Shop" {
+		t.Fatalf("the last page leads to %q", got)
+	}
+	if got := c.submit("name", "ada", "current", "another horse"); got != "Welcome" {
+		t.Fatalf("the new password leads to %q", got)
+	}
+	if status, id := w.me(shop.token()); status != 200 || id != "ada" {
+		t.Errorf("the token is %q's: %d", id, status)
+	}
+}
+
+// Who has to activate the account first, and does, gets to the application too.
+func TestInitialPersonLogsIn(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"bob","userName":"bob","profile":{"firstName":"Bob",`+
+		`"lastName":"B"},"email":{"email":"bob@example.com"},"password":"correct horse"}`)
+	shop, c := w.application("Shop"), open(t)
+	c.visit(shop.request())
+	if got := c.submit("name", "bob", "current", "correct horse"); got != "Your account still has to be activated" {
+		t.Fatalf("the login leads to %q", got)
+	}
+	if got := c.visit(w.link("bob@example.com")); got != "Activate your account" {
+		t.Fatalf("the mail leads to %q", got)
+	}
+	if got := c.submit(); got != "Your account is active" {
+		t.Fatalf("the code leads to %q", got)
+	}
+	if got := c.click("a.button"); got != "Sign in" || c.read(".whose bdi") != "Shop" {
+		t.Fatalf("the last page leads to %q", got)
+	}
+}

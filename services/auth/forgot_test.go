@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+const forgotPath = loginPath + "forgot"
+
+// Who has forgotten the password gets the same answer whoever they are, before users is asked.
+func TestForgottenPasswords(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	pages := open(t, g, public)
+	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
+	login := call(t, pages, loginPath, nil)
+	link := element(parse(t, login.Body.String()), "a", "href", forgotPath)
+	if textOf(link) != pageTexts(t, "en")["forgot.title"] {
+		t.Errorf("the login page has the link %q", textOf(link))
+	}
+	shows(t, call(t, pages, forgotPath, nil), 200, "forgot")
+	for _, name := range []string{
+		"ada", "nobody", " a@example.com ", "", "a\x00b", "\xff", strings.Repeat("a", 401), "<script>alert(1)</script>",
+	} {
+		w := call(t, pages, forgotPath, url.Values{"name": {name}}) // users is not running
+		leads(t, w, forgotPath+"/sent")
+		if len(w.Result().Cookies()) != 0 {
+			t.Errorf("%q sets %v", name, w.Result().Cookies())
+		}
+	}
+	shows(t, call(t, pages, forgotPath+"/sent", nil), 200, "passwordreset.resent")
+	for _, site := range []string{"cross-site", "same-site"} {
+		shows(t, call(t, pages, forgotPath, url.Values{"name": {"foreign"}}, "Sec-Fetch-Site", site), 403, "foreign")
+	}
+	u := &users{asked: make(chan *usersv1.RequestCodeRequest)}
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
+	for _, name := range []string{"ada", "nobody", "a@example.com", "<script>alert(1)</script>"} {
+		want := &usersv1.RequestCodeRequest{Kind: "passwordreset", LoginName: name}
+		if got := <-u.asked; !proto.Equal(got, want) {
+			t.Errorf("users was asked %v, want %v", got, want)
+		}
+	}
+}
+
+// A client may ask for 60 mails a minute.
+func TestForgottenPasswordsAreBounded(t *testing.T) {
+	t.Parallel()
+	pages, _, _ := world(t)
+	for range 60 {
+		if w := postFrom(pages, "192.0.2.9", forgotPath, url.Values{"name": {"ada"}}); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d", w.Code)
+		}
+	}
+	w := postFrom(pages, "192.0.2.9", forgotPath, url.Values{"name": {"ada"}})
+	shows(t, w, 429, "away")
+}
+
+// Whoever comes from a mail gets to the login, for a request only if the browser has kept one that still waits.
+func TestBackFromMails(t *testing.T) {
+	t.Parallel()
+	pages, _, _ := world(t)
+	done := call(t, pages, journeys[2].path, journeys[2].filled("lang", "de"))
+	next := element(parse(t, done.Body.String()), "a", "href", loginPath+"back?lang=de")
+	if textOf(next) != pageTexts(t, "de")["login.submit"] {
+		t.Fatalf("the last page leads nowhere: %s", done.Body)
+	}
+	leads(t, call(t, pages, loginPath+"back?lang=de", nil), loginPath+"?lang=de")
+	for _, kept := range []string{"", "gone", "device.gone", strings.Repeat("a", 65), "https://evil.example/", "a%00b"} {
+		leads(t, call(t, pages, loginPath+"back", nil, "Cookie", "__Host-herald-request="+kept), loginPath)
+	}
+}

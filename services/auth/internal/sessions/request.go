@@ -1,0 +1,30 @@
+package sessions
+
+import (
+	"net/http"
+	"time"
+)
+
+// RequestCookie holds the id of the client's request for which a browser has left the login for a mail. The id gives
+// nobody a right.
+const RequestCookie = "__Host-herald-request"
+
+const (
+	// keptRequest is how long requests wait for a login.
+	keptRequest = time.Hour
+	maxRequest  = 64 // in bytes
+)
+
+// KeepRequest makes the browser keep the request for which somebody logs in, until a mail leads back.
+func (s Sessions) KeepRequest(w http.ResponseWriter, id string) {
+	set(w, RequestCookie, id, keptRequest)
+}
+
+// KeptRequest returns the id of the request that a browser has kept, or "". Anybody may have written it.
+func (s Sessions) KeptRequest(r *http.Request) string {
+	c, err := r.Cookie(RequestCookie)
+	if err != nil || len(c.Value) > maxRequest {
+		return ""
+	}
+	return c.Value
+}
