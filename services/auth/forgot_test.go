@@ -73,7 +73,9 @@ func TestBackFromMails(t *testing.T) {
 		t.Fatalf("the last page leads nowhere: %s", done.Body)
 	}
 	leads(t, call(t, pages, loginPath+"back?lang=de", nil), loginPath+"?lang=de")
-	for _, kept := range []string{"", "gone", "device.gone", strings.Repeat("a", 65), "https://evil.example/", "a%00b"} {
+	for _, kept := range []string{
+		"", "gone", "device.gone", strings.Repeat("a", 65), "https://evil.example/", "a%00b",
+	} {
 		leads(t, call(t, pages, loginPath+"back", nil, "Cookie", "__Host-herald-request="+kept), loginPath)
 	}
 }

@@ -63,8 +63,8 @@ func TestForgottenPassword(t *testing.T) {
 func TestInitialPersonLogsIn(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"bob","userName":"bob","profile":{"firstName":"Bob",`+
-		`"lastName":"B"},"email":{"email":"bob@example.com"},"password":"correct horse"}`)
+	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"bob","userName":"bob",`+
+		`"profile":{"firstName":"Bob","lastName":"B"},"email":{"email":"bob@example.com"},"password":"correct horse"}`)
 	shop, c := w.application("Shop"), open(t)
 	c.visit(shop.request())
 	if got := c.submit("name", "bob", "current", "correct horse"); got != "Your account still has to be activated" {

@@ -25,7 +25,8 @@ var (
 // askForgot asks who has forgotten the password.
 func (p *Pages) askForgot(w http.ResponseWriter, v visit) {
 	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "forgot", Body: forgotBody,
-		Data: nameForm{kept: v.kept(), LoginName: v.asked.LoginHint}, Language: v.Language, InLanguage: v.in(forgotPath)})
+		Data:     nameForm{kept: v.kept(), LoginName: v.asked.LoginHint},
+		Language: v.Language, InLanguage: v.in(forgotPath)})
 }
 
 // forgot requests a mail for whoever has the name. The answer is the same, after the same time, whether there is
