@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"herald/services/auth/internal/api"
+	"herald/services/auth/internal/backchannel"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
@@ -58,7 +59,6 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	s.Background(signing.Run)
-	sweep.Start(s, db)
 	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {
 		return err
@@ -68,11 +68,16 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
+	notifier := backchannel.Start(s, backchannel.Config{
+		Store: db, Owners: issued.Owners, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate, Now: s.Now,
+		Log: s.Log, Metrics: s.Metrics,
+	})
+	sweep.Start(s, sweep.Config{Store: db, Owners: issued.Owners, Ended: notifier.Wake})
 	browsers, parts, err := people.New(s, l, users, issued)
 	if err != nil {
 		return err
 	}
-	answers, err := programs.New(s, issued, append(parts, discovery.Server(l.Languages()))...)
+	answers, err := programs.New(s, issued, append(parts, backchannel.Part(), discovery.Server(l.Languages()))...)
 	if err != nil {
 		return err
 	}

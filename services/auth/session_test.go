@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/domain"
@@ -30,6 +31,7 @@ type browsers struct {
 	pages  edge
 	users  *users
 	store  store.Store
+	db     *pgxpool.Pool
 }
 
 func newBrowsers(t *testing.T) browsers {
@@ -48,7 +50,7 @@ func newBrowsers(t *testing.T) browsers {
 	testkit.Run(t, s)
 	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
 	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
-	return browsers{t, g, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, u, store.New(s.Journal)}
+	return browsers{t, g, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, u, store.New(s.Journal), s.DB}
 }
 
 // as is the context of a user who logged in so long ago.

@@ -39,17 +39,30 @@ type application struct {
 	world
 	// answers gets the query of each request to the redirect URI.
 	answers chan url.Values
+	// ends gets the logout token of each logout of which it hears, if it is registered for them.
+	ends chan string
+	// hold, if it is set, is called before.
+	hold func()
 	// bye is where people go after a logout.
 	clientID, redirectURI, bye string
 	verifier                   string
 }
 
-func (w world) application(name string) *application {
+// application makes one with more settings, in which HOST stands for its address.
+func (w world) application(name string, more ...string) *application {
 	w.TB.Helper()
-	a := &application{world: w, answers: make(chan url.Values, 10), verifier: secret.RandomString(50)}
+	a := &application{world: w, answers: make(chan url.Values, 10), ends: make(chan string, 10),
+		verifier: secret.RandomString(50)}
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/callback" {
-			a.answers <- r.URL.Query()
+		switch r.URL.Path {
+		case "/callback":
+			_ = r.ParseForm()
+			a.answers <- r.Form
+		case "/ended":
+			if a.hold != nil {
+				a.hold()
+			}
+			a.ends <- r.PostFormValue("logout_token")
 		}
 		fmt.Fprint(out, "<!DOCTYPE html><title>App</title><h1>Welcome</h1>")
 	}))
@@ -57,7 +70,8 @@ func (w world) application(name string) *application {
 	a.redirectURI = server.URL + "/callback"
 	project := w.Must("POST", "/management/v1/projects", `{"name":"`+name+`"}`)["id"].(string)
 	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", `{"name":"`+name+`","redirectUris":["`+
-		a.redirectURI+`"],"postLogoutRedirectUris":["`+server.URL+`/bye"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`)
+		a.redirectURI+`"],"postLogoutRedirectUris":["`+server.URL+`/bye"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"`+
+		strings.ReplaceAll(strings.Join(more, ""), "HOST", server.URL)+`}`)
 	a.bye = server.URL + "/bye"
 	a.clientID = made["clientId"].(string)
 	return a

@@ -50,7 +50,7 @@ func (e *Endpoint) Authorization(
 		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
 		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
 		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
-		OrgGeneration: s.OrgGeneration, SessionID: s.ID, Scopes: scopes,
+		OrgGeneration: s.OrgGeneration, SessionID: s.ID, HearsLogout: c.BackChannelLogoutURI != "", Scopes: scopes,
 		Audience: domain.Audience(c.ID, c.Project.ID, scopes), AuthTime: s.AuthTime, AMR: s.AMR,
 		Credential: s.Credential,
 	}

@@ -33,7 +33,9 @@ type Authorization struct {
 	OrgGeneration  int64
 	// SessionID is the person's login session; empty for machines.
 	SessionID string
-	Scopes    []string
+	// HearsLogout reports whether the client wants to hear of the session's end. It is written, and never read.
+	HearsLogout bool `db:"-"`
+	Scopes      []string
 	// Audience are the ids of those who may accept the tokens.
 	Audience []string
 	// AuthTime is when the person or machine authenticated, AMR how (RFC 8176).

@@ -17,6 +17,7 @@ func (s Store) IssueCode(ctx context.Context, requestID string, a domain.Authori
 	args := authorizationArgs(a)
 	args["request"], args["hash"], args["redirect_uri"] = requestID, c.Hash, c.RedirectURI
 	args["code_challenge"], args["nonce"], args["code_expires_at"] = c.CodeChallenge, c.Nonce, c.ExpiresAt
+	args["hears_logout"] = a.HearsLogout
 	done, err := s.journal.DB.Exec(ctx, `with session as (
 			select id from sessions where id = @session_id for share
 		), request as (
@@ -25,7 +26,7 @@ func (s Store) IssueCode(ctx context.Context, requestID string, a domain.Authori
 			insert into authorizations (`+authorizationFields+`)
 			select `+postgres.Each("@", authorizationFields)+` from session
 			where @request = '' or exists (select from request) returning id
-		)
+		), `+hears+`
 		insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
 		select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued`, args)
 	return wrote(done.RowsAffected(), err, domain.ErrRequestGone)

@@ -50,17 +50,20 @@ func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain
 }
 
 // LetIn writes what a person gave a device. It returns domain.ErrUnknown, and writes nothing, if the request was
-// answered or has expired meanwhile.
+// answered or has expired meanwhile, or the person's session has ended.
 func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorization) error {
 	args := authorizationArgs(a)
-	args["user_code"], args["now"] = userCode, s.journal.Now()
-	done, err := s.journal.DB.Exec(ctx, `with device as (
-			select hash from devices
-			where user_code = @user_code and expires_at > @now and not denied and authorization_id is null for update
+	args["user_code"], args["now"], args["hears_logout"] = userCode, s.journal.Now(), a.HearsLogout
+	done, err := s.journal.DB.Exec(ctx, `with session as (
+			select id from sessions where id = @session_id for share
+		), device as (
+			select d.hash from devices d, session
+			where d.user_code = @user_code and d.expires_at > @now and not d.denied and d.authorization_id is null
+			for update of d
 		), issued as (
 			insert into authorizations (`+authorizationFields+`)
 			select `+postgres.Each("@", authorizationFields)+` from device returning id
-		)
+		), `+hears+`
 		update devices d set authorization_id = issued.id from issued, device where d.hash = device.hash`, args)
 	return wrote(done.RowsAffected(), err, domain.ErrUnknown)
 }

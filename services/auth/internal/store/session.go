@@ -81,7 +81,8 @@ type EndedSession struct {
 // Moved implements what event.Change needs of a row.
 func (e *EndedSession) Moved(position int64, at time.Time) { e.End.Moved(position, at) }
 
-// EndSession removes a user's session, and ends what the user gave clients with it. It returns
+// EndSession removes a user's session, ends what the user gave clients with it, and queues the logouts of those that
+// want to hear of it. It returns
 // domain.ErrSessionNotFound if the user has no such session, or it has expired.
 func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (EndedSession, error) {
 	return event.Change(ctx, s.journal, event.Locked[EndedSession]{
@@ -92,6 +93,7 @@ func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Me
 		Write: func(e EndedSession) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
 			end.Also(`authorizations_too as (delete from authorizations using event where session_id = @id)`, nil)
+			end.Also(tell, postgres.Args{"sessions": []string{id}, "ended_at": s.journal.Now()})
 			return end
 		},
 	}, func(*EndedSession) (proto.Message, error) { return ended, nil })

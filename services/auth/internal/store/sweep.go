@@ -13,8 +13,8 @@ const sweepBatch = 1000
 var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests", "sessions",
 	"logins", "devices"}
 
-// ofPeople are the tables with rows of users, with the columns user_id and org_id.
-var ofPeople = []string{"sessions", "logins", "authorizations"}
+// ofPeople are the tables with rows of users, with the columns user_id and org_id, besides sessions.
+var ofPeople = []string{"logins", "authorizations"}
 
 // DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
 func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
@@ -40,6 +40,10 @@ func (s Store) DeleteOfOrg(ctx context.Context, orgID string) (more bool, err er
 }
 
 func (s Store) deleteOfPeople(ctx context.Context, where, id string) (more bool, err error) {
+	more, err = s.endSessions(ctx, where, postgres.Args{"id": id})
+	if err != nil {
+		return false, err
+	}
 	for _, table := range ofPeople {
 		full, err := s.deleteBatch(ctx, table, where, postgres.Args{"id": id})
 		if err != nil {

@@ -1,15 +1,20 @@
-// Package sweep deletes what nobody can use any more: what has expired, and what removed users, organizations and
-// applications had. All of it is refused before, so nobody waits for the sweep.
+// Package sweep deletes what nobody can use any more: what has expired, what removed users, organizations and
+// applications had, and sessions that a change of a user or an organization has ended. All of it is refused before, so
+// nobody waits for the sweep but applications that want to hear of a logout.
 package sweep
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
 	"herald/shared/event"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/removal"
@@ -18,16 +23,24 @@ import (
 // interval is how often a replica looks for what has expired.
 const interval = time.Minute
 
+// Config is what a sweep needs.
+type Config struct {
+	Store  store.Store
+	Owners *owners.Owners
+	// Ended is called when sessions may have ended.
+	Ended func()
+}
+
 // Start adds the sweep to a service.
-func Start(s *boot.Service, db store.Store) {
-	w := sweeper{store: db, log: s.Log}
+func Start(s *boot.Service, c Config) {
+	w := sweeper{Config: c, log: s.Log}
 	s.Background(w.run)
 	s.Consume(append(w.handlers(), removal.Start(s, w.removed()))...)
 }
 
 type sweeper struct {
-	store store.Store
-	log   *slog.Logger
+	Config
+	log *slog.Logger
 }
 
 // run deletes what has expired until ctx ends.
@@ -35,7 +48,7 @@ func (s sweeper) run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		if err := each(ctx, s.store.DeleteExpired); err != nil && ctx.Err() == nil {
+		if err := each(ctx, s.Store.DeleteExpired); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "expired tokens stay a while longer", "err", err)
 		}
 		select {
@@ -46,17 +59,42 @@ func (s sweeper) run(ctx context.Context) {
 	}
 }
 
-// handlers delete the authorizations of a user or an application that was removed.
+// handlers delete the authorizations of a user or an application that was removed, and end sessions that depend on
+// what has changed. These must be all changes after which domain.Session.Alive is false.
 func (s sweeper) handlers() []event.Handler {
 	return []event.Handler{
 		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
+			defer s.Ended()
 			return each(ctx, func(ctx context.Context) (bool, error) {
-				return s.store.DeleteOfUser(ctx, d.AggregateID)
+				return s.Store.DeleteOfUser(ctx, d.AggregateID)
 			})
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserLocked) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserDeactivated) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordChanged) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordRemoved) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, deactivated *usersv1.OrgDeactivated) error {
+			defer s.Ended()
+			return each(ctx, func(ctx context.Context) (bool, error) {
+				return s.Store.EndSessionsBefore(ctx, d.AggregateID, int64(deactivated.Generation))
+			})
+		}),
+		// A logout has queued what applications are to hear.
+		event.On(func(context.Context, event.Delivery, *authv1.SessionEnded) error {
+			s.Ended()
+			return nil
 		}),
 		event.On(func(ctx context.Context, d event.Delivery, _ *projectsv1.ApplicationRemoved) error {
 			return each(ctx, func(ctx context.Context) (bool, error) {
-				return s.store.DeleteOfClient(ctx, d.AggregateID)
+				return s.Store.DeleteOfClient(ctx, d.AggregateID)
 			})
 		}),
 	}
@@ -65,8 +103,30 @@ func (s sweeper) handlers() []event.Handler {
 // removed deletes the authorizations of an organization's users. Those of its applications go with these.
 func (s sweeper) removed() removal.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		return s.store.DeleteOfOrg(ctx, removed.OrganizationID)
+		defer s.Ended()
+		return s.Store.DeleteOfOrg(ctx, removed.OrganizationID)
 	}
+}
+
+// changed ends the sessions of a user that are not alive any more. A login that is newer than the change goes on,
+// however late the event comes.
+func (s sweeper) changed(ctx context.Context, userID string) error {
+	defer s.Ended()
+	logins, err := s.Store.LoginsOfUser(ctx, userID)
+	for _, l := range logins {
+		if err == nil {
+			err = s.endDead(ctx, l)
+		}
+	}
+	return err
+}
+
+func (s sweeper) endDead(ctx context.Context, n domain.Session) error {
+	u, err := s.Owners.User(ctx, n.UserID, owners.Proof{Credential: n.Credential})
+	if err != nil && !errors.Is(err, owners.ErrNoUser) || err == nil && n.Alive(u) {
+		return err
+	}
+	return each(ctx, func(ctx context.Context) (bool, error) { return s.Store.EndSessionsLike(ctx, n) })
 }
 
 // each deletes batches until there is no more.

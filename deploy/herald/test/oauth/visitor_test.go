@@ -1,0 +1,166 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// visitor is a person at a browser that has no engine: it keeps cookies, follows redirects, and fills in forms.
+type visitor struct {
+	world
+	// cookies are Herald's, by their names.
+	cookies map[string]*http.Cookie
+}
+
+func (w world) visitor() *visitor { return &visitor{w, map[string]*http.Cookie{}} }
+
+// page is where a visitor has arrived.
+type page struct {
+	Status  int
+	address *url.URL
+	root    *html.Node
+}
+
+// visit opens an address and returns where that leads.
+func (v *visitor) visit(address string) page {
+	v.TB.Helper()
+	r, err := http.NewRequestWithContext(v.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return v.follow(r)
+}
+
+func (v *visitor) follow(r *http.Request) page {
+	v.TB.Helper()
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for range 10 {
+		own := strings.HasPrefix(r.URL.String(), v.URL+"/")
+		if own {
+			for _, c := range v.cookies {
+				r.AddCookie(c)
+			}
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			v.Fatal(err)
+		}
+		root, err := html.Parse(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil {
+			v.Fatal(err)
+		}
+		if own {
+			v.keep(answer.Cookies())
+		}
+		to, err := answer.Location()
+		if err != nil {
+			return page{answer.StatusCode, r.URL, root}
+		}
+		if r, err = http.NewRequestWithContext(v.Context(), http.MethodGet, to.String(), http.NoBody); err != nil {
+			v.Fatal(err)
+		}
+	}
+	v.Fatalf("too many redirects, at last to %s", r.URL)
+	return page{}
+}
+
+func (v *visitor) keep(cookies []*http.Cookie) {
+	for _, c := range cookies {
+		if v.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(v.cookies, c.Name)
+		}
+	}
+}
+
+// submit fills in the first form of a page, with what it has, and presses its first button.
+func (v *visitor) submit(p page, fields ...string) page {
+	v.TB.Helper()
+	form := element(p.root, "form")
+	if form == nil || attribute(form, "method") != "post" {
+		v.Fatalf("there is no form at %s: %s", p.address, p.heading())
+	}
+	values := url.Values{}
+	for n := range form.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "input" && attribute(n, "name") != "" {
+			values.Set(attribute(n, "name"), attribute(n, "value"))
+		}
+	}
+	for i := 0; i < len(fields); i += 2 {
+		values.Set(fields[i], fields[i+1])
+	}
+	if button := element(form, "button"); button != nil && attribute(button, "name") != "" {
+		values.Set(attribute(button, "name"), attribute(button, "value"))
+	}
+	to, err := p.address.Parse(attribute(form, "action"))
+	if err != nil {
+		v.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(v.Context(), http.MethodPost, to.String(), strings.NewReader(values.Encode()))
+	if err != nil {
+		v.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", v.URL)
+	return v.follow(r)
+}
+
+// login logs a person in to an application, and returns the tokens.
+func (v *visitor) login(a *application, name string, more ...string) answer {
+	v.TB.Helper()
+	v.named(v.enter(v.visit(a.request(more...)), name), "Welcome")
+	return a.redeem()
+}
+
+// enter enters name and password in the page that asks for them.
+func (v *visitor) enter(p page, name string) page {
+	v.TB.Helper()
+	v.named(p, "Sign in")
+	return v.submit(p, "name", name, "current", "correct horse")
+}
+
+// named fails the test unless a page has that heading.
+func (v *visitor) named(p page, heading string) {
+	v.TB.Helper()
+	if got := p.heading(); got != heading {
+		v.Fatalf("at %s: %q, want %q", p.address, got, heading)
+	}
+}
+
+// heading returns the text of the first heading.
+func (p page) heading() string { return text(element(p.root, "h1")) }
+
+func text(n *html.Node) string {
+	if n == nil {
+		return ""
+	}
+	var out strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			out.WriteString(c.Data)
+		}
+	}
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// element returns the first element of that name; nil if there is none.
+func element(root *html.Node, name string) *html.Node {
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}

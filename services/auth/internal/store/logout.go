@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/postgres"
+)
+
+// tell is SQL that queues the ends of @sessions for the applications that want to hear of them.
+const tell = `told as (
+		insert into logouts (session_id, client_id, client_org_id, user_id, due_at)
+		select c.session_id, c.client_id, c.client_org_id, s.user_id, @ended_at
+		from session_clients c join sessions s on s.id = c.session_id where c.session_id = any (@sessions)
+		on conflict (session_id, client_id) do nothing
+	)`
+
+// hears is SQL that notes that a client wants to hear of the end of the session in which issued wrote an authorization.
+const hears = `hears as (
+		insert into session_clients (session_id, client_id, client_org_id)
+		select @session_id, @client_id, @client_org_id from issued where @hears_logout
+		on conflict (session_id, client_id) do nothing
+	)`
+
+// LoginsOfUser returns a session of each login on which sessions of a user depend: of several with the same
+// generations and the same credential, one.
+func (s Store) LoginsOfUser(ctx context.Context, userID string) ([]domain.Session, error) {
+	return postgres.All[domain.Session](ctx, s.journal.DB, `select
+			distinct on (user_generation, org_id, org_generation, credential) `+sessionFields+`
+		from sessions where user_id = @user_id`, postgres.Args{"user_id": userID})
+}
+
+// EndSessionsLike ends a batch of the sessions of a user that depend on the same as one of them. It reports whether
+// there may be more. There is no event: what has ended the login has one.
+func (s Store) EndSessionsLike(ctx context.Context, n domain.Session) (more bool, err error) {
+	return s.endSessions(ctx, `user_id = @user_id and user_generation = @user_generation and org_id = @org_id
+		and org_generation = @org_generation and credential = @credential`, postgres.Args{
+		"user_id": n.UserID, "user_generation": n.UserGeneration, "org_id": n.OrgID,
+		"org_generation": n.OrgGeneration, "credential": n.Credential,
+	})
+}
+
+// EndSessionsBefore does the same for the sessions of an organization from before its generation.
+func (s Store) EndSessionsBefore(ctx context.Context, orgID string, generation int64) (more bool, err error) {
+	return s.endSessions(ctx, `org_id = @org_id and org_generation < @generation`,
+		postgres.Args{"org_id": orgID, "generation": generation})
+}
+
+// endSessions ends a batch of sessions with what their people gave clients, and queues the logouts.
+func (s Store) endSessions(ctx context.Context, where string, args postgres.Args) (more bool, err error) {
+	args["batch"] = sweepBatch
+	err = pgx.BeginFunc(ctx, s.journal.DB, func(tx pgx.Tx) error {
+		// Whoever gets a code in a session holds it. So the next statement sees what was written with the codes.
+		rows, err := tx.Query(ctx, `select id from sessions where `+where+` order by id limit @batch for update`, args)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if more = len(ids) == sweepBatch; err != nil || len(ids) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `with `+tell+`, authorizations_too as (
+				delete from authorizations where session_id = any (@sessions)
+			)
+			delete from sessions where id = any (@sessions)`,
+			postgres.Args{"sessions": ids, "ended_at": s.journal.Now()})
+		return err
+	})
+	return more, postgres.Fault(err)
+}
+
+// Ask is which logouts ClaimLogouts claims.
+type Ask struct {
+	// Most is how many, PerOrg how many of the applications of one organization at a time.
+	Most, PerOrg int
+	// Busy are the organizations of the logouts that the replica is telling, one for each.
+	Busy []string
+	// Lease is how long the claims last.
+	Lease time.Duration
+}
+
+// ClaimLogouts claims logouts that are due, those that wait longest first. One whose lease has run out is due too.
+func (s Store) ClaimLogouts(ctx context.Context, a Ask) ([]domain.Logout, error) {
+	now := s.journal.Now()
+	return postgres.All[domain.Logout](ctx, s.journal.DB, `with recursive orgs as (
+			(select client_org_id as id from logouts order by client_org_id limit 1)
+			union all
+			select (select l.client_org_id from logouts l where l.client_org_id > orgs.id
+				order by l.client_org_id limit 1) from orgs where orgs.id is not null
+		), due as (
+			select waits.session_id, waits.client_id from orgs, lateral (
+				select l.session_id, l.client_id, l.due_at from logouts l
+				where l.client_org_id = orgs.id and l.due_at <= @now order by l.due_at
+				limit greatest(0, @per_org - coalesce(cardinality(array_positions(@busy::text[], orgs.id)), 0))
+				for update skip locked
+			) waits order by waits.due_at limit @most
+		)
+		update logouts l set due_at = @leased_until, tries = l.tries + 1, fence = l.fence + 1 from due
+		where l.session_id = due.session_id and l.client_id = due.client_id
+		returning l.session_id, l.client_id, l.client_org_id, l.user_id, l.tries, l.fence`,
+		postgres.Args{"now": now, "leased_until": now.Add(a.Lease), "most": a.Most, "per_org": a.PerOrg, "busy": a.Busy})
+}
+
+// RepeatLogout lets a claimed logout wait for its next try. If another replica has claimed it, nothing is written.
+func (s Store) RepeatLogout(ctx context.Context, l domain.Logout, pause time.Duration) error {
+	_, err := s.journal.DB.Exec(ctx, `update logouts set due_at = @due_at, tries = @tries
+		where session_id = @session_id and client_id = @client_id and fence = @fence`,
+		postgres.Args{"due_at": s.journal.Now().Add(pause), "tries": l.Tries, "session_id": l.SessionID,
+			"client_id": l.ClientID, "fence": l.Fence})
+	return postgres.Fault(err)
+}
+
+// FinishLogout removes a claimed logout. If another replica has claimed it, nothing is removed.
+func (s Store) FinishLogout(ctx context.Context, l domain.Logout) error {
+	_, err := s.journal.DB.Exec(ctx, `delete from logouts
+		where session_id = @session_id and client_id = @client_id and fence = @fence`,
+		postgres.Args{"session_id": l.SessionID, "client_id": l.ClientID, "fence": l.Fence})
+	return postgres.Fault(err)
+}
