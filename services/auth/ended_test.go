@@ -13,7 +13,8 @@ import (
 func (b browsers) enter(clientID string, generation int) {
 	b.Helper()
 	if _, err := b.db.Exec(b.Context(), `with newest as (
-			update sessions set user_generation = $2 where id = (select id from sessions order by created_at desc limit 1)
+			update sessions set user_generation = $2
+			where id = (select id from sessions order by created_at desc limit 1)
 			returning id
 		)
 		insert into session_clients select id, $1, 'o2' from newest`, clientID, generation); err != nil {

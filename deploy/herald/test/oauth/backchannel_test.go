@@ -106,7 +106,8 @@ func TestApplicationsHearOfLogouts(t *testing.T) {
 		deaf.redeem()
 		end(v, userID, tokens)
 		for _, a := range []*application{shop, bank} {
-			if got := a.ended(); got.Subject != userID || got.SessionID != shop.sessionOf(tokens) || got.Issuer != w.URL {
+			got := a.ended()
+			if got.Subject != userID || got.SessionID != shop.sessionOf(tokens) || got.Issuer != w.URL {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}

@@ -100,7 +100,8 @@ func TestAnswers(t *testing.T) {
 			})
 			w.queue("web", "o1", 0)
 			line := w.lines.Wait(t, `"application":"web"`)
-			if !strings.Contains(line, test.logged) || strings.Contains(line, `"again":true`) != (test.result == "failed") {
+			again := strings.Contains(line, `"again":true`)
+			if !strings.Contains(line, test.logged) || again != (test.result == "failed") {
 				t.Errorf("logged is %s", line)
 			}
 			if test.result == "failed" {

@@ -101,7 +101,9 @@ func (s Store) ClaimLogouts(ctx context.Context, a Ask) ([]domain.Logout, error)
 		update logouts l set due_at = @leased_until, tries = l.tries + 1, fence = l.fence + 1 from due
 		where l.session_id = due.session_id and l.client_id = due.client_id
 		returning l.session_id, l.client_id, l.client_org_id, l.user_id, l.tries, l.fence`,
-		postgres.Args{"now": now, "leased_until": now.Add(a.Lease), "most": a.Most, "per_org": a.PerOrg, "busy": a.Busy})
+		postgres.Args{
+			"now": now, "leased_until": now.Add(a.Lease), "most": a.Most, "per_org": a.PerOrg, "busy": a.Busy,
+		})
 }
 
 // RepeatLogout lets a claimed logout wait for its next try. If another replica has claimed it, nothing is written.
