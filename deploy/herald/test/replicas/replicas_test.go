@@ -32,7 +32,8 @@ func newReplicas(t *testing.T, services ...string) *replicas {
 	r := &replicas{Processes: whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	t.Cleanup(r.client.CloseIdleConnections)
-	r.Env = append(r.Env, "HERALD_LOG_LEVEL=WARN")
+	// Each of many clients may fail sixty times a minute.
+	r.Env = append(r.Env, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
 	r.Start(services[0]) // makes the administrator
 	var starting sync.WaitGroup
 	for _, service := range slices.Repeat(services, 3)[1:] {

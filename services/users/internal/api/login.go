@@ -17,7 +17,7 @@ import (
 func (u Users) CheckPassword(
 	ctx context.Context, r *usersv1.CheckPasswordRequest,
 ) (*usersv1.CheckPasswordResponse, error) {
-	found, err := u.Store.TryLogin(ctx, r.LoginName)
+	found, err := u.Store.TryLogin(ctx, r.LoginName, u.Lasting)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (u Users) CheckPassword(
 	case errors.Is(err, password.ErrTooLong):
 		return nil, domain.ErrLoginWrong
 	case err != nil:
-		return nil, errors.Join(err, u.Store.UntryLogin(context.WithoutCancel(ctx), r.LoginName, found))
+		return nil, errors.Join(err, u.Store.UntryLogin(context.WithoutCancel(ctx), found))
 	case !right:
 		return nil, domain.ErrLoginWrong
 	}

@@ -8,12 +8,14 @@ var (
 	SealedLastingKey = secret.Column{Table: "lasting_keys", Name: "secret", Key: "name"}
 )
 
-// Lasting is the key of mailed codes and of the digests of imports, which must stay valid when the
-// master key changes. It is random, never changes, and is stored sealed.
+// Lasting is the key of mailed codes, of the digests of imports and of the login names of strangers, which must stay
+// valid when the master key changes. It is random, never changes, and is stored sealed.
 type Lasting struct {
 	keys secret.Keys
 	// digest is derived once, because a bulk import uses it for each user.
 	digest []byte
+	// stranger is derived once, because anybody can ask for it.
+	stranger []byte
 }
 
 // NewLasting returns the key for a text of secret.NewKeyText.
@@ -22,7 +24,7 @@ func NewLasting(text secret.Text) (Lasting, error) {
 	if err != nil {
 		return Lasting{}, err
 	}
-	return Lasting{keys, keys.Derive("import digest")}, nil
+	return Lasting{keys, keys.Derive("import digest"), keys.Derive("stranger")}, nil
 }
 
 func (l Lasting) derive(purpose string) []byte { return l.keys.Derive(purpose) }

@@ -1,9 +1,10 @@
 package domain_test
 
 import (
+	"bytes"
 	"errors"
+	"reflect"
 	"testing"
-	"time"
 
 	"herald/services/users/internal/domain"
 )
@@ -34,40 +35,19 @@ func TestReplaceRequired(t *testing.T) {
 	}
 }
 
-// Guesses at a name that nobody has are refused like those for a user.
-func TestStrangers(t *testing.T) {
+// The guesses at a name are found again by every replica, and by nobody without the key.
+func TestStranger(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1e9, 0)
-	s := domain.NewStrangers(func() time.Time { return now })
-	try := func(want time.Duration) {
-		t.Helper()
-		if got := s.Try("nobody"); got != want {
-			t.Errorf("waits %v, want %v", got, want)
+	one, other := lasting(t), lasting(t)
+	ada := one.Stranger("ada")
+	if len(ada.Name) != 16 || ada.Slot < 0 || ada.Slot >= 1<<16 || !reflect.DeepEqual(one.Stranger("ada"), ada) {
+		t.Errorf("%+v", ada)
+	}
+	for who, stranger := range map[string]domain.Stranger{
+		"another name": one.Stranger("bob"), "another key": other.Stranger("ada"),
+	} {
+		if bytes.Equal(stranger.Name, ada.Name) {
+			t.Errorf("%s is the same", who)
 		}
 	}
-	for range 9 {
-		try(0)
-	}
-	now = now.Add(domain.PasswordQuiet)
-	for range domain.PasswordTries { // the nine are forgotten
-		try(0)
-	}
-	try(15 * time.Minute)
-	s.Untry("nobody")
-	try(0)
-	now = now.Add(14 * time.Minute)
-	try(time.Minute)
-	now = now.Add(time.Minute)
-	try(0)
-	s.Untry("nobody") // refused for lack of room: the next one need not wait
-	try(0)
-	try(30 * time.Minute)
-	if wait := s.Try("another"); wait != 0 {
-		t.Errorf("another name waits %v", wait)
-	}
-	now = now.Add(domain.PasswordMemory)
-	for range domain.PasswordTries {
-		try(0)
-	}
-	try(15 * time.Minute)
 }

@@ -148,6 +148,7 @@ var never = map[string]string{
 	"codes_user_id_fkey":         userLocked, "machine_keys_user_id_fkey": userLocked,
 	"otp_factors_user_id_fkey": userLocked, "personal_access_tokens_user_id_fkey": userLocked,
 	"user_metadata_user_id_fkey":  userLocked,
+	"strangers_pkey":              onConflict,
 	"notices_pkey":                "the id is made of the event's, which is new",
 	"notices_user_id_fkey":        userLocked,
 	"user_idp_links_user_id_fkey": "links are made with their user",

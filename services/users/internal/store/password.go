@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"time"
 
@@ -14,21 +13,12 @@ import (
 	"herald/shared/search"
 )
 
-// countTry is SQL that counts a guess at the password of each user of from, unless guesses are refused. since is the
-// time of the last one that counted.
-func countTry(from string) string {
-	return `insert into password_tries as t (user_id, tries, since) select f.id, 1, @now from ` + from + ` f
-		on conflict (user_id) do update set since = @now, tries = case when ` + triesForgotten + ` then 1
-			else t.tries + 1 end
-		where t.since + ` + triesPause + ` <= @now
-		returning t.user_id`
-}
-
 const (
 	triesPause     = `coalesce((@pauses::interval[])[least(t.tries - @most + 1, cardinality(@pauses))], '0')`
 	triesForgotten = `t.since + case when t.tries < @most then @quiet::interval else @memory::interval end <= @now`
-	// triesLeft is until when guesses at the password of the user f are refused.
-	triesUntil = `(select t.since + ` + triesPause + ` from password_tries t where t.user_id = f.id)`
+	// untried takes back a guess, and with it the pause that it began.
+	untried = `tries = t.tries - 1,
+		since = t.since - coalesce((@pauses::interval[])[least(t.tries - @most, cardinality(@pauses))], '0')`
 )
 
 func triesArgs(now time.Time) postgres.Args {
@@ -58,18 +48,24 @@ func (t tried) wait(now time.Time) time.Duration {
 func (s Store) TryPassword(ctx context.Context, userID string, now time.Time) (wait time.Duration, err error) {
 	args := triesArgs(now)
 	args["user_id"] = userID
-	t, err := postgres.One[tried](ctx, s.journal.DB, `with asked as (select @user_id::text as id),
-			counted as (`+countTry("asked")+`)
-		select exists (select from counted) as tried, `+triesUntil+` as until from asked f`, args)
+	t, err := postgres.One[tried](ctx, s.journal.DB, `with counted as (
+			insert into password_tries as t (user_id, tries, since) values (@user_id, 1, @now)
+			on conflict (user_id) do update set since = @now,
+				tries = case when `+triesForgotten+` then 1 else t.tries + 1 end
+			where t.since + `+triesPause+` <= @now
+			returning t.user_id
+		)
+		select exists (select from counted) as tried,
+			(select t.since + `+triesPause+` from password_tries t where t.user_id = @user_id) as until`, args)
 	return t.wait(now), postgres.Fault(err)
 }
 
 // UntryPassword removes a guess that was not checked.
 func (s Store) UntryPassword(ctx context.Context, userID string) error {
-	args := postgres.Args{"user_id": userID, "most": domain.PasswordTries, "pauses": domain.PasswordPauses()}
-	_, err := s.journal.DB.Exec(ctx, `update password_tries t set tries = t.tries - 1,
-			since = t.since - coalesce((@pauses::interval[])[least(t.tries - @most, cardinality(@pauses))], '0')
-		where t.user_id = @user_id and t.tries > 0`, args)
+	_, err := s.journal.DB.Exec(ctx, `update password_tries t set `+untried+`
+		where t.user_id = @user_id and t.tries > 0`, postgres.Args{
+		"user_id": userID, "most": domain.PasswordTries, "pauses": domain.PasswordPauses(),
+	})
 	return postgres.Fault(err)
 }
 
@@ -109,59 +105,43 @@ func (s Store) Named(ctx context.Context, loginName string) (Named, error) {
 	return found, postgres.Fault(err)
 }
 
-// tryLogin finds who has a login name, or alone has the e-mail address, and counts a guess at the password. Without
-// one it makes Postgres do as much: guesses at the same name take turns and are written to the write-ahead log.
-var tryLogin = `with turn as materialized (
-		select pg_advisory_xact_lock(hashtextextended('login ' || @name::text, 0))
-	), ` + whoseName + `, found as materialized (
-		select m.id, m.org_state, m.org_generation from turn, whose m
-	), counted as (` + countTry("found") + `
-	), missed as (
-		select pg_logical_emit_message(true, 'herald', 'a guess at nobody') from turn
-		where not exists (select from found)
-	)
+// loginCandidate finds whose the password may be.
+var loginCandidate = `with ` + whoseName + `
 	select ` + postgres.Each("u.", userColumns) + `, f.org_state, f.org_generation,
-		exists (select from otp_factors o where o.user_id = u.id and o.state = @ready) as otp_ready,
-		exists (select from counted) as tried, ` + triesUntil + ` as until
-	from found f join users u on u.id = f.id
-	-- Asked before anything is joined: a join with nobody would not ask it.
-	where (select count(*) from missed) >= 0`
+		exists (select from otp_factors o where o.user_id = u.id and o.state = @ready) as otp_ready
+	from whose f join users u on u.id = f.id`
 
 // TryLogin returns who has a login name, and counts a guess at the password. It returns domain.ErrPasswordLocked if
-// guesses are refused, and the zero Candidate, after the same work, if there is nobody.
-func (s Store) TryLogin(ctx context.Context, loginName string) (domain.Candidate, error) {
-	type row struct {
-		domain.Candidate
-		tried
-	}
+// guesses are refused. If there is nobody, it does the same work and returns a Candidate without an id.
+func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lasting) (domain.Candidate, error) {
 	name, now := foldName(loginName), s.Now()
-	args := triesArgs(now)
-	maps.Copy(args, postgres.Args{"name": name, "human": domain.Human, "ready": domain.FactorReady})
-	rows, err := postgres.All[row](ctx, s.journal.DB, tryLogin, args)
+	found, err := postgres.All[domain.Candidate](ctx, s.journal.DB, loginCandidate, postgres.Args{
+		"name": name, "human": domain.Human, "ready": domain.FactorReady,
+	})
 	if err != nil {
 		return domain.Candidate{}, err
 	}
-	if len(rows) == 0 {
-		if wait := s.strangers.Try(name); wait > 0 {
-			return domain.Candidate{}, domain.ErrPasswordLocked.After(wait)
-		}
-		return domain.Candidate{}, nil
+	who, wait := domain.Candidate{Stranger: key.Stranger(name)}, time.Duration(0)
+	if len(found) == 1 {
+		who = found[0]
+		wait, err = s.TryPassword(ctx, who.ID, now)
+	} else {
+		wait, err = s.tryStranger(ctx, who.Stranger, now)
 	}
-	if wait := rows[0].wait(now); wait > 0 {
-		return domain.Candidate{}, domain.ErrPasswordLocked.After(wait)
+	if err == nil && wait > 0 {
+		err = domain.ErrPasswordLocked.After(wait)
 	}
-	return rows[0].Candidate, nil
+	return who, err
 }
 
 func foldName(loginName string) string { return search.Fold(strings.TrimSpace(loginName)) }
 
 // UntryLogin takes back a guess that was not checked.
-func (s Store) UntryLogin(ctx context.Context, loginName string, found domain.Candidate) error {
-	if found.ID == "" {
-		s.strangers.Untry(foldName(loginName))
-		return nil
+func (s Store) UntryLogin(ctx context.Context, who domain.Candidate) error {
+	if who.ID == "" {
+		return s.untryStranger(ctx, who.Stranger)
 	}
-	return s.UntryPassword(ctx, found.ID)
+	return s.UntryPassword(ctx, who.ID)
 }
 
 // LoggedIn removes the counted guesses at a password that was right, and replaces its hash, if next is not empty, by

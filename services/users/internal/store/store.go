@@ -22,15 +22,14 @@ var Migrations embed.FS
 
 // Store is the service's database.
 type Store struct {
-	journal   event.Journal
-	misses    domain.Misses
-	strangers *domain.Strangers
+	journal event.Journal
+	misses  domain.Misses
 }
 
 // New returns a store that writes its changes with a journal.
 func New(j event.Journal) Store {
 	j.Constraints, j.Guard = constraints, guard
-	return Store{j, domain.NewMisses(j.Now), domain.NewStrangers(j.Now)}
+	return Store{j, domain.NewMisses(j.Now)}
 }
 
 // constraints are the faults of the constraints of all tables.
