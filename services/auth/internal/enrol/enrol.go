@@ -1,0 +1,181 @@
+// Package enrol has the pages on which a person protects the account with an authenticator app: the beginning, the QR
+// code with the field for the first code, and the recovery codes. The login and the account page have them at addresses
+// of their own, and say who the person is. Whoever gives up in between begins anew.
+package enrol
+
+import (
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rsc.io/qr"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/look"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const (
+	// Limits in bytes of what a form sends. Longer values do not exist.
+	maxURL, maxCode = 8 << 10, 64
+	// keyGroup is how many letters of a key stand together.
+	keyGroup = 4
+)
+
+// Faults of users that have a page of their own, by their stable ids.
+const (
+	codeWrong  = "CODE_WRONG"
+	ready      = "OTP_ALREADY_READY"
+	verified   = "OTP_ALREADY_VERIFIED"
+	notFound   = "OTP_NOT_FOUND"
+	enrolWrong = "ENROL_WRONG"
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	beginBody    = look.Body(files, "begin.html", "parts.html")
+	scanBody     = look.Body(files, "scan.html", "parts.html")
+	recoveryBody = look.Body(files, "recovery.html", "parts.html")
+	readyBody    = look.Body(files, "ready.html", "parts.html")
+)
+
+// Field is a hidden field.
+type Field struct{ Name, Value string }
+
+// Place is where the pages are.
+type Place struct {
+	// Path is where their forms are posted to.
+	Path string
+	// Next is where the person goes on, at the end or instead, by a form with that method.
+	Next, Method string
+	// Fields are in every form.
+	Fields []Field
+	// Language and InLanguage are those of look.Page.
+	Language   string
+	InLanguage func(tag string) string
+}
+
+// Enrol is the pages. The context of each request is the person's, as the calls of users need it.
+type Enrol struct {
+	Users usersv1.UsersClient
+	Look  *look.Look
+}
+
+// Show writes the beginning, or says that the account is protected already.
+func (e Enrol) Show(w http.ResponseWriter, r *http.Request, p Place) {
+	found, err := e.Users.SearchMyAuthFactors(r.Context(), &usersv1.SearchMyAuthFactorsRequest{})
+	switch {
+	case err != nil:
+		e.failed(w, r, p, err)
+	case slices.ContainsFunc(found.Result, func(f *usersv1.AuthFactor) bool {
+		return f.State == usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
+	}):
+		e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "protected", Body: readyBody, Data: shown{Place: p},
+			InLanguage: p.InLanguage})
+	default:
+		e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "enrol", Body: beginBody, Data: shown{Place: p},
+			InLanguage: p.InLanguage})
+	}
+}
+
+// shown is what the pages show.
+type shown struct {
+	Place
+	// URL is what an app reads, Key the secret in it in groups, QR an image of the URL, empty if that is too long.
+	URL, QR template.URL
+	Key     string
+	// Wrong is the key of the text that says what is wrong.
+	Wrong string
+	// Codes are the recovery codes.
+	Codes []string
+}
+
+// Take takes the form of a page: it begins if the form has no code, and else checks the first code of the app. What is
+// shown once, the secret and the recovery codes, is in the answer and nowhere else.
+func (e Enrol) Take(w http.ResponseWriter, r *http.Request, p Place) {
+	address, code := r.PostFormValue("url"), r.PostFormValue("code")
+	if address == "" {
+		e.begin(w, r, p)
+		return
+	}
+	again := scan(p, address)
+	if again.Key == "" {
+		e.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
+		return
+	}
+	if again.Wrong = enrolWrong; len(code) > maxCode || !domain.Plain(code) || strings.TrimSpace(code) == "" {
+		e.scan(w, r, http.StatusBadRequest, again)
+		return
+	}
+	done, err := e.Users.VerifyMyOtp(r.Context(), &usersv1.VerifyMyOtpRequest{Code: code})
+	switch f := fault.From(err); {
+	case err == nil:
+		e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "recovery", Body: recoveryBody,
+			Data: shown{Place: p, Codes: done.RecoveryCodes}})
+	case f.ID == codeWrong:
+		e.scan(w, r, http.StatusBadRequest, again)
+	case f.ID == verified, f.ID == notFound: // on another page meanwhile
+		http.Redirect(w, r, p.Path, http.StatusSeeOther)
+	default:
+		e.failed(w, r, p, err)
+	}
+}
+
+// begin makes a new secret. It replaces one that was never confirmed.
+func (e Enrol) begin(w http.ResponseWriter, r *http.Request, p Place) {
+	added, err := e.Users.AddMyOtp(r.Context(), &usersv1.AddMyOtpRequest{Replace: true})
+	switch {
+	case err == nil:
+		e.scan(w, r, http.StatusOK, scan(p, added.Url))
+	case fault.From(err).ID == ready:
+		http.Redirect(w, r, p.Path, http.StatusSeeOther)
+	default:
+		e.failed(w, r, p, err)
+	}
+}
+
+// scan returns what the page with the QR code of a URL shows. The key is empty if it is not the URL of an app's secret.
+func scan(p Place, address string) shown {
+	s := shown{Place: p}
+	u, err := url.Parse(address)
+	if len(address) > maxURL || !domain.Plain(address) || err != nil || u.Scheme != "otpauth" || u.Host != "totp" {
+		return s
+	}
+	key := u.Query().Get("secret")
+	if len(key) > maxCode || strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return s
+	}
+	for part := range slices.Chunk([]byte(key), keyGroup) {
+		s.Key += string(part) + " "
+	}
+	s.Key = strings.TrimSpace(s.Key)
+	s.URL = template.URL(address) //nolint:gosec // its scheme is otpauth
+	if code, err := qr.Encode(address, qr.M); err == nil {
+		image := base64.StdEncoding.EncodeToString(code.PNG())
+		s.QR = template.URL("data:image/png;base64," + image) //nolint:gosec // our own image
+	}
+	return s
+}
+
+func (e Enrol) scan(w http.ResponseWriter, r *http.Request, status int, s shown) {
+	if status == http.StatusOK {
+		s.Wrong = ""
+	}
+	e.write(w, r, s.Place, look.Page{Status: status, Name: "enrolscan", Body: scanBody, Data: s, Faulty: s.Wrong != ""})
+}
+
+func (e Enrol) write(w http.ResponseWriter, r *http.Request, p Place, page look.Page) {
+	page.Language = p.Language
+	e.Look.Write(w, r, page)
+}
+
+func (e Enrol) failed(w http.ResponseWriter, r *http.Request, p Place, err error) {
+	e.Look.Failed(w, r, err, look.Again{Address: p.Path, Language: p.Language})
+}
