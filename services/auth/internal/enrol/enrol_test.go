@@ -92,7 +92,7 @@ func serve(t *testing.T, u *users, form url.Values) *httptest.ResponseRecorder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := enrol.Place{Path: path, Next: "/next", Method: "get", Fields: []enrol.Field{{Name: "request", Value: `"r`}}}
+	place := enrol.Place{Path: path, Next: "/next", Method: "get", Fields: []enrol.Field{{"request", `"r`}}}
 	pages, w := enrol.Enrol{Users: u, Look: l}, httptest.NewRecorder()
 	if form == nil {
 		pages.Show(w, httptest.NewRequestWithContext(t.Context(), "GET", path, http.NoBody), place)
