@@ -1,7 +1,6 @@
 // Package authn finds the caller of a request by its token. The users service knows personal access
-// tokens, and the auth service all others. It caches their answers for at most two seconds, and drops
-// them earlier if an event changes a caller or the connection to the bus, which carries the events, is
-// lost. Refusals and unknown tokens are never cached.
+// tokens, and the auth service all others. It keeps their answers as package recent does, for two seconds
+// at most. Refusals and unknown tokens are never kept.
 package authn
 
 import (
@@ -20,6 +19,7 @@ import (
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
+	"herald/shared/recent"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -43,8 +43,8 @@ type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
 	auth    authv1.AuthClient
-	known   *cache
-	events  eventsByType
+	changes *recent.Changes
+	known   *recent.Answers[key, Pass]
 	flights singleflight.Group
 	turns   *queue.Queue
 	homes   homes
@@ -53,13 +53,12 @@ type Authenticator struct {
 // New returns an Authenticator that listens to the events that change callers, until the
 // connection closes.
 func New(c Config) (*Authenticator, error) {
-	events, err := readEvents()
+	changes, err := recent.Listen(c.Conn, c.Now)
 	if err != nil {
 		return nil, err
 	}
-	a := &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
-		known: newCache(), events: events, turns: newTurns()}
-	return a, a.listen()
+	return &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
+		changes: changes, known: recent.NewAnswers[key, Pass](changes), turns: newTurns()}, nil
 }
 
 // Pass is an authenticated caller on the way to a service.
@@ -75,13 +74,19 @@ type Pass struct {
 	key     key
 	// token is the request's. The cache has none.
 	token secret.Text
-	// asked is when the service was asked; reconnects is the connection's count then.
-	asked      time.Time
-	reconnects uint64
 }
 
 // Organization returns the id of the organization acted on.
 func (p Pass) Organization() string { return p.caller.OrganizationID }
+
+// about returns all whose changes may change the pass.
+func (p Pass) about() []recent.Subject {
+	about := []recent.Subject{recent.User(p.caller.UserID)}
+	if p.caller.ClientID != "" {
+		about = append(about, recent.Application(p.caller.ClientID), recent.Project(p.caller.ClientProjectID))
+	}
+	return about
+}
 
 // key is the key of the cache. It holds a hash, so that tokens are not kept.
 type key struct {
@@ -149,9 +154,8 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 		return Pass{}, errToken
 	}
 	k := key{sha256.Sum256([]byte(token)), organization}
-	p, ok := a.known.find(k, a.Now(), a.Conn)
-	if ok {
-		p.token = secret.NewText(token)
+	if p, ok := a.known.Find(k); ok {
+		p.Cached, p.token = true, secret.NewText(token)
 		return p, nil
 	}
 	return a.ask(ctx, k, secret.NewText(token))
@@ -160,7 +164,7 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 // Again resolves the token of a cached pass again, after a service has refused the caller, who
 // may have been granted more meanwhile.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
-	a.known.remove(p.key)
+	a.changes.Drop(recent.User(p.caller.UserID))
 	return a.ask(ctx, p.key, p.token)
 }
 
@@ -176,10 +180,10 @@ func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass
 }
 
 // share asks once for all requests that wait for the same answer. A question from before an
-// event is not shared with requests from after it, and its answer is not cached.
+// event is not shared with requests from after it.
 func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pass, error) {
-	epoch, own := a.known.epoch(), false
-	name := strconv.FormatUint(epoch, 16) + "/" + string(k.hash[:]) + k.organization
+	asked, own := a.changes.Now(), false
+	name := strconv.FormatUint(asked.Count(), 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
 		own = true
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
@@ -188,7 +192,7 @@ func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pa
 		if err != nil {
 			return Pass{}, err
 		}
-		a.known.keep(p, epoch)
+		a.known.Keep(k, p, asked, p.about()...)
 		return p, nil
 	})
 	select {

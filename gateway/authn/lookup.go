@@ -61,7 +61,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 	}
 	defer turn.End()
 	defer time.AfterFunc(queue.Lingers, turn.Linger).Stop()
-	p := Pass{key: k, asked: a.Now(), reconnects: a.Conn.Stats().Reconnects}
+	p := Pass{key: k}
 	if p.caller, p.origins, err = a.lookUp(ctx, k, token); err != nil {
 		return Pass{}, err
 	}

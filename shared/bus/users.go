@@ -32,19 +32,19 @@ func Users() ([]User, error) {
 	if err != nil {
 		return nil, err
 	}
-	gateway, early, err := wakeUps()
+	listens, err := listeners()
 	if err != nil {
 		return nil, err
 	}
 	users := []User{
-		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(gateway, inbox(Gateway)+".>", "events.>")},
+		{Name: Gateway, Publish: calls[Gateway], Subscribe: append(listens[Gateway], inbox(Gateway)+".>")},
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
 		}, Subscribe: []string{inbox(Operator) + ".>"}},
 	}
 	for _, s := range services {
-		users = append(users, serviceUser(s, calls[s], early[s]))
+		users = append(users, serviceUser(s, calls[s], listens[s]))
 	}
 	return users, nil
 }
@@ -82,24 +82,37 @@ func read() (services []string, calls map[string][]string, err error) {
 	return slices.Compact(services), calls, nil
 }
 
-// wakeUps returns the subjects of wake-ups that others than their own service listen to: the gateway, which
-// must drop cached callers after some events, and by its name each service that handles some early.
-func wakeUps() (gateway []string, early map[string][]string, err error) {
+// keepers keep answers until an event changes them: the gateway who has a token, and auth what it tells of tokens.
+var keepers = []string{Gateway, "auth"}
+
+// listeners returns, by NATS user, the subjects of other services' events that it listens to beside the stream: all of
+// a service with events that end callers, which keepers must hear of at once, and the wake-ups of a service with events
+// that it handles early.
+func listeners() (map[string][]string, error) {
 	events, err := contract.LinkedEvents()
-	early = map[string][]string{}
-	for _, e := range events {
-		subject, service := "outbox."+e.Service, e.Option.GetEarlyFor()
-		if e.EndsCallers() && !slices.Contains(gateway, subject) {
-			gateway = append(gateway, subject)
-		}
-		if service != "" && !slices.Contains(early[service], subject) {
-			early[service] = append(early[service], subject)
+	all := map[string][]string{}
+	add := func(user, subject string) {
+		if !slices.Contains(all[user], subject) {
+			all[user] = append(all[user], subject)
 		}
 	}
-	return gateway, early, err
+	for _, e := range events {
+		if e.EndsCallers() {
+			for _, k := range keepers {
+				add(k, "events."+e.Service+".>")
+				if k != e.Service {
+					add(k, "outbox."+e.Service)
+				}
+			}
+		}
+		if service := e.Option.GetEarlyFor(); service != "" {
+			add(service, "outbox."+e.Service)
+		}
+	}
+	return all, err
 }
 
-func serviceUser(s string, calls, early []string) User {
+func serviceUser(s string, calls, listens []string) User {
 	return User{
 		Name: s,
 		Publish: append(calls,
@@ -113,7 +126,7 @@ func serviceUser(s string, calls, early []string) User {
 			"$JS.API.CONSUMER.CREATE.EVENTS."+s+".>",
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
-		Subscribe: append(early,
+		Subscribe: append(listens,
 			inbox(s)+".>", "outbox."+s, "rpc.herald."+s+".>", "again.herald."+s+".>"),
 		Answers: true,
 	}

@@ -65,7 +65,7 @@ func (e Event) Channel() string { return e.Service + "." + e.Option.Aggregate + 
 // Type is the type attribute of its CloudEvents: herald.users.human.imported.v1.
 func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
 
-// Subject is the value of ends_app and ends_project that names the aggregate instead of a field.
+// Subject is the value of ends_app, ends_project and ends_org that names the aggregate instead of a field.
 const Subject = "subject"
 
 // EndsCallers reports whether the event ends cached callers.
@@ -108,8 +108,8 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 			return other.Service == e.Service && other.EndsCallers()
 		}) {
 			flaws = append(flaws, fmt.Errorf("contract of %s: other events of %s end callers, this one ends nobody: "+
-				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, ends_project "+
-				"or ends_everybody instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
+				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, ends_project, "+
+				"ends_org or ends_everybody instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
 				e.FullName(), e.Service))
 		}
 		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {
@@ -160,13 +160,21 @@ func (e Event) check(listed bool) error {
 
 // checkEnds checks what an option says about callers.
 func (e Event) checkEnds() error {
+	if e.Option.OrApp != "" && e.Option.GetEndsUser() == "" {
+		return errors.New("or_app goes with ends_user: it says what the event ends without a user")
+	}
 	switch ends := e.Option.Ends.(type) {
 	case *heraldv1.Event_EndsUser:
-		return e.checkNamed("ends_user", ends.EndsUser)
+		if e.Option.OrApp == "" {
+			return e.checkNamed("ends_user", ends.EndsUser)
+		}
+		return errors.Join(e.checkNamed("ends_user", ends.EndsUser), e.checkNamed("or_app", e.Option.OrApp))
 	case *heraldv1.Event_EndsApp:
 		return e.checkAggregate("ends_app", ends.EndsApp)
 	case *heraldv1.Event_EndsProject:
 		return e.checkAggregate("ends_project", ends.EndsProject)
+	case *heraldv1.Event_EndsOrg:
+		return e.checkAggregate("ends_org", ends.EndsOrg)
 	}
 	if o := e.Option; !o.GetEndsSubject() && !o.GetEndsEverybody() && !o.GetEndsNobody() {
 		return errNobody
@@ -190,8 +198,8 @@ func (e Event) checkNamed(option, field string) error {
 
 var errNobody = errors.New("the event does not say who is another caller after it: " +
 	"add one of ends_user: \"<field>\", ends_subject: true, ends_app: \"<field>\", ends_project: \"<field>\", " +
-	"ends_everybody: true and ends_nobody: true " +
-	"to herald.v1.event; the gateway goes on believing what it knows of everybody else")
+	"ends_org: \"<field>\", ends_everybody: true and ends_nobody: true " +
+	"to herald.v1.event; the gateway and auth go on believing what they know of everybody else")
 
 // HistoryID is the id of the object whose history shows the event m of an aggregate.
 func HistoryID(m proto.Message, aggregateID string) string {

@@ -86,6 +86,15 @@ func TestEventFaults(t *testing.T) {
 		"unknown app":     {&heraldv1.Event{Ends: app("app_id"), History: "thing"}, `ends_app names a text field`},
 		"good project":    {&heraldv1.Event{Ends: project("subject"), History: "thing"}, ""},
 		"unknown project": {&heraldv1.Event{Ends: project("number"), History: "thing"}, `ends_project names a text`},
+		"good org": {
+			&heraldv1.Event{Ends: &heraldv1.Event_EndsOrg{EndsOrg: "subject"}, History: "thing"}, "",
+		},
+		"unknown org": {
+			&heraldv1.Event{Ends: &heraldv1.Event_EndsOrg{EndsOrg: "org_id"}, History: "thing"}, "ends_org names a text",
+		},
+		"good or app":     {&heraldv1.Event{Ends: user("user_id"), OrApp: "user_id", History: "thing"}, ""},
+		"unknown or app":  {&heraldv1.Event{Ends: user("user_id"), OrApp: "app_id", History: "thing"}, "or_app names"},
+		"or app alone":    {&heraldv1.Event{Ends: nobody, OrApp: "user_id", History: "thing"}, "goes with ends_user"},
 		"subject's user":  {&heraldv1.Event{Ends: user("subject"), History: "thing"}, `"subject" is none`},
 		"no history":      {&heraldv1.Event{Ends: nobody}, "add history:"},
 		"two histories":   {&heraldv1.Event{Ends: nobody, History: "thing", NoHistory: "w"}, "add history:"},

@@ -15,6 +15,7 @@ import (
 	"herald/services/auth/internal/tokens"
 	"herald/services/auth/internal/userinfo"
 	"herald/shared/boot"
+	"herald/shared/recent"
 )
 
 // endpoint is an endpoint for programs. Its part says what clients find by discovery.
@@ -23,18 +24,28 @@ type endpoint interface {
 	Part() discovery.Part
 }
 
-// New returns what answers programs. The documents that clients find have the given parts too.
+// New returns what answers programs. The documents that clients find have the given parts too. What only checks tokens
+// uses answers of other services again for a moment; what issues or ends them asks each time.
 func New(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
+	changes, err := recent.Listen(s.Conn, s.Now)
+	if err != nil {
+		return nil, err
+	}
+	checked := issued.Recent(changes)
 	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
-	told := claims.Claims{Owners: issued.Owners}
+	asking := clients
+	asking.Owners = checked.Owners
+	told := claims.Claims{Owners: checked.Owners}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknown)
 	parts = append(parts, discovery.Keys(keys.IDToken().Algorithm()))
 	for _, e := range []endpoint{
-		grants.New(grants.Config{Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics}),
-		introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log},
+		grants.New(grants.Config{
+			Clients: clients, Tokens: issued, Claims: claims.Claims{Owners: issued.Owners}, Log: s.Log, Metrics: s.Metrics,
+		}),
+		introspect.Endpoint{Clients: asking, Tokens: checked, Claims: told, Log: s.Log},
 		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
-		userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log},
+		userinfo.Endpoint{Tokens: checked, Claims: told, Log: s.Log},
 	} {
 		e.Mount(mux)
 		parts = append(parts, e.Part())

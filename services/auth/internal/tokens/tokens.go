@@ -14,6 +14,7 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/shared/fault"
 	"herald/shared/id"
+	"herald/shared/recent"
 	"herald/shared/secret"
 )
 
@@ -24,6 +25,14 @@ type Tokens struct {
 	Owners *owners.Owners
 	Issuer string
 	Now    func() time.Time
+	// found is what the store answered lately; nil to ask it each time.
+	found *recent.Answers[string, domain.Token]
+}
+
+// Recent returns tokens for checks: what was answered lately about a token that is checked again is not asked again.
+func (t Tokens) Recent(c *recent.Changes) Tokens {
+	t.Owners, t.found = t.Owners.Recent(c), recent.NewAnswers[string, domain.Token](c)
+	return t
 }
 
 // Opaque returns a new opaque access token for scopes of an authorization, and what to store of it.
@@ -122,9 +131,28 @@ func (m merged) MarshalJSON() ([]byte, error) {
 // unknown, has expired or was revoked. Whether all on which it depends is still active is Check's to say.
 func (t Tokens) Find(ctx context.Context, text string) (domain.Token, error) {
 	if secret.AccessToken.WellFormed(text) {
-		return t.Store.Token(ctx, domain.KindAccess, secret.Hash(text))
+		return t.findOpaque(ctx, secret.Hash(text))
 	}
 	return t.findJWT(ctx, text)
+}
+
+func (t Tokens) findOpaque(ctx context.Context, hash []byte) (domain.Token, error) {
+	found, err := t.found.Ask(string(hash), func() (domain.Token, []recent.Subject, error) {
+		found, err := t.Store.Token(ctx, domain.KindAccess, hash)
+		return found, about(found.Authorization), err
+	})
+	if err == nil && !found.TokenExpiresAt.After(t.Now()) {
+		err = fault.ErrUnauthenticated
+	}
+	return found, err
+}
+
+// about returns all whose changes may end a token.
+func about(a domain.Authorization) []recent.Subject {
+	if !a.OfApplication() {
+		return []recent.Subject{recent.User(a.UserID)}
+	}
+	return []recent.Subject{recent.User(a.UserID), recent.Application(a.ClientID), recent.Project(a.ProjectID)}
 }
 
 func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) {
@@ -139,11 +167,13 @@ func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) 
 	if c.Issuer != t.Issuer || t.Now().Unix() >= c.Expiry {
 		return domain.Token{}, fault.ErrUnauthenticated
 	}
-	a, err := t.authorization(ctx, c)
-	return domain.Token{
-		Authorization: a, JTI: c.ID, TokenScopes: strings.Fields(c.Scope), IssuedAt: time.Unix(c.IssuedAt, 0),
-		TokenExpiresAt: time.Unix(c.Expiry, 0),
-	}, err
+	return t.found.Ask("jwt "+c.ID, func() (domain.Token, []recent.Subject, error) {
+		a, err := t.authorization(ctx, c)
+		return domain.Token{
+			Authorization: a, JTI: c.ID, TokenScopes: strings.Fields(c.Scope), IssuedAt: time.Unix(c.IssuedAt, 0),
+			TokenExpiresAt: time.Unix(c.Expiry, 0),
+		}, about(a), err
+	})
 }
 
 func (t Tokens) authorization(ctx context.Context, c claims) (domain.Authorization, error) {

@@ -251,8 +251,8 @@ type Event struct {
 	Aggregate string                 `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// What happened, in the past tense.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The callers whose state, roles or tokens the event changes. The gateway drops them from its
-	// cache. Exactly one of these is set.
+	// Whose state, roles, tokens, settings or names the event changes. The gateway and the auth service
+	// drop what they keep of them. Exactly one of these is set.
 	//
 	// Types that are valid to be assigned to Ends:
 	//
@@ -262,7 +262,11 @@ type Event struct {
 	//	*Event_EndsNobody
 	//	*Event_EndsApp
 	//	*Event_EndsProject
+	//	*Event_EndsOrg
 	Ends isEvent_Ends `protobuf_oneof:"ends"`
+	// With ends_user: the field of the event with the id of the application whose tokens the event ends if the
+	// user's id is empty. Without it such an event ends everybody.
+	OrApp string `protobuf:"bytes,15,opt,name=or_app,json=orApp,proto3" json:"or_app,omitempty"`
 	// The history that shows the event. A method of the same service lists it.
 	History string `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
 	// The reason why no history shows the event.
@@ -386,6 +390,22 @@ func (x *Event) GetEndsProject() string {
 	return ""
 }
 
+func (x *Event) GetEndsOrg() string {
+	if x != nil {
+		if x, ok := x.Ends.(*Event_EndsOrg); ok {
+			return x.EndsOrg
+		}
+	}
+	return ""
+}
+
+func (x *Event) GetOrApp() string {
+	if x != nil {
+		return x.OrApp
+	}
+	return ""
+}
+
 func (x *Event) GetHistory() string {
 	if x != nil {
 		return x.History
@@ -446,14 +466,19 @@ type Event_EndsNobody struct {
 }
 
 type Event_EndsApp struct {
-	// The callers with tokens of the application whose id is in this field of the event, or is the
-	// aggregate's if this is "subject".
+	// The application whose id is in this field of the event, or is the aggregate's if this is "subject",
+	// with the callers with tokens of it.
 	EndsApp string `protobuf:"bytes,11,opt,name=ends_app,json=endsApp,proto3,oneof"`
 }
 
 type Event_EndsProject struct {
-	// The callers with tokens of all applications of a project, whose id is named in the same way.
+	// A project, whose id is named in the same way, with the callers with tokens of its applications.
 	EndsProject string `protobuf:"bytes,12,opt,name=ends_project,json=endsProject,proto3,oneof"`
+}
+
+type Event_EndsOrg struct {
+	// An organization, whose id is named in the same way: what is told of it, and not its users.
+	EndsOrg string `protobuf:"bytes,14,opt,name=ends_org,json=endsOrg,proto3,oneof"`
 }
 
 func (*Event_EndsUser) isEvent_Ends() {}
@@ -467,6 +492,8 @@ func (*Event_EndsNobody) isEvent_Ends() {}
 func (*Event_EndsApp) isEvent_Ends() {}
 
 func (*Event_EndsProject) isEvent_Ends() {}
+
+func (*Event_EndsOrg) isEvent_Ends() {}
 
 var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
@@ -619,7 +646,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
-	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xa2\x03\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xd6\x03\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -629,7 +656,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\vends_nobody\x18\x06 \x01(\bH\x00R\n" +
 	"endsNobody\x12\x1b\n" +
 	"\bends_app\x18\v \x01(\tH\x00R\aendsApp\x12#\n" +
-	"\fends_project\x18\f \x01(\tH\x00R\vendsProject\x12\x18\n" +
+	"\fends_project\x18\f \x01(\tH\x00R\vendsProject\x12\x1b\n" +
+	"\bends_org\x18\x0e \x01(\tH\x00R\aendsOrg\x12\x15\n" +
+	"\x06or_app\x18\x0f \x01(\tR\x05orApp\x12\x18\n" +
 	"\ahistory\x18\a \x01(\tR\ahistory\x12\x1d\n" +
 	"\n" +
 	"no_history\x18\b \x01(\tR\tnoHistory\x12\x1d\n" +
@@ -702,6 +731,7 @@ func file_herald_v1_options_proto_init() {
 		(*Event_EndsNobody)(nil),
 		(*Event_EndsApp)(nil),
 		(*Event_EndsProject)(nil),
+		(*Event_EndsOrg)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

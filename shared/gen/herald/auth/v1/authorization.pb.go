@@ -144,12 +144,12 @@ var File_herald_auth_v1_authorization_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_authorization_proto_rawDesc = "" +
 	"\n" +
-	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xf0\x01\n" +
+	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xfb\x01\n" +
 	"\x12AuthorizationEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x120\n" +
-	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by:r\x8a\x82)n\n" +
-	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see why\x1a\auser_id*\xa5\x01\n" +
+	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by:}\x8a\x82)y\n" +
+	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see whyz\tclient_id\x1a\auser_id*\xa5\x01\n" +
 	"\x10AuthorizationEnd\x12!\n" +
 	"\x1dAUTHORIZATION_END_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19AUTHORIZATION_END_REVOKED\x10\x01\x12\"\n" +

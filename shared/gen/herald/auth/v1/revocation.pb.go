@@ -81,11 +81,11 @@ var File_herald_auth_v1_revocation_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_revocation_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/auth/v1/revocation.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xbb\x01\n" +
+	"\x1fherald/auth/v1/revocation.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xc7\x01\n" +
 	"\fTokenRevoked\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
-	"\tclient_id\x18\x02 \x01(\tR\bclientId:u\x8a\x82)q\n" +
-	"\rauthorization\x12\rtoken_revokedBHclients give tokens back all day, and each is gone within an hour anyway\x1a\auser_idB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\tclient_id\x18\x02 \x01(\tR\bclientId:\x80\x01\x8a\x82)|\n" +
+	"\rauthorization\x12\rtoken_revokedBHclients give tokens back all day, and each is gone within an hour anywayz\tclient_id\x1a\auser_idB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_revocation_proto_rawDescOnce sync.Once

@@ -1275,10 +1275,10 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"j\n" +
 	"\x0eProjectCreated\x12\x19\n" +
 	"\bowner_id\x18\x01 \x01(\tR\aownerId:=\x8a\x82)9\n" +
-	"\aproject\x12\acreated:\aprojectR\x1ait has no applications yet0\x01\"\x93\x01\n" +
+	"\aproject\x12\acreated:\aprojectR\x1ait has no applications yet0\x01\"d\n" +
 	"\x0eProjectChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:W\x8a\x82)S\n" +
-	"\aproject\x12\achanged:\aprojectR4its settings concern the tokens that are issued next0\x01\"b\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:(\x8a\x82)$\n" +
+	"\aproject\x12\achanged:\aprojectb\asubject\"b\n" +
 	"\x12ProjectDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -1297,68 +1297,73 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\vRoleChanged\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:R\x8a\x82)N\n" +
-	"\aproject\x12\frole_changed:\aprojectR*only its display name and its group change0\x01\"\xaa\x01\n" +
+	"\aproject\x12\frole_changed:\aprojectR*only its display name and its group change0\x01\"d\n" +
 	"\vRoleRemoved\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:s\x8a\x82)o\n" +
-	"\aproject\x12\frole_removed:\aprojectRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xd8\x01\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:-\x8a\x82))\n" +
+	"\aproject\x12\frole_removed:\aprojectb\asubject\"\x95\x01\n" +
 	"\x11ProjectGrantAdded\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:~\x8a\x82)z\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:;\x8a\x82)7\n" +
 	"\rproject_grant\x12\x05added:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\x9d\x02\n" +
+	"project_idb\n" +
+	"project_id\"\xd9\x01\n" +
 	"\x13ProjectGrantChanged\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:\x80\x01\x8a\x82)|\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:=\x8a\x82)9\n" +
 	"\rproject_grant\x12\achanged:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xe6\x01\n" +
+	"project_idb\n" +
+	"project_id\"\xa1\x01\n" +
 	"\x17ProjectGrantDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x85\x01\x8a\x82)\x80\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:A\x8a\x82)=\n" +
 	"\rproject_grant\x12\vdeactivated:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xe6\x01\n" +
+	"project_idb\n" +
+	"project_id\"\xa1\x01\n" +
 	"\x17ProjectGrantReactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
-	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:\x85\x01\x8a\x82)\x80\x01\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:A\x8a\x82)=\n" +
 	"\rproject_grant\x12\vreactivated:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xf3\x01\n" +
+	"project_idb\n" +
+	"project_id\"\xaf\x01\n" +
 	"\x13ProjectGrantRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
 	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:\x80\x01\x8a\x82)|\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:=\x8a\x82)9\n" +
 	"\rproject_grant\x12\aremoved:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xc5\x01\n" +
+	"project_idb\n" +
+	"project_id\"\x7f\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId:{\x8a\x82)w\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:5\x8a\x82)1\n" +
 	"\n" +
 	"user_grant\x12\x05added:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\x89\x02\n" +
+	"project_id\x1a\auser_id\"\xc3\x01\n" +
 	"\x10UserGrantChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12(\n" +
 	"\achanged\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:}\x8a\x82)y\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:7\x8a\x82)3\n" +
 	"\n" +
 	"user_grant\x12\achanged:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"\xdf\x01\n" +
+	"project_id\x1a\auser_id\"\x99\x01\n" +
 	"\x10UserGrantRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:}\x8a\x82)y\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:7\x8a\x82)3\n" +
 	"\n" +
 	"user_grant\x12\aremoved:\aprojectJ\n" +
-	"project_idRKthe roles of projects are claims in tokens and give no permission in Herald0\x01\"|\n" +
+	"project_id\x1a\auser_id\"|\n" +
 	"\x12ApplicationCreated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId:G\x8a\x82)C\n" +
@@ -1369,12 +1374,12 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:8\x8a\x82)4\n" +
 	"\vapplication\x12\achanged:\aprojectJ\n" +
-	"project_idZ\asubject\"\xa1\x01\n" +
+	"project_idZ\asubject\"~\n" +
 	"\x1aApplicationSecretGenerated\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x01 \x01(\tR\tprojectId:d\x8a\x82)`\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId:A\x8a\x82)=\n" +
 	"\vapplication\x12\x10secret_generated:\aprojectJ\n" +
-	"project_idR(the tokens of the application stay valid0\x01\"\x95\x01\n" +
+	"project_idZ\asubject\"\x95\x01\n" +
 	"\x16ApplicationDeactivated\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x1e\n" +
@@ -1399,14 +1404,14 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId:]\x8a\x82)Y\n" +
 	"\vapplication\x12\tkey_added:\aprojectJ\n" +
-	"project_idR(the tokens of the application stay valid0\x01\"\xc4\x01\n" +
+	"project_idR(the tokens of the application stay valid0\x01\"\xa1\x01\n" +
 	"\x15ApplicationKeyRemoved\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x14\n" +
-	"\x05cause\x18\x03 \x01(\tR\x05cause:_\x8a\x82)[\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:<\x8a\x82)8\n" +
 	"\vapplication\x12\vkey_removed:\aprojectJ\n" +
-	"project_idR(the tokens of the application stay valid0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_idZ\asubjectB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_events_proto_rawDescOnce sync.Once

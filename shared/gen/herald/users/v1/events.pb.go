@@ -1605,11 +1605,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"2\n" +
 	"\n" +
 	"OrgCreated:$\x8a\x82) \n" +
-	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\"h\n" +
+	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\"X\n" +
 	"\n" +
 	"OrgChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:0\x8a\x82),\n" +
-	"\x03org\x12\achanged:\x03orgR\x15a name gives no right0\x01\"O\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
+	"\x03org\x12\achanged:\x03orgr\asubject\"O\n" +
 	"\x0eOrgDeactivated\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -1663,10 +1663,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05human\x12\x10password_removed:\x04user \x01\"s\n" +
 	"\x0eMachineCreated\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:/\x8a\x82)+\n" +
-	"\amachine\x12\acreated:\x04userR\x0fthe user is new0\x01\"\x90\x01\n" +
+	"\amachine\x12\acreated:\x04userR\x0fthe user is new0\x01\"Z\n" +
 	"\x0eMachineChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
-	"\amachine\x12\achanged:\x04userR4a name gives no right; tokens stay as they were made0\x01\"5\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:\x1e\x8a\x82)\x1a\n" +
+	"\amachine\x12\achanged:\x04user \x01\"5\n" +
 	"\x10MachineSecretSet:!\x8a\x82)\x1d\n" +
 	"\amachine\x12\n" +
 	"secret_set:\x04user \x01\"S\n" +

@@ -534,24 +534,24 @@ const file_herald_users_v1_user_events_proto_rawDesc = "" +
 	"\x04user\x12\bunlocked:\x04user \x01\"@\n" +
 	"\vUserRemoved\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:\x1b\x8a\x82)\x17\n" +
-	"\x04user\x12\aremoved:\x04user \x01\"t\n" +
+	"\x04user\x12\aremoved:\x04user \x01\"]\n" +
 	"\x0fUserNameChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:7\x8a\x82)3\n" +
-	"\x04user\x12\fname_changed:\x04userR\x15a name gives no right0\x01\"c\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged: \x8a\x82)\x1c\n" +
+	"\x04user\x12\fname_changed:\x04user \x01\"c\n" +
 	"\x0fUserMetadataSet\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key:>\x8a\x82):\n" +
 	"\x04user\x12\fmetadata_set:\x04userR\x1cit says nothing about rights0\x01\"k\n" +
 	"\x13UserMetadataRemoved\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key:B\x8a\x82)>\n" +
-	"\x04user\x12\x10metadata_removed:\x04userR\x1cit says nothing about rights0\x01\"|\n" +
+	"\x04user\x12\x10metadata_removed:\x04userR\x1cit says nothing about rights0\x01\"e\n" +
 	"\x13HumanProfileChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:;\x8a\x82)7\n" +
-	"\x05human\x12\x0fprofile_changed:\x04userR\x15a name gives no right0\x01\"~\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:$\x8a\x82) \n" +
+	"\x05human\x12\x0fprofile_changed:\x04user \x01\"a\n" +
 	"\x11HumanPhoneChanged\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:?\x8a\x82);\n" +
-	"\x05human\x12\rphone_changed:\x04userR\x1bnobody logs in with a phone0\x01\"T\n" +
-	"\x11HumanPhoneRemoved:?\x8a\x82);\n" +
-	"\x05human\x12\rphone_removed:\x04userR\x1bnobody logs in with a phone0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:\"\x8a\x82)\x1e\n" +
+	"\x05human\x12\rphone_changed:\x04user \x01\"7\n" +
+	"\x11HumanPhoneRemoved:\"\x8a\x82)\x1e\n" +
+	"\x05human\x12\rphone_removed:\x04user \x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_user_events_proto_rawDescOnce sync.Once

@@ -1,0 +1,112 @@
+package owners
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/recent"
+)
+
+// Recent returns owners who are not asked again for what they answered lately, for checks of tokens. A client or user
+// who is not active, and a wrong secret, are asked about each time, and so is a key: its use is no proof that can be
+// kept.
+func (o *Owners) Recent(c *recent.Changes) *Owners {
+	return New(recentProjects{
+		o.Projects, recent.NewAnswers[string, *projectsv1.ResolveClientResponse](c),
+		recent.NewAnswers[string, *projectsv1.ResolveAccessResponse](c),
+	}, recentUsers{
+		o.Users, recent.NewAnswers[string, *usersv1.ResolveSubjectResponse](c),
+		recent.NewAnswers[string, *usersv1.ResolveTokenResponse](c),
+	})
+}
+
+// question is the key of an answer. Of a secret or token it has the hash that owners are asked with.
+func question(m proto.Message) string {
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m) // its texts come from checked requests
+	return string(b)
+}
+
+// recentProjects keeps answers of projects.
+type recentProjects struct {
+	projectsv1.ProjectsClient
+	clients *recent.Answers[string, *projectsv1.ResolveClientResponse]
+	access  *recent.Answers[string, *projectsv1.ResolveAccessResponse]
+}
+
+// ResolveClient implements projectsv1.ProjectsClient.
+func (p recentProjects) ResolveClient(
+	ctx context.Context, in *projectsv1.ResolveClientRequest, opts ...grpc.CallOption,
+) (*projectsv1.ResolveClientResponse, error) {
+	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []recent.Subject, error) {
+		r, err := p.ProjectsClient.ResolveClient(ctx, in, opts...)
+		if err != nil || in.KeyId != "" || !application(r).Active || len(in.SecretHash) > 0 && !r.SecretMatches {
+			return r, nil, err
+		}
+		return r, []recent.Subject{recent.Application(in.ClientId), recent.Project(r.Project.GetId())}, nil
+	})
+}
+
+// ResolveAccess implements projectsv1.ProjectsClient.
+func (p recentProjects) ResolveAccess(
+	ctx context.Context, in *projectsv1.ResolveAccessRequest, opts ...grpc.CallOption,
+) (*projectsv1.ResolveAccessResponse, error) {
+	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []recent.Subject, error) {
+		r, err := p.ProjectsClient.ResolveAccess(ctx, in, opts...)
+		return r, []recent.Subject{recent.User(in.UserId), recent.Project(in.ProjectId)}, err
+	})
+}
+
+// recentUsers keeps answers of users.
+type recentUsers struct {
+	usersv1.UsersClient
+	subjects *recent.Answers[string, *usersv1.ResolveSubjectResponse]
+	tokens   *recent.Answers[string, *usersv1.ResolveTokenResponse]
+}
+
+// ResolveSubject implements usersv1.UsersClient.
+func (u recentUsers) ResolveSubject(
+	ctx context.Context, in *usersv1.ResolveSubjectRequest, opts ...grpc.CallOption,
+) (*usersv1.ResolveSubjectResponse, error) {
+	return u.subjects.Ask(question(in), func() (*usersv1.ResolveSubjectResponse, []recent.Subject, error) {
+		r, err := u.UsersClient.ResolveSubject(ctx, in, opts...)
+		if err != nil || !keepable(in, r) {
+			return r, nil, err
+		}
+		var about []recent.Subject
+		if in.UserId != "" {
+			about = append(about, recent.User(in.UserId))
+		}
+		for _, o := range r.Orgs {
+			about = append(about, recent.Organization(o.Id))
+		}
+		return r, about, nil
+	})
+}
+
+// keepable reports whether an answer refuses nothing.
+func keepable(in *usersv1.ResolveSubjectRequest, r *usersv1.ResolveSubjectResponse) bool {
+	if in.KeyId != "" || (len(in.SecretHash) > 0 || in.Credential != "") && r.Credential == "" {
+		return false
+	}
+	s := subject(in.UserId, r)
+	for _, o := range s.Orgs {
+		if !o.Active {
+			return false
+		}
+	}
+	return in.UserId == "" || s.Active
+}
+
+// ResolveToken implements usersv1.UsersClient.
+func (u recentUsers) ResolveToken(
+	ctx context.Context, in *usersv1.ResolveTokenRequest, opts ...grpc.CallOption,
+) (*usersv1.ResolveTokenResponse, error) {
+	return u.tokens.Ask(question(in), func() (*usersv1.ResolveTokenResponse, []recent.Subject, error) {
+		r, err := u.UsersClient.ResolveToken(ctx, in, opts...)
+		return r, []recent.Subject{recent.User(r.GetCaller().GetUserId())}, err
+	})
+}
