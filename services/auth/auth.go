@@ -24,6 +24,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/recent"
 	"herald/shared/search"
 )
 
@@ -77,7 +78,12 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	answers, err := programs.New(s, issued, append(parts, backchannel.Part(), discovery.Server(l.Languages()))...)
+	changes, err := recent.Listen(s.Conn, s.Now)
+	if err != nil {
+		return err
+	}
+	parts = append(parts, backchannel.Part(), discovery.Server(l.Languages()))
+	answers, err := programs.New(s, issued, issued.Recent(changes), parts...)
 	if err != nil {
 		return err
 	}

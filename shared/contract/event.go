@@ -108,8 +108,9 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 			return other.Service == e.Service && other.EndsCallers()
 		}) {
 			flaws = append(flaws, fmt.Errorf("contract of %s: other events of %s end callers, this one ends nobody: "+
-				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, ends_project, "+
-				"ends_org or ends_everybody instead of ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
+				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, "+
+				"ends_project, ends_org or ends_everybody instead of ends_nobody; where not, "+
+				"add because: \"<why>\" to herald.v1.event",
 				e.FullName(), e.Service))
 		}
 		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {

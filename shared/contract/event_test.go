@@ -90,7 +90,8 @@ func TestEventFaults(t *testing.T) {
 			&heraldv1.Event{Ends: &heraldv1.Event_EndsOrg{EndsOrg: "subject"}, History: "thing"}, "",
 		},
 		"unknown org": {
-			&heraldv1.Event{Ends: &heraldv1.Event_EndsOrg{EndsOrg: "org_id"}, History: "thing"}, "ends_org names a text",
+			&heraldv1.Event{Ends: &heraldv1.Event_EndsOrg{EndsOrg: "org_id"}, History: "thing"},
+			"ends_org names a text",
 		},
 		"good or app":     {&heraldv1.Event{Ends: user("user_id"), OrApp: "user_id", History: "thing"}, ""},
 		"unknown or app":  {&heraldv1.Event{Ends: user("user_id"), OrApp: "app_id", History: "thing"}, "or_app names"},

@@ -15,7 +15,6 @@ import (
 	"herald/services/auth/internal/tokens"
 	"herald/services/auth/internal/userinfo"
 	"herald/shared/boot"
-	"herald/shared/recent"
 )
 
 // endpoint is an endpoint for programs. Its part says what clients find by discovery.
@@ -25,13 +24,8 @@ type endpoint interface {
 }
 
 // New returns what answers programs. The documents that clients find have the given parts too. What only checks tokens
-// uses answers of other services again for a moment; what issues or ends them asks each time.
-func New(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
-	changes, err := recent.Listen(s.Conn, s.Now)
-	if err != nil {
-		return nil, err
-	}
-	checked := issued.Recent(changes)
+// finds them by checked, which uses answers again for a moment; what issues them asks each time.
+func New(s *boot.Service, issued, checked tokens.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := oauth.Clients{Owners: issued.Owners, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	asking := clients
 	asking.Owners = checked.Owners
@@ -41,7 +35,8 @@ func New(s *boot.Service, issued tokens.Tokens, parts ...discovery.Part) (http.H
 	parts = append(parts, discovery.Keys(keys.IDToken().Algorithm()))
 	for _, e := range []endpoint{
 		grants.New(grants.Config{
-			Clients: clients, Tokens: issued, Claims: claims.Claims{Owners: issued.Owners}, Log: s.Log, Metrics: s.Metrics,
+			Clients: clients, Tokens: issued, Claims: claims.Claims{Owners: issued.Owners}, Log: s.Log,
+			Metrics: s.Metrics,
 		}),
 		introspect.Endpoint{Clients: asking, Tokens: checked, Claims: told, Log: s.Log},
 		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
