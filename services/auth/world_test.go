@@ -92,6 +92,8 @@ type users struct {
 	calls     []proto.Message
 	// changes is how often the user has changed in a way that ends logins.
 	changes uint64
+	// unverified reports that the user's address was never verified.
+	unverified bool
 	// asked, if not nil, gets each request for a mail.
 	asked chan *usersv1.RequestCodeRequest
 }

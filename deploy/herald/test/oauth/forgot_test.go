@@ -80,3 +80,36 @@ func TestInitialPersonLogsIn(t *testing.T) {
 		t.Fatalf("the last page leads to %q", got)
 	}
 }
+
+// Who has a new address enters the code of its mail at the login, or does so another time.
+func TestVerifyAtLogin(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	w.Must("PUT", "/management/v1/users/ada/email", `{"email":"countess@example.com"}`)
+	shop, c := w.application("Shop"), open(t)
+	c.visit(shop.request())
+	if got := c.submit("name", "ada", "current", "correct horse"); got != "Confirm your email address" {
+		t.Fatalf("the login leads to %q", got)
+	}
+	c.picture(t, "verify")
+	if got := c.click("form.next button"); got != "Welcome" {
+		t.Fatalf("another time leads to %q", got)
+	}
+	if status, _ := w.me(shop.token()); status != 200 {
+		t.Errorf("the token gets %d", status)
+	}
+	c.visit(shop.request("prompt", "login"))
+	c.submit("current", "correct horse")
+	code := regexp.MustCompile(`code=(\w+)`).FindStringSubmatch(w.link("countess@example.com"))
+	if got := c.submit("code", code[1]); got != "Welcome" {
+		t.Fatalf("the code leads to %q", got)
+	}
+	if status, _ := w.me(shop.token()); status != 200 {
+		t.Errorf("the token gets %d", status)
+	}
+	user := w.Must("GET", "/management/v1/users/ada", "")["user"].(map[string]any)
+	if email := user["human"].(map[string]any)["email"].(map[string]any); email["isEmailVerified"] != true {
+		t.Errorf("the address is %v", email)
+	}
+}

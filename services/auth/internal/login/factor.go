@@ -121,7 +121,7 @@ func (p *Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
 	case err != nil:
 		p.failed(w, v, err)
 	case opened:
-		p.finish(w, v, s)
+		p.opened(w, v, s)
 	default:
 		redirect(w, v, v.address(step(l)))
 	}

@@ -126,7 +126,7 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 		p.failed(w, v, err)
 		return
 	}
-	p.finish(w, v, s)
+	p.opened(w, v, s)
 }
 
 // step returns the page for what is missing of a login.

@@ -54,6 +54,11 @@ func (l *Later) AskReset(loginName, client string) bool {
 	return l.ask(asked{kind: kind(mailkind.PasswordReset), loginName: loginName, client: client})
 }
 
+// Ask reports whether there was room for a client's request of a mail of a kind to a user.
+func (l *Later) Ask(k mailkind.Kind, userID, client string) bool {
+	return l.ask(asked{kind: kind(k), userID: userID, client: client})
+}
+
 // ask reports whether there was room for a client's request of a mail.
 func (l *Later) ask(a asked) bool {
 	a.since = l.now()

@@ -35,11 +35,11 @@ func TestLostRequestsAreLogged(t *testing.T) {
 			t.Errorf("%d requests are lost %d times, want %d: %s", count, n, times, log)
 		}
 	}
-	l.ask(asked{kind: "init", userID: "u1", client: "client"})
-	l.ask(asked{kind: "init", userID: "u2", client: "client"})
+	l.Ask("init", "u1", "client")
+	l.Ask("init", "u2", "client")
 	now = now.Add(keptAsked - 1)
 	l.round(t.Context())
-	l.ask(asked{kind: "init", userID: "u3", client: "client"})
+	l.Ask("init", "u3", "client")
 	logged(2, 0)
 	now = now.Add(1)
 	l.round(t.Context())
@@ -56,14 +56,14 @@ func TestRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	l := NewLater(absent{}, time.Now, slog.New(slog.DiscardHandler))
 	for n := range mostAsked {
-		if !l.ask(asked{kind: "init", userID: fmt.Sprint("u", n), client: "flood"}) {
+		if !l.Ask("init", fmt.Sprint("u", n), "flood") {
 			t.Fatalf("request %d is refused", n)
 		}
 	}
-	if l.ask(asked{kind: "init", userID: "one more", client: "flood"}) {
+	if l.Ask("init", "one more", "flood") {
 		t.Error("there is room for one more")
 	}
-	if !l.ask(asked{kind: "init", userID: "mini", client: "other"}) || l.waiting() != mostAsked {
+	if !l.Ask("init", "mini", "other") || l.waiting() != mostAsked {
 		t.Error("a flood took another client's room")
 	}
 	if first, second := l.next(), l.next(); first.userID != "u0" || second.userID != "mini" {

@@ -28,7 +28,7 @@ type link struct {
 
 // readLink reads the query of a link. It returns false if the user id is not possible.
 func readLink(v url.Values) (link, bool) {
-	l := link{UserID: v.Get("userID"), OrgID: v.Get("orgID"), Code: tidy(v.Get("code"))}
+	l := link{UserID: v.Get("userID"), OrgID: v.Get("orgID"), Code: Tidy(v.Get("code"))}
 	l.PasswordSet, _ = strconv.ParseBool(v.Get("passwordset"))
 	if tag := v.Get("lang"); len(tag) <= maxTag && !strings.ContainsFunc(tag, notOfTag) {
 		l.Language = tag
@@ -49,9 +49,9 @@ func notOfTag(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
-// tidy returns the letters and digits of a code in upper case, with the wide letters of a Japanese
+// Tidy returns the letters and digits of a code in upper case, with the wide letters of a Japanese
 // keyboard replaced by ASCII.
-func tidy(code string) string {
+func Tidy(code string) string {
 	code = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToUpper(r)

@@ -22,8 +22,8 @@ func TestTidy(t *testing.T) {
 		strings.Repeat("A", 100):   strings.Repeat("A", 64),
 		strings.Repeat("語", 100):   strings.Repeat("語", 21),
 	} {
-		if got := tidy(typed); got != want {
-			t.Errorf("tidy(%q) = %q, want %q", typed, got, want)
+		if got := Tidy(typed); got != want {
+			t.Errorf("Tidy(%q) = %q, want %q", typed, got, want)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func FuzzReadLink(f *testing.F) {
 				t.Fatalf("%q has %q", query, part)
 			}
 		}
-		if tidy(l.Code) != l.Code || len(l.Code) > maxCode {
+		if Tidy(l.Code) != l.Code || len(l.Code) > maxCode {
 			t.Fatalf("the code %q is not tidy", l.Code)
 		}
 		again, err := url.Parse(l.address("/ui/x"))

@@ -178,7 +178,7 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if !p.Later.ask(asked{kind: r.kind, userID: r.UserID, client: r.RemoteAddr}) {
+	if !p.Later.Ask(mailkind.Kind(r.kind), r.UserID, r.RemoteAddr) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}
