@@ -238,14 +238,24 @@ func states() (all []state) {
 		state{"login-factor", "/ui/login/?a=b", []string{"name", "ada", "current", "factor"}, "factor"},
 		state{"login-next", "/ui/login/?a=b", []string{"name", "ada", "current", "next"}, "newpassword"},
 		state{"login-session", "/ui/login/?a=b", []string{"name", "ada", "current", "right"}, "session"},
-		state{"login-signedout", "/ui/login/signedout?a=b", nil, "signedout"})
+		state{"login-signedout", "/ui/login/signedout?a=b", nil, "signedout"},
+		state{"account", "/ui/account?done=true", nil, "account"},
+		state{"account-profile", "/ui/account/profile?a=b", nil, "profile"},
+		state{"account-profile-wrong", "/ui/account/profile?a=b", []string{"firstName", " "},
+			"profile"},
+		state{"account-password", "/ui/account/password?a=b", nil, "changepassword"},
+		state{"account-sessions", "/ui/account/sessions?a=b", nil, "sessions"},
+		state{"account-others", "/ui/account/sessions/others?a=b", nil, "sessionsend"},
+		state{"account-gone", "/ui/account/sessions/end?id=x", nil, "accountgone"})
 }
 
 // Every page, light and dark and in several widths, has its style and is no wider than the screen.
 // To keep the screenshots: go test -artifacts -outputdir DIR.
 func TestPagesFitTheScreen(t *testing.T) {
 	t.Parallel()
-	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com"}
+	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com", own: own{profile: &usersv1.Profile{
+		FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace", NickName: strings.Repeat("augusta.", 12),
+	}}}
 	origin := site(t, "127.0.0.1", u, quiet)
 	for _, view := range []struct {
 		language, scheme, background string

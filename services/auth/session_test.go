@@ -36,7 +36,14 @@ type browsers struct {
 
 func newBrowsers(t *testing.T) browsers {
 	t.Helper()
+	return newBrowsersAt(t, time.Now)
+}
+
+// newBrowsersAt does the same for services with their own time.
+func newBrowsersAt(t *testing.T, now func() time.Time) browsers {
+	t.Helper()
 	g, u := testkit.Ground(t), &users{}
+	g.Now = now
 	address, err := boot.ParsePublicURL(public)
 	if err != nil {
 		t.Fatal(err)

@@ -73,12 +73,14 @@ func linked(values ...string) url.Values {
 
 func pageTexts(t *testing.T, language string) (texts map[string]string) {
 	t.Helper()
-	data, err := os.ReadFile("internal/look/texts/" + language + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &texts); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"", "account/"} {
+		data, err := os.ReadFile("internal/look/texts/" + folder + language + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &texts); err != nil { // adds to the ones that are there
+			t.Fatal(err)
+		}
 	}
 	return texts
 }
@@ -90,6 +92,7 @@ type users struct {
 	loginName string
 	mu        sync.Mutex
 	calls     []proto.Message
+	own       own
 	// changes is how often the user has changed in a way that ends logins.
 	changes uint64
 	// unverified reports that the user's address was never verified.

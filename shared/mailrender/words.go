@@ -47,6 +47,9 @@ func wordsIn(tag language.Tag) words {
 	return wordsOf["en"]
 }
 
+// Date writes a time in a language, a BCP 47 tag, as mails do.
+func Date(tag string, at time.Time) string { return wordsIn(language.Make(tag)).date(at) }
+
 // date writes a time as the language does. Its lines break only between the day and the time.
 func (w words) date(at time.Time) string {
 	at = at.UTC()

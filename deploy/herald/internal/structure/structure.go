@@ -82,7 +82,7 @@ func check(sources []source) []string {
 	var wrong []string
 	for _, s := range sources {
 		for _, rule := range []func(source) []string{
-			sizes, columns, words, idiom, documented, imports, waits, clock, sql,
+			sizes, columns, words, idiom, documented, imports, waits, clock, signs, sql,
 		} {
 			wrong = append(wrong, rule(s)...)
 		}

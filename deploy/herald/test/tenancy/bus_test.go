@@ -54,10 +54,25 @@ var (
 		"herald.users.v1.Users.ResolveUser":          {"projects"},
 	}
 	forwards = map[string][]string{
-		"herald.users.v1.Users.GetMyUser":               {"notification"},
-		"herald.users.v1.Users.RequestPasswordReset":    {"notification"},
-		"herald.users.v1.Users.ResendEmailVerification": {"notification"},
-		"herald.users.v1.Users.ResendInitialization":    {"notification"},
+		"herald.users.v1.Users.AddMyOtp":                     {"auth"},
+		"herald.users.v1.Users.AddMyPersonalAccessToken":     {"auth"},
+		"herald.users.v1.Users.GetMyUser":                    {"auth", "notification"},
+		"herald.users.v1.Users.RegenerateMyRecoveryCodes":    {"auth"},
+		"herald.users.v1.Users.RemoveMyIdpLink":              {"auth"},
+		"herald.users.v1.Users.RemoveMyOtp":                  {"auth"},
+		"herald.users.v1.Users.RemoveMyPersonalAccessToken":  {"auth"},
+		"herald.users.v1.Users.RequestPasswordReset":         {"notification"},
+		"herald.users.v1.Users.ResendEmailVerification":      {"notification"},
+		"herald.users.v1.Users.ResendInitialization":         {"notification"},
+		"herald.users.v1.Users.ResendMyEmailVerification":    {"auth"},
+		"herald.users.v1.Users.SearchMyAuthFactors":          {"auth"},
+		"herald.users.v1.Users.SearchMyIdpLinks":             {"auth"},
+		"herald.users.v1.Users.SearchMyPersonalAccessTokens": {"auth"},
+		"herald.users.v1.Users.UpdateMyEmail":                {"auth"},
+		"herald.users.v1.Users.UpdateMyPassword":             {"auth"},
+		"herald.users.v1.Users.UpdateMyProfile":              {"auth"},
+		"herald.users.v1.Users.VerifyMyEmail":                {"auth"},
+		"herald.users.v1.Users.VerifyMyOtp":                  {"auth"},
 	}
 )
 

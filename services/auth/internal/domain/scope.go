@@ -54,6 +54,9 @@ func ScopesSupported() []string {
 	return []string{ScopeOpenID, ScopeProfile, ScopeEmail, ScopePhone, ScopeOfflineAccess, ScopeResourceOwner}
 }
 
+// ScopesOfPages are those with which Herald's own pages act for the person who has logged in.
+func ScopesOfPages() []string { return []string{ScopeOpenID, ScopeService} }
+
 func known(scope string) bool {
 	if slices.Contains(ScopesSupported(), scope) {
 		return true

@@ -10,6 +10,9 @@ import (
 // SessionLifetime is how long a login lasts.
 const SessionLifetime = 10 * 24 * time.Hour
 
+// FreshLogin is how old a login may be with which somebody changes how they log in. The API has the same limit.
+const FreshLogin = 10 * time.Minute
+
 // UseInterval is how exactly it is known when a session was last used, so that few requests of browsers write.
 const UseInterval = time.Minute
 
@@ -46,3 +49,12 @@ func Agent(header string) string {
 
 // UsedLongAgo reports whether a use at that time is to be written.
 func (s Session) UsedLongAgo(now time.Time) bool { return !now.Before(s.UsedAt.Add(UseInterval)) }
+
+// Fresh reports whether the person authenticated so lately that they may change how they log in.
+func (s Session) Fresh(now time.Time) bool { return now.Sub(s.AuthTime) <= FreshLogin }
+
+// Owner returns the session's user as they were at the login.
+func (s Session) Owner() Subject {
+	return Subject{ID: s.UserID, Generation: s.UserGeneration, OrgID: s.OrgID,
+		Orgs: map[string]Org{s.OrgID: {ID: s.OrgID, Generation: s.OrgGeneration}}}
+}

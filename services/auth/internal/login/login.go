@@ -46,7 +46,6 @@ var (
 	nextBody    = look.Body(files, "next.html", "kept.html")
 	chooseBody  = look.Body(files, "choose.html", "kept.html")
 	sessionBody = look.Body(files, "session.html", "kept.html")
-	lockedBody  = look.Body(files, "locked.html")
 	initialBody = look.Body(files, "initial.html")
 )
 

@@ -1,9 +1,7 @@
 package login
 
 import (
-	"math"
 	"net/http"
-	"time"
 
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
@@ -32,10 +30,5 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 		p.Look.Failed(w, v.Request, err, look.Again{Address: v.address(Path), Language: v.Language})
 		return
 	}
-	w.Header().Set("Retry-After", fault.RetrySeconds(max(f.RetryAfter, time.Second)))
-	p.Look.Write(w, v.Request, look.Page{Status: f.HTTPStatus(), Name: "loginlocked", Body: lockedBody,
-		Data: minutes(f.RetryAfter), Language: v.Language})
+	p.Look.Locked(w, v.Request, f.RetryAfter, v.Language)
 }
-
-// minutes returns how long to wait, rounded up.
-func minutes(wait time.Duration) int { return max(int(math.Ceil(wait.Minutes())), 1) }

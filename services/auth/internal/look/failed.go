@@ -1,6 +1,7 @@
 package look
 
 import (
+	"math"
 	"net/http"
 	"time"
 
@@ -9,6 +10,15 @@ import (
 
 // Again is where a person tries again after an error, and in which language that is said; both may be empty.
 type Again struct{ Address, Language string }
+
+var lockedBody = Body(files, "locked.html")
+
+// Locked writes the page for a login that waits because of wrong passwords or codes.
+func (l *Look) Locked(w http.ResponseWriter, r *http.Request, wait time.Duration, language string) {
+	w.Header().Set("Retry-After", fault.RetrySeconds(max(wait, time.Second)))
+	l.Write(w, r, Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody,
+		Data: max(int(math.Ceil(wait.Minutes())), 1), Language: language})
+}
 
 // Failed writes the page for an error about which the person can do nothing but wait: a part of Herald is away or has
 // too much to do, or there is a fault, which is logged.

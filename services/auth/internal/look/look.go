@@ -22,10 +22,11 @@ import (
 	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/mailrender"
 )
 
 var (
-	//go:embed frame.html notice.html
+	//go:embed frame.html notice.html locked.html
 	files embed.FS
 
 	//go:embed style.css
@@ -69,6 +70,17 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 
 // Languages returns the tags of all languages that pages can have, in their order.
 func (l *Look) Languages() []string { return slices.Sorted(maps.Keys(l.catalogs)) }
+
+// Offered is a language in which pages are written: its tag and its name for itself.
+type Offered struct{ Tag, Name string }
+
+// Offered returns the languages that are allowed, in the order of their tags.
+func (l *Look) Offered(ctx context.Context) (all []Offered) {
+	for _, tag := range slices.Sorted(maps.Keys(l.languages.current(ctx).allowed)) {
+		all = append(all, Offered{tag, l.catalogs[tag]["name"]})
+	}
+	return all
+}
 
 // Page is the content of a page.
 type Page struct {
@@ -157,6 +169,9 @@ func (v view) Text(key string) (string, error) {
 	}
 	return "", errors.New("no text " + key)
 }
+
+// Date writes a time in the reader's language, as mails do.
+func (v view) Date(at time.Time) string { return mailrender.Date(v.Language, at) }
 
 // TextOr returns a text, or otherwise if there is none with that key.
 func (v view) TextOr(key, otherwise string) string {

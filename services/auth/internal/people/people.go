@@ -5,6 +5,7 @@ package people
 import (
 	"net/http"
 
+	"herald/services/auth/internal/account"
 	"herald/services/auth/internal/authorize"
 	"herald/services/auth/internal/device"
 	"herald/services/auth/internal/discovery"
@@ -41,7 +42,11 @@ func New(
 		Store: issued.Store, Owners: issued.Owners, Sessions: pages.Sessions, Grants: requests, Posts: posts, Look: l,
 	}
 	devices.Mount(people)
-	pages.Mount(people, device.Logins{Clients: requests, Pages: devices})
+	own := account.New(account.Config{
+		Users: users, Sessions: pages.Sessions, Keys: s.Keys, Look: l, Now: s.Now,
+	})
+	own.Mount(people)
+	pages.Mount(people, account.Logins{Others: device.Logins{Clients: requests, Pages: devices}, Pages: own})
 	over := endsession.Endpoint{Sessions: pages.Sessions, Owners: issued.Owners, Keys: issued.Keys, Look: l,
 		Issuer: issued.Issuer, Log: s.Log}
 	over.Mount(people)

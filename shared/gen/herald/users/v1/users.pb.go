@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x8d\x8a\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xed\x8a\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -108,8 +108,8 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x89\x01\n" +
-	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"5\x8a\x82)\x18\x18\x012\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x93\x01\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x8f\x01\n" +
+	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\";\x8a\x82)\x1e\x18\x012\x04auth2\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x93\x01\n" +
 	"\vSearchUsers\x12#.herald.users.v1.SearchUsersRequest\x1a$.herald.users.v1.SearchUsersResponse\"9\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/_search\x90\x02\x01\x12\xb5\x01\n" +
 	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"S\x8a\x82)\v\n" +
@@ -148,9 +148,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\x9f\x01\n" +
 	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"E\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc2\x01\n" +
-	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"^\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xca\x01\n" +
-	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"a\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xba\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc8\x01\n" +
+	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"d\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xd0\x01\n" +
+	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"g\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xba\x01\n" +
 	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"T\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x90\x02\x02\x12\xaa\x01\n" +
@@ -172,11 +172,10 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"Z\x8a\x82)$\n" +
 	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
 	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"k\x8a\x82).\n" +
-	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xbe\x01\n" +
-	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"^\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf3\x01\n" +
-	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"q\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x98\x01\n" +
-	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"8\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
+	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xc4\x01\n" +
+	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"d\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf9\x01\n" +
+	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"w\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x9e\x01\n" +
+	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\">\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
 	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"T\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcf\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"H\x8a\x82)\v\n" +
@@ -196,19 +195,15 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x10SetMachineSecret\x12(.herald.users.v1.SetMachineSecretRequest\x1a).herald.users.v1.SetMachineSecretResponse\"V\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02*:\x01*\x1a%/management/v1/users/{user_id}/secret\x12\xc5\x01\n" +
 	"\x13RemoveMachineSecret\x12+.herald.users.v1.RemoveMachineSecretRequest\x1a,.herald.users.v1.RemoveMachineSecretResponse\"S\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02'*%/management/v1/users/{user_id}/secret\x12\xdc\x01\n" +
-	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"]\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xc5\x01\n" +
-	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\":\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x90\x02\x01\x12\xf7\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"o\x8a\x82)B\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x8c\x01\n" +
-	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\";\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9d\x01\n" +
-	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"C\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xbe\x01\n" +
-	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"f\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x89\x02\n" +
-	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x84\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xb2\x01\n" +
-	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"B\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xbc\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02'*%/management/v1/users/{user_id}/secret\x12\xe2\x01\n" +
+	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"c\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xcb\x01\n" +
+	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"@\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x90\x02\x01\x12\xfd\x01\n" +
+	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"u\x8a\x82)H\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x92\x01\n" +
+	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"A\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\xa3\x01\n" +
+	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"I\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xc4\x01\n" +
+	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"l\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x8f\x02\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x8a\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xb8\x01\n" +
+	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"H\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xbc\x01\n" +
 	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"P\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xb1\x01\n" +
 	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
@@ -216,10 +211,9 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"H\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x90\x02\x01\x12\xcf\x01\n" +
 	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
-	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xa5\x01\n" +
-	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\":\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xde\x01\n" +
-	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"v\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12s\n" +
+	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xab\x01\n" +
+	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"@\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xe4\x01\n" +
+	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"|\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12s\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\x16\x8a\x82)\x0f*\agateway*\x04auth\x90\x02\x01\x12p\n" +
 	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12l\n" +
 	"\rResolveCaller\x12%.herald.users.v1.ResolveCallerRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12j\n" +

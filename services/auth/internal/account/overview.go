@@ -1,0 +1,36 @@
+package account
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/look"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// overview names the person and leads to the other pages.
+type overview struct {
+	frame
+	DisplayName, LoginName string
+	Links                  []link
+}
+
+// link leads to a page by its name, whose title is the text of the key.
+type link struct{ Address, Key string }
+
+func (p *Pages) overview(w http.ResponseWriter, v visit) {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	o := overview{frame: v.frame(), LoginName: me.User.GetPreferredLoginName(),
+		DisplayName: me.User.GetHuman().GetProfile().GetDisplayName()}
+	for _, to := range []link{
+		{"profile", "profile.title"},
+		{"password", "changepassword.title"},
+		{"sessions", "sessions.title"},
+	} {
+		o.Links = append(o.Links, link{v.address(to.Address), to.Key})
+	}
+	p.write(w, v, look.Page{Name: "account", Body: overviewBody, Data: o})
+}

@@ -1,0 +1,124 @@
+package account
+
+import (
+	"net/http"
+	"time"
+
+	"herald/services/auth/internal/look"
+	"herald/shared/fault"
+)
+
+// frame is what all pages show.
+type frame struct {
+	// Back is the address of the page that led here.
+	Back string
+	// Done reports that a change was made.
+	Done bool
+	// Language goes along with a form.
+	Language string
+}
+
+func (v visit) frame() frame {
+	return frame{Back: v.address(parent(v.page.name)), Done: v.values.Get("done") != "", Language: v.Language}
+}
+
+// form is a form with its fields.
+type form struct {
+	frame
+	Action string
+	// Lines say what the form is about.
+	Lines  []line
+	Hidden []hidden
+	Fields []field
+	// Submit is the key of the text of the button.
+	Submit string
+}
+
+type hidden struct{ Name, Value string }
+
+// field is an input of a form. Label, Hint and Wrong are keys of texts; Otherwise is shown if there is none for Wrong.
+type field struct {
+	Name, Label, Hint, Wrong, Otherwise string
+	// Type is that of an input, and Autocomplete what browsers fill in (HTML section 4.10.18.7).
+	Type, Autocomplete string
+	Value              string
+	Most               int
+	Required           bool
+	// Options, if there are any, make it a choice.
+	Options []option
+}
+
+// option is a value of a choice. Key is the key of its text; if it is empty, Text stands in the page.
+type option struct{ Value, Key, Text string }
+
+// line is what a page says about something: a value or a time, after the text of the key if there is one.
+type line struct {
+	Key, Text string
+	At        time.Time
+}
+
+// row is an element of a list. What can be done with it has an address, and ActionKey is the key of its text.
+type row struct {
+	Title     string
+	Lines     []line
+	Address   string
+	ActionKey string
+}
+
+// list is a list with what can be done with all of it.
+type list struct {
+	frame
+	Rows []row
+	// EmptyKey is the key of the text for an empty list.
+	EmptyKey  string
+	Address   string
+	ActionKey string
+}
+
+// writeForm writes a form. A field that is wrong makes the page one with an error.
+func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
+	f.frame, f.Action = v.frame(), path(v.page.name)
+	shown := look.Page{Name: name, Body: formBody, Data: f}
+	for _, one := range f.Fields {
+		if one.Wrong != "" {
+			shown.Status, shown.Faulty = http.StatusBadRequest, true
+		}
+	}
+	p.write(w, v, shown)
+}
+
+func (p *Pages) writeList(w http.ResponseWriter, v visit, name string, l list) {
+	l.frame = v.frame()
+	p.write(w, v, look.Page{Name: name, Body: listBody, Data: l})
+}
+
+// confirm asks before something is ended that cannot be taken back.
+func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, about ...line) {
+	f := form{Lines: about, Submit: submit}
+	for named := v.named(); len(named) > 0; named = named[2:] {
+		f.Hidden = append(f.Hidden, hidden{named[0], named[1]})
+	}
+	p.writeForm(w, v, name, f)
+}
+
+// Faults of users that have a page of their own.
+const (
+	freshLogin     = "FRESH_LOGIN_REQUIRED"
+	passwordLocked = "PASSWORD_LOCKED"
+	factorLocked   = "OTP_LOCKED"
+)
+
+// failed writes the page for an error.
+func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
+	f := fault.From(err)
+	switch {
+	case f.ID == freshLogin, f.Code == fault.Unauthenticated:
+		p.logIn(w, v)
+	case f.Code == fault.NotFound:
+		p.write(w, v, look.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.frame()})
+	case f.ID == passwordLocked, f.ID == factorLocked:
+		p.Look.Locked(w, v.Request, f.RetryAfter, v.Language)
+	default:
+		p.Look.Failed(w, v.Request, err, look.Again{Address: v.address(v.page.name), Language: v.Language})
+	}
+}

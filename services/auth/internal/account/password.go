@@ -1,0 +1,69 @@
+package account
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// passwordWrong is the id of the fault for an old password that is wrong. All others are about the new one.
+const passwordWrong = "PASSWORD_WRONG"
+
+func (p *Pages) password(w http.ResponseWriter, v visit) { p.passwordForm(w, v, "", "", "") }
+
+// passwordForm asks for the old password and the new one twice. Of the fields one may be wrong.
+func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherwise string) {
+	fields := []field{
+		{Name: "current", Label: "login.password", Autocomplete: "current-password"},
+		{Name: "password", Label: "password", Autocomplete: "new-password", Hint: "password.hint"},
+		{Name: "confirmation", Label: "confirmation", Autocomplete: "new-password"},
+	}
+	for i := range fields {
+		fields[i].Type, fields[i].Required = "password", true
+		if fields[i].Name == name {
+			fields[i].Wrong, fields[i].Otherwise = wrong, otherwise
+		}
+	}
+	p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
+}
+
+// changePassword ends all logins of the person. This browser stays logged in.
+func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
+	old, chosen := v.values.Get("current"), v.values.Get("password")
+	switch {
+	case old == "", !utf8.ValidString(old):
+		p.passwordForm(w, v, "current", passwordWrong, "")
+		return
+	case chosen == "":
+		p.passwordForm(w, v, "password", "PASSWORD_REQUIRED", "")
+		return
+	case !utf8.ValidString(chosen):
+		p.passwordForm(w, v, "password", "PASSWORD_NOT_TEXT", "")
+		return
+	case chosen != v.values.Get("confirmation"):
+		p.passwordForm(w, v, "confirmation", "PASSWORD_MISMATCH", "")
+		return
+	}
+	_, err := p.Users.UpdateMyPassword(v.as(), &usersv1.UpdateMyPasswordRequest{OldPassword: old, NewPassword: chosen})
+	switch f := fault.From(err); {
+	case err == nil:
+		p.stay(w, v)
+	case f.ID == passwordWrong:
+		p.passwordForm(w, v, "current", f.ID, f.Message)
+	case f.Code == fault.Invalid:
+		p.passwordForm(w, v, "password", f.ID, f.Message)
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+// stay keeps the browser logged in after a change of the password. If it cannot, the person has to log in again.
+func (p *Pages) stay(w http.ResponseWriter, v visit) {
+	if _, err := p.Sessions.Renew(w, v.Request, v.session); err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.done(w, v, "")
+}
