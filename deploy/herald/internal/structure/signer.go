@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// signers are the packages that may sign callers (docs/decisions/0027-own-account.md).
+// signers are the packages that may sign callers (docs/decisions/0029-own-account.md).
 var signers = []string{"gateway", "services/auth/internal/acting", "shared/boot", "shared/testkit"}
 
 // signs finds other code that signs callers: whoever can do that can act as anybody.
