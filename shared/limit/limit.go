@@ -65,15 +65,6 @@ func (l *Limit) Return(key string) {
 	}
 }
 
-// Forget takes all uses of a key back.
-func (l *Limit) Forget(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if u := l.find(key); u != nil {
-		u.n = 0
-	}
-}
-
 func (l *Limit) find(key string) *uses {
 	hash := maphash.String(l.seed, key)
 	if u := l.recent[hash]; u != nil {

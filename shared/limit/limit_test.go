@@ -30,11 +30,6 @@ func TestLimit(t *testing.T) {
 	l.Return("a")
 	take("a", 0)
 	take("a", 40*time.Second)
-	l.Forget("a")
-	for range 3 {
-		take("a", 0)
-	}
-	take("a", 40*time.Second)
 	now = now.Add(40*time.Second - 1)
 	take("a", time.Second) // a wait is never shorter than what Retry-After can say
 	now = now.Add(1)
@@ -51,7 +46,6 @@ func TestLimit(t *testing.T) {
 	}
 	take("returned", time.Minute) // the span begins with the first use that counts
 	l.Return("unknown")
-	l.Forget("unknown")
 	take("unknown", 0)
 }
 

@@ -54,13 +54,19 @@ func (r *replicas) guess(what, path string, form url.Values) {
 	}
 }
 
-// Hostile cases 10 and 19: with three replicas behind two gateways ten guesses at a password are compared, and as many
-// at a login name that nobody has, so that the eleventh does not tell which names somebody has.
+// Hostile cases 10 and 19: with three replicas behind two gateways ten guesses at a password or a code are compared,
+// and as many at a login name or a code that nobody has, so that the eleventh does not tell who is there.
 func TestGuessesAtThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, "users", "auth")
 	r.admin(0, "", "POST", "/management/v1/users/human/_import", whole.Active("mini"))
 	for _, name := range []string{"mini", "nobody", "nobody@example.com"} {
 		r.guess(name, "/ui/login/password", url.Values{"name": {name}, "current": {"wrong"}})
+	}
+	r.admin(0, "", "POST", "/management/v1/users/human/_import", whole.Person("new"))
+	for _, id := range []string{"new", "mini", "nobody"} {
+		r.guess("a code of "+id, "/ui/login/user/init", url.Values{
+			"userID": {id}, "code": {"AAAAAAAA"}, "password": {"correct horse"}, "confirmation": {"correct horse"},
+		})
 	}
 }

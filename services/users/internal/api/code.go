@@ -21,7 +21,10 @@ import (
 func (u Users) newCode(kind domain.Kind, userID string) *store.NewCode {
 	nonce := domain.Nonce()
 	code := u.Codes.Code(kind, userID, nonce)
-	return &store.NewCode{Kind: kind, NotificationID: id.New(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code)}
+	return &store.NewCode{
+		Kind: kind, NotificationID: id.New(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code),
+		Nobody: u.Lasting.Stranger(string(kind), userID),
+	}
 }
 
 // requested returns the event that requests a mail of a kind.
@@ -212,7 +215,7 @@ type typed struct {
 
 // guess counts a try before it compares the code, and returns the right code, also with ErrCodeExpired.
 func (u Users) guess(ctx context.Context, t typed) (store.Code, error) {
-	code, err := u.Store.TryCode(ctx, t.userID, t.kind)
+	code, err := u.Store.TryCode(ctx, t.userID, t.kind, u.Lasting.Stranger(string(t.kind), t.userID))
 	switch {
 	case err != nil:
 		return store.Code{}, err

@@ -63,15 +63,6 @@ func (k Kind) TakesPassword() bool { return mailkind.Kind(k).Page().Password != 
 // NeedsPassword reports whether that page always asks for one.
 func (k Kind) NeedsPassword() bool { return mailkind.Kind(k).Page().Password == mailkind.AlwaysAsked }
 
-// LongestLifetime returns the longest lifetime of all kinds.
-func LongestLifetime() time.Duration {
-	longest := time.Duration(0)
-	for _, r := range rules {
-		longest = max(longest, r.lifetime)
-	}
-	return longest
-}
-
 const (
 	// CodeTries is the number of wrong codes after which a code is not valid any more.
 	CodeTries = 10

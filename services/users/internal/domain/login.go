@@ -47,17 +47,17 @@ func (u *User) ReplaceRequired(generation int64, hash Hidden) (PasswordChange, e
 	return u.SetPassword(Password{Hash: hash})
 }
 
-// Stranger is a login name that nobody has, by which guesses are counted: by all replicas together, and as many as for
-// a user, so that the refusals do not tell which names somebody has.
+// Stranger is a login name that nobody has, or a user without a code, by which guesses are counted: by all replicas
+// together, and as many as for a user, so that the refusals do not tell who is there.
 type Stranger struct {
-	// Slot is the row that the name shares with others, of 65,536.
+	// Slot is the row that the stranger shares with others, of 65,536.
 	Slot int
 	// Name is a keyed hash.
 	Name []byte
 }
 
-// Stranger returns the stranger with a folded login name.
-func (l Lasting) Stranger(name string) Stranger {
-	mac := secret.MAC(l.stranger, "login name", name)
+// Stranger returns the stranger with a name of a kind, such as a folded login name.
+func (l Lasting) Stranger(kind, name string) Stranger {
+	mac := secret.MAC(l.stranger, kind, name)
 	return Stranger{Slot: int(binary.BigEndian.Uint16(mac)), Name: mac[2:18]}
 }

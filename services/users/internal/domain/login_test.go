@@ -39,12 +39,14 @@ func TestReplaceRequired(t *testing.T) {
 func TestStranger(t *testing.T) {
 	t.Parallel()
 	one, other := lasting(t), lasting(t)
-	ada := one.Stranger("ada")
-	if len(ada.Name) != 16 || ada.Slot < 0 || ada.Slot >= 1<<16 || !reflect.DeepEqual(one.Stranger("ada"), ada) {
+	ada := one.Stranger("login name", "ada")
+	if len(ada.Name) != 16 || ada.Slot < 0 || ada.Slot >= 1<<16 ||
+		!reflect.DeepEqual(one.Stranger("login name", "ada"), ada) {
 		t.Errorf("%+v", ada)
 	}
 	for who, stranger := range map[string]domain.Stranger{
-		"another name": one.Stranger("bob"), "another key": other.Stranger("ada"),
+		"another name": one.Stranger("login name", "bob"), "another key": other.Stranger("login name", "ada"),
+		"another kind": one.Stranger("init", "ada"),
 	} {
 		if bytes.Equal(stranger.Name, ada.Name) {
 			t.Errorf("%s is the same", who)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
@@ -20,6 +21,8 @@ type NewCode struct {
 	NotificationID string
 	Nonce          []byte
 	MAC            []byte
+	// Nobody has the guesses at such a code while the user has none.
+	Nobody domain.Stranger
 }
 
 // save adds SQL that replaces the user's code of that kind, and with it the guesses at the old one. The
@@ -43,7 +46,7 @@ func endCodes(s *event.Statement, kinds []domain.Kind) {
 }
 
 // RequestCode replaces the code of a user who waits for one of its kind, unless that was done within
-// pause, or domain.CodesADay times within a day. It runs the same statement for every user.
+// pause, or domain.CodesADay times within a day. It runs the same statements for every user.
 func (s Store) RequestCode(
 	ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message,
 ) error {
@@ -67,7 +70,9 @@ func (s Store) RequestCode(
 		},
 	}
 	code.save(&save)
-	s.misses.Renew(userID, code.Kind)
+	if err := s.renewNoCode(ctx, code.Nobody, pause); err != nil {
+		return err
+	}
 	_, err := s.journal.Create(ctx, requested, save)
 	if errors.Is(err, domain.ErrUserNotFound) {
 		return nil
@@ -92,39 +97,38 @@ func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error
 	return h, postgres.Missing(err, domain.ErrUserNotFound)
 }
 
-// tryCode counts a guess in the code's row. Without one it makes Postgres do as much: guesses at the same id take
-// turns and are written to the write-ahead log, so that their times do not tell whether there is a code.
-const tryCode = `with turn as materialized (
-		select pg_advisory_xact_lock(hashtextextended(@purpose::text || ' ' || @user_id::text, 0))
-	), tried as (
-		update codes c set tries = least(c.tries, @most) + 1 from users u, turn
-		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id and u.state = @waiting
-			and u.email_verified = any (@verified) and not u.email_outranked
-		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked
-	), missed as (
-		select pg_logical_emit_message(true, 'herald', 'a guess at no code') from turn
-		where not exists (select from tried)
-	)
-	select mac, expires_at, org_id, locked from tried
-	union all select null, null, '', false from missed`
-
 // TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
 // guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. For a user who does not wait
-// for a mail of that kind, or has no code, it counts in memory, so that guesses get the same answers and cost no
-// row, and returns the zero Code.
-func (s Store) TryCode(ctx context.Context, userID string, kind domain.Kind) (Code, error) {
+// for a mail of that kind, or has no code, it counts the guess at nobody, with the same work and the same answers, and
+// returns the zero Code.
+func (s Store) TryCode(
+	ctx context.Context, userID string, kind domain.Kind, nobody domain.Stranger,
+) (Code, error) {
+	there, err := postgres.One[struct{ Awaited bool }](ctx, s.journal.DB, `select exists (
+			select from codes c join users u on u.id = c.user_id
+			where c.user_id = @user_id and c.purpose = @purpose and u.state = @waiting
+				and u.email_verified = any (@verified) and not u.email_outranked
+		) as awaited`, postgres.Args{
+		"user_id": userID, "purpose": kind, "waiting": kind.State(), "verified": kind.Verified(),
+	})
+	if err != nil {
+		return Code{}, postgres.Fault(err)
+	}
+	if !there.Awaited {
+		return Code{}, s.tryNoCode(ctx, nobody)
+	}
 	c, err := postgres.One[struct {
 		Code
 		Locked bool
-	}](ctx, s.journal.DB, tryCode, postgres.Args{
-		"user_id": userID, "purpose": kind, "most": domain.CodeTries,
-		"waiting": kind.State(), "verified": kind.Verified(),
-	})
+	}](ctx, s.journal.DB, `update codes c set tries = least(c.tries, @most) + 1 from users u
+		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id
+		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked`,
+		postgres.Args{"user_id": userID, "purpose": kind, "most": domain.CodeTries})
 	switch {
+	case errors.Is(err, pgx.ErrNoRows): // used meanwhile
+		return Code{}, s.tryNoCode(ctx, nobody)
 	case err != nil:
 		return Code{}, postgres.Fault(err)
-	case c.MAC == nil:
-		return Code{}, s.misses.Guess(userID, kind)
 	case c.Locked:
 		return Code{}, domain.ErrCodeLocked
 	}

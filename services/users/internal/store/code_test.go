@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestUntryCode(t *testing.T) {
 		}
 	}
 	for range 2 {
-		w.must(w.TryCode(t.Context(), "u1", domain.KindInit))
+		w.must(w.TryCode(t.Context(), "u1", domain.KindInit, nobody))
 	}
 	w.must(nil, w.UntryCode(t.Context(), "u1", domain.KindInit, []byte("older")))
 	tries(2)
@@ -46,7 +47,44 @@ func TestUntryCode(t *testing.T) {
 		w.must(nil, w.UntryCode(t.Context(), "u1", domain.KindInit, []byte("mac")))
 		tries(want)
 	}
-	if c, err := w.TryCode(t.Context(), "nobody", domain.KindInit); err != nil || c.MAC != nil {
+	if c, err := w.TryCode(t.Context(), "nobody", domain.KindInit, nobody); err != nil || c.MAC != nil {
 		t.Errorf("a code of nobody: %v, %v", c, err)
 	}
+}
+
+// A code that is not there is locked as one that is, until a mail would be sent.
+func TestTryNoCode(t *testing.T) {
+	t.Parallel()
+	l := newLogins(t)
+	guess := func(when string, want error) {
+		t.Helper()
+		if _, err := l.TryCode(t.Context(), "ada", domain.KindInit, nobody); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", when, err, want)
+		}
+	}
+	guesses := func(when string) {
+		t.Helper()
+		for range domain.CodeTries {
+			guess(when, nil)
+		}
+		guess(when, domain.ErrCodeLocked)
+	}
+	ask := func(after time.Duration) {
+		t.Helper()
+		l.now = l.now.Add(after)
+		l.must(nil, l.RequestCode(t.Context(), "ada", code("mail", []byte{1}), domain.CodePause, happened))
+	}
+	guesses("at first")
+	ask(0)
+	guesses("after a mail")
+	ask(domain.CodePause)
+	guess("within a minute", domain.ErrCodeLocked)
+	ask(time.Second)
+	guesses("after a minute")
+	l.now = l.now.Add(100 * 24 * time.Hour)
+	guess("much later", domain.ErrCodeLocked)
+	if _, err := l.db.Exec(t.Context(), `update strangers set name = 'another'`); err != nil {
+		t.Fatal(err)
+	}
+	guesses("after another stranger in the same row")
 }

@@ -121,7 +121,7 @@ func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lastin
 	if err != nil {
 		return domain.Candidate{}, err
 	}
-	who, wait := domain.Candidate{Stranger: key.Stranger(name)}, time.Duration(0)
+	who, wait := domain.Candidate{Stranger: key.Stranger("login name", name)}, time.Duration(0)
 	if len(found) == 1 {
 		who = found[0]
 		wait, err = s.TryPassword(ctx, who.ID, now)

@@ -113,7 +113,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	w.org("org-a")
 	w.waiting("u1", []byte("mac"))
 	n := testkit.Race(t, 20, func(int) error {
-		_, err := w.TryCode(t.Context(), "u1", domain.KindInit)
+		_, err := w.TryCode(t.Context(), "u1", domain.KindInit, nobody)
 		return err
 	}, domain.ErrCodeLocked.ID)
 	if n != domain.CodeTries {
@@ -154,7 +154,7 @@ func TestPrepareMail(t *testing.T) {
 		}
 		return err
 	})
-	first, err := w.TryCode(t.Context(), "u1", domain.KindInit)
+	first, err := w.TryCode(t.Context(), "u1", domain.KindInit, nobody)
 	w.must(first, err)
 	m, err := w.PrepareMail(t.Context(), "first mail", "u1", now.Add(time.Hour))
 	if err != nil || !m.ExpiresAt.Equal(*first.ExpiresAt) {
@@ -180,7 +180,12 @@ func (w world) waiting(id string, mac []byte) {
 	w.must(w.CreateUser(w.Context(), u, happened))
 }
 
+// nobody has the guesses at codes that are not there.
+var nobody = domain.Stranger{Name: []byte("nobody")}
+
 // code returns a code of an initialize-user mail.
 func code(notificationID string, mac []byte) store.NewCode {
-	return store.NewCode{Kind: domain.KindInit, NotificationID: notificationID, Nonce: []byte{1}, MAC: mac}
+	return store.NewCode{
+		Kind: domain.KindInit, NotificationID: notificationID, Nonce: []byte{1}, MAC: mac, Nobody: nobody,
+	}
 }

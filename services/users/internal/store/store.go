@@ -23,13 +23,12 @@ var Migrations embed.FS
 // Store is the service's database.
 type Store struct {
 	journal event.Journal
-	misses  domain.Misses
 }
 
 // New returns a store that writes its changes with a journal.
 func New(j event.Journal) Store {
 	j.Constraints, j.Guard = constraints, guard
-	return Store{j, domain.NewMisses(j.Now)}
+	return Store{j}
 }
 
 // constraints are the faults of the constraints of all tables.

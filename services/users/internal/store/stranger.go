@@ -15,7 +15,7 @@ func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Ti
 	args["slot"], args["name"] = who.Slot, who.Name
 	t, err := postgres.One[tried](ctx, s.journal.DB, `with counted as (
 			insert into strangers as t (slot, name, tries, since) values (@slot, @name, 1, @now)
-			on conflict (slot) do update set name = @name, since = @now,
+			on conflict (slot) do update set name = @name, since = @now, mails = '{}',
 				tries = case when t.name <> @name or `+triesForgotten+` then 1 else t.tries + 1 end
 			where t.name <> @name or t.since + `+triesPause+` <= @now
 			returning t.slot
@@ -30,6 +30,37 @@ func (s Store) untryStranger(ctx context.Context, who domain.Stranger) error {
 	_, err := s.journal.DB.Exec(ctx, `update strangers t set `+untried+`
 		where t.slot = @slot and t.name = @name and t.tries > 0`, postgres.Args{
 		"slot": who.Slot, "name": who.Name, "most": domain.PasswordTries, "pauses": domain.PasswordPauses(),
+	})
+	return postgres.Fault(err)
+}
+
+// tryNoCode counts a guess at a code that is not there, as TryCode does for one that is.
+func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
+	c, err := postgres.One[struct{ Locked bool }](ctx, s.journal.DB, `
+		insert into strangers as t (slot, name, tries, since) values (@slot, @name, 1, @now)
+		on conflict (slot) do update set name = @name, since = @now,
+			tries = case when t.name <> @name then 1 else least(t.tries, @most) + 1 end,
+			mails = case when t.name <> @name then '{}' else t.mails end
+		returning t.tries > @most as locked`, postgres.Args{
+		"slot": nobody.Slot, "name": nobody.Name, "now": s.Now(), "most": domain.CodeTries,
+	})
+	if err == nil && c.Locked {
+		return domain.ErrCodeLocked
+	}
+	return postgres.Fault(err)
+}
+
+// renewNoCode removes the guesses at a code that is not there when somebody who waits for a mail would get a new code.
+func (s Store) renewNoCode(ctx context.Context, nobody domain.Stranger, pause time.Duration) error {
+	_, err := s.journal.DB.Exec(ctx, `
+		insert into strangers as t (slot, name, tries, since, mails)
+			values (@slot, @name, 0, @now, array[@now::timestamptz])
+		on conflict (slot) do update set name = @name, since = @now, tries = 0,
+			mails = case when t.name <> @name then array[@now::timestamptz]
+				else (array_prepend(@now::timestamptz, t.mails))[1:@a_day] end
+		where t.name <> @name or (t.mails[1] < @now - @pause::interval) is not false
+			and (t.mails[@a_day] < @now - interval '1 day') is not false`, postgres.Args{
+		"slot": nobody.Slot, "name": nobody.Name, "now": s.Now(), "pause": pause, "a_day": domain.CodesADay,
 	})
 	return postgres.Fault(err)
 }
