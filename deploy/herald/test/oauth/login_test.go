@@ -2,7 +2,6 @@ package oauth_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -45,11 +44,18 @@ type application struct {
 	hold func()
 	// bye is where people go after a logout.
 	clientID, redirectURI, bye string
-	verifier                   string
+	// secret is empty for a public one.
+	secret, verifier string
 }
 
-// application makes one with more settings, in which HOST stands for its address.
+// application makes a public one with more settings, in which HOST stands for its address.
 func (w world) application(name string, more ...string) *application {
+	w.TB.Helper()
+	return w.register(name, append(more, `,"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"`)...)
+}
+
+// register makes an application with settings.
+func (w world) register(name string, settings ...string) *application {
 	w.TB.Helper()
 	a := &application{world: w, answers: make(chan url.Values, 10), ends: make(chan string, 10),
 		verifier: secret.RandomString(50)}
@@ -67,13 +73,13 @@ func (w world) application(name string, more ...string) *application {
 		fmt.Fprint(out, "<!DOCTYPE html><title>App</title><h1>Welcome</h1>")
 	}))
 	w.TB.Cleanup(server.Close)
-	a.redirectURI = server.URL + "/callback"
+	a.redirectURI, a.bye = server.URL+"/callback", server.URL+"/bye"
 	project := w.Must("POST", "/management/v1/projects", `{"name":"`+name+`"}`)["id"].(string)
-	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", `{"name":"`+name+`","redirectUris":["`+
-		a.redirectURI+`"],"postLogoutRedirectUris":["`+server.URL+`/bye"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"`+
-		strings.ReplaceAll(strings.Join(more, ""), "HOST", server.URL)+`}`)
-	a.bye = server.URL + "/bye"
+	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", strings.ReplaceAll(`{"name":"`+name+
+		`","redirectUris":["HOST/callback"],"postLogoutRedirectUris":["HOST/bye"]`+strings.Join(settings, "")+`}`,
+		"HOST", server.URL))
 	a.clientID = made["clientId"].(string)
+	a.secret, _ = made["clientSecret"].(string)
 	return a
 }
 
@@ -81,9 +87,11 @@ func (w world) application(name string, more ...string) *application {
 func (a *application) request(more ...string) string {
 	query := url.Values{"client_id": {a.clientID}, "redirect_uri": {a.redirectURI}, "response_type": {"code"},
 		"scope": {"openid"}, "state": {"s"}, "code_challenge_method": {"S256"},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash(a.verifier))}}
+		"code_challenge": {s256(a.verifier)}}
 	for i := 0; i < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
+		if query.Set(more[i], more[i+1]); more[i+1] == "" {
+			query.Del(more[i])
+		}
 	}
 	return a.URL + "/oauth/v2/authorize?" + query.Encode()
 }
@@ -95,7 +103,9 @@ func (a *application) token() string { return a.redeem().text("access_token") }
 func (a *application) end(values ...string) string {
 	query := url.Values{"post_logout_redirect_uri": {a.bye}, "state": {"s t"}}
 	for i := 0; i < len(values); i += 2 {
-		query.Set(values[i], values[i+1])
+		if query.Set(values[i], values[i+1]); values[i+1] == "" {
+			query.Del(values[i])
+		}
 	}
 	return a.URL + "/oidc/v1/end_session?" + query.Encode()
 }
@@ -364,13 +374,14 @@ func TestApplicationsLogPeopleOut(t *testing.T) {
 		"an access token":          shop.end("id_token_hint", tokens.text("access_token")),
 		"a token that is not ours": shop.end("id_token_hint", hint[:len(hint)-8]+"AAAAAAAA"),
 		"two client ids":           shop.end("client_id", shop.clientID) + "&client_id=" + shop.clientID,
+		"two hints":                shop.end("client_id", shop.clientID) + "&logout_hint=eve&logout_hint=bob",
 	} {
 		if got := c.visit(address); got != "This application cannot sign you out" {
 			t.Errorf("%s leads to %q", name, got)
 		}
 		ended(tokens, false)
 	}
-	if got := c.visit(shop.end("client_id", shop.clientID)); got != "Do you want to sign out?" {
+	if got := c.visit(shop.end("client_id", shop.clientID, "logout_hint", "eve")); got != "Do you want to sign out?" {
 		t.Errorf("without a token: %q", got)
 	}
 	c.picture(t, "endsession")

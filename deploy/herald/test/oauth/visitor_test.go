@@ -130,6 +130,18 @@ func (v *visitor) named(p page, heading string) {
 	}
 }
 
+// value returns what a field of a page's form has.
+func (v *visitor) value(p page, field string) string {
+	v.TB.Helper()
+	for n := range p.root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "input" && attribute(n, "name") == field {
+			return attribute(n, "value")
+		}
+	}
+	v.Fatalf("there is no field %s at %s", field, p.address)
+	return ""
+}
+
 // heading returns the text of the first heading.
 func (p page) heading() string { return text(element(p.root, "h1")) }
 

@@ -137,9 +137,11 @@ func (e Endpoint) end(w http.ResponseWriter, r *http.Request, asked logout) {
 }
 
 // check checks the parameters of section 2. Where the person goes afterwards must be registered for the client,
-// character for character (section 3).
+// character for character (section 3). A logout_hint changes nothing: a browser has one session.
 func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) {
-	for _, name := range []string{"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"} {
+	for _, name := range []string{
+		"id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
+	} {
 		if len(values[name]) > 1 {
 			return logout{}, domain.ErrInvalidRequest.Say(name + " is there more than once")
 		}
