@@ -104,9 +104,11 @@ var config = map[string]func(p *party){
 			p.offers(member, want)
 		}
 		document := p.discovered()
-		for member, value := range map[string]string{"scopes_supported": "openid", "claims_supported": "sub",
-			"grant_types_supported": "authorization_code", "token_endpoint_auth_methods_supported": "client_secret_basic",
-			"ui_locales_supported": "de"} {
+		for member, value := range map[string]string{
+			"scopes_supported": "openid", "claims_supported": "sub", "ui_locales_supported": "de",
+			"grant_types_supported":                 "authorization_code",
+			"token_endpoint_auth_methods_supported": "client_secret_basic",
+		} {
 			if list, _ := document[member].([]any); !contains(list, value) {
 				p.Errorf("%s has no %s: %v", member, value, list)
 			}
@@ -142,7 +144,8 @@ func TestOpenIDLogoutAndConfigPlans(t *testing.T) {
 	w := start(t, nearby)
 	w.ada()
 	for plan, modules := range map[string]map[string]func(p *party){
-		"oidcc-rp-initiated-logout-certification-test-plan": rpInitiated, "oidcc-config-certification-test-plan": config,
+		"oidcc-config-certification-test-plan":                          config,
+		"oidcc-rp-initiated-logout-certification-test-plan":             rpInitiated,
 		"oidcc-backchannel-rp-initiated-logout-certification-test-plan": backChannel,
 	} {
 		for name, module := range modules {

@@ -12,8 +12,8 @@ import (
 )
 
 // modules are those of the OpenID Foundation's conformance suite, plan oidcc-basic-certification-test-plan, by their
-// names there. The login pages are not part of them: the person is logged in already, or logs in again at once. The test
-// of the same plan in deploy/herald/test/oauth goes through the pages.
+// names there. The login pages are not part of them: the person is logged in already, or logs in again at once. The
+// test of the same plan in deploy/herald/test/oauth goes through the pages.
 var modules = map[string]func(*world){
 	"oidcc-server": func(w *world) {
 		a := w.loggedIn()
