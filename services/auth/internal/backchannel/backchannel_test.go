@@ -71,10 +71,10 @@ func TestAnswers(t *testing.T) {
 		result string
 		logged string
 	}{
-		"200": {status(200), "delivered", "was told"},
-		"204": {status(204), "delivered", "was told"},
-		"400": {status(400), "refused", "answered 400"},
-		"404": {status(404), "refused", "answered 404"},
+		"200":             {status(200), "delivered", "was told"},
+		"204":             {status(204), "delivered", "was told"},
+		"400":             {status(400), "refused", "answered 400"},
+		"404":             {status(404), "refused", "answered 404"},
 		"a redirect":      {http.RedirectHandler("/further", http.StatusFound).ServeHTTP, "refused", "answered 302"},
 		"429":             {status(429), "failed", "answered 429"},
 		"500":             {status(500), "failed", "answered 500"},
