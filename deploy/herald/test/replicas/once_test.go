@@ -145,7 +145,8 @@ func TestOnceAtThreeReplicas(t *testing.T) {
 			"code": {r.code(clientID, "mini", verifier)}, "code_verifier": {verifier}}
 	}
 	refresh := func(token any) url.Values {
-		return url.Values{"grant_type": {"refresh_token"}, "client_id": {clientID}, "refresh_token": {fmt.Sprint(token)}}
+		return url.Values{"grant_type": {"refresh_token"}, "client_id": {clientID},
+			"refresh_token": {fmt.Sprint(token)}}
 	}
 	used := r.tokensOf(redeem())
 	if len(used) != 1 {
