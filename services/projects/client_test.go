@@ -45,9 +45,22 @@ func TestResolveClient(t *testing.T) {
 		OrgId: "org-a", App: app.App, Generation: 1, ProjectGeneration: 1, SecretMatches: true,
 		Project: &projectsv1.Project{Id: w.shop, Name: "Shop", State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE},
 	}
-	got.Project.Details = nil
-	if !proto.Equal(got, want) {
+	got.Project.Details, want.Credential = nil, got.Credential
+	if !proto.Equal(got, want) || got.Credential == "" {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	holds := func(credential string) bool {
+		t.Helper()
+		held, err := auth.ResolveClient(t.Context(), &projectsv1.ResolveClientRequest{
+			ClientId: w.web.AppId, Credential: credential,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return held.Credential == credential && held.Credential != ""
+	}
+	if !holds(got.Credential) || holds(got.Credential+"x") || holds("") {
+		t.Error("a credential is not that of its secret alone")
 	}
 	// Both secrets of an overlap match until its end; none and a wrong one do not.
 	second := w.generate(time.Hour)
@@ -58,10 +71,17 @@ func TestResolveClient(t *testing.T) {
 			t.Errorf("%.4s: want %v", clientSecret, matches)
 		}
 	}
+	later := resolve(second, "").Credential
+	if !holds(got.Credential) || !holds(later) || later == got.Credential {
+		t.Error("not both credentials hold during the overlap")
+	}
 	w.ahead.Add(int64(time.Hour))
 	w.inA = w.as("org-a", "ORG_OWNER") // callers are signed for seconds
 	if resolve(w.web.ClientSecret, "").SecretMatches || !resolve(second, "").SecretMatches {
 		t.Error("after the overlap")
+	}
+	if holds(got.Credential) || !holds(later) {
+		t.Error("a credential does not end with its secret")
 	}
 	// Deactivations are seen at once.
 	for _, deactivate := range []func() error{
@@ -91,11 +111,21 @@ func TestResolveClientWithKey(t *testing.T) {
 	t.Parallel()
 	w := newClocked(t)
 	auth := w.inAuth()
+	// public returns the key of that id. A credential names it as long as it is there.
 	public := func(appID, keyID string) []byte {
 		t.Helper()
 		got, err := auth.ResolveClient(t.Context(), &projectsv1.ResolveClientRequest{ClientId: appID, KeyId: keyID})
 		if err != nil {
 			t.Fatal(err)
+		}
+		held, err := auth.ResolveClient(t.Context(), &projectsv1.ResolveClientRequest{
+			ClientId: appID, Credential: "key:" + keyID,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there := len(got.PublicKey) > 0; there != (got.Credential == "key:"+keyID) || there != (held.Credential != "") {
+			t.Errorf("key %s: there %v, credential %q, then %q", keyID, there, got.Credential, held.Credential)
 		}
 		return got.PublicKey
 	}

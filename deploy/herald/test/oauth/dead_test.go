@@ -40,6 +40,21 @@ func at(method, path string) func(s shop) {
 
 func nothing(shop) {}
 
+// keyOfApplication is the end of the key with which an application has logged in.
+func keyOfApplication() ended {
+	var keys string
+	var used key
+	return ended{"key of an application", func(s shop) string {
+		apps := "/management/v1/projects/" + s.ownProject + "/apps/"
+		id := s.Must("POST", apps+"api",
+			`{"name":"Keyed","authMethodType":"API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"}`)["appId"].(string)
+		keys = apps + id + "/keys"
+		used = s.keyAt(keys)
+		return s.token("", "grant_type", "client_credentials", "scope", s.scope(), "client_assertion_type",
+			assertionType, "client_assertion", s.sign(used, s.claims(id, nil))).text("access_token")
+	}, func(s shop) { s.Must("DELETE", keys+"/"+used.KeyID, "") }, nothing, true}
+}
+
 func endings() []ended {
 	var all []ended
 	for name, what := range map[string][2]string{
@@ -63,6 +78,13 @@ func endings() []ended {
 			return s.token("", "grant_type", bearer, "scope", s.scope(), "assertion",
 				s.sign(s.key, s.claims(s.user, nil))).text("access_token")
 		}, at("DELETE", "/users/USER/keys/KEY"), nothing, true},
+		ended{"secret of the application", byApplication,
+			at("POST", "/projects/PROJECT/apps/APP/api_config/_generate_client_secret"), nothing, true},
+		ended{"method of the application", byApplication, func(s shop) {
+			s.Must("PUT", "/management/v1/projects/"+s.ownProject+"/apps/"+s.ownApp+"/api_config",
+				`{"authMethodType":"API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"}`)
+		}, nothing, true},
+		keyOfApplication(),
 		ended{"removed user", bySecret, at("DELETE", "/users/USER"), nothing, true},
 		ended{"removed application", byApplication, at("DELETE", "/projects/PROJECT/apps/APP"), nothing, true},
 		ended{"removed project", byApplication, at("DELETE", "/projects/PROJECT"), nothing, true},

@@ -41,7 +41,8 @@ type Authorization struct {
 	// AuthTime is when the person or machine authenticated, AMR how (RFC 8176).
 	AuthTime time.Time
 	AMR      []string
-	// Credential is users' name of the key or secret of a machine user: tokens end with it.
+	// Credential is the owner's name of the key or secret of a machine user or application that logged in by itself, or
+	// of a person's password: tokens end with it.
 	Credential string
 	// ExpiresAt is when the last token of it expires.
 	ExpiresAt time.Time
@@ -76,7 +77,10 @@ func (a Authorization) Alive(c Client, s Subject) bool {
 	if a.OfApplication() && !(a.AliveAt(c) && s.Orgs[a.ClientOrgID].is(a.ClientOrgGeneration)) {
 		return false
 	}
-	return a.UserID == "" || s.Active && s.Generation == a.UserGeneration && s.Credential == a.Credential &&
+	if a.UserID == "" {
+		return c.Credential == a.Credential
+	}
+	return s.Active && s.Generation == a.UserGeneration && s.Credential == a.Credential &&
 		s.Orgs[a.OrgID].is(a.OrgGeneration)
 }
 

@@ -62,6 +62,8 @@ type Client struct {
 	// request, as SubjectPublicKeyInfo in DER, nil if the client has no such key.
 	SecretMatches bool
 	PublicKey     []byte
+	// Credential names the secret or key with which an application authenticated; empty for none.
+	Credential string
 	// Machine is set instead of everything about applications.
 	Machine *Subject
 }

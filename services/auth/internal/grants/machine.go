@@ -29,7 +29,7 @@ func (e *Endpoint) credentials(ctx context.Context, f oauth.Form, c domain.Clien
 	a := e.login(scopes)
 	a.ClientID, a.ClientGeneration, a.ClientOrgID = c.ID, c.Generation, c.OrgID
 	a.ClientOrgGeneration = orgs[c.OrgID].Generation
-	a.ProjectID, a.ProjectGeneration = c.Project.ID, c.Project.Generation
+	a.ProjectID, a.ProjectGeneration, a.Credential = c.Project.ID, c.Project.Generation, c.Credential
 	a.Audience = domain.Audience(c.ID, c.Project.ID, scopes)
 	if !a.Alive(c, domain.Subject{Orgs: orgs}) {
 		return given{}, domain.ErrInvalidClient.Say("the organization of the client is not active")

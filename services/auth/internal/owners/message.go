@@ -18,7 +18,7 @@ func application(r *projectsv1.ResolveClientResponse) domain.Client {
 			RoleCheck: p.GetProjectRoleCheck(), GrantCheck: p.GetHasProjectCheck(),
 			Branding: int32(p.GetPrivateLabelingSetting()),
 		},
-		SecretMatches: r.SecretMatches, PublicKey: r.PublicKey,
+		SecretMatches: r.SecretMatches, PublicKey: r.PublicKey, Credential: r.Credential,
 	}
 	if api := r.App.GetApiConfig(); api != nil {
 		c.API, c.Grants = true, []domain.GrantType{domain.GrantCredentials}

@@ -36,7 +36,7 @@ type Proof struct {
 	// SecretHash is the hash of a secret, KeyID the id of a key.
 	SecretHash []byte
 	KeyID      string
-	// Credential is what an earlier answer about a user had.
+	// Credential is what an earlier answer had.
 	Credential string
 }
 
@@ -63,7 +63,7 @@ func (o *Owners) Client(ctx context.Context, id string, p Proof) (domain.Client,
 // Application returns the application with a client id. It returns ErrNoClient if there is none.
 func (o *Owners) Application(ctx context.Context, id string, p Proof) (domain.Client, error) {
 	r, err := o.Projects.ResolveClient(ctx, &projectsv1.ResolveClientRequest{
-		ClientId: id, SecretHash: p.SecretHash, KeyId: p.KeyID,
+		ClientId: id, SecretHash: p.SecretHash, KeyId: p.KeyID, Credential: p.Credential,
 	})
 	if fault.From(err).Code == fault.NotFound {
 		return domain.Client{}, ErrNoClient

@@ -43,7 +43,8 @@ func (p recentProjects) ResolveClient(
 ) (*projectsv1.ResolveClientResponse, error) {
 	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []recent.Subject, error) {
 		r, err := p.ProjectsClient.ResolveClient(ctx, in, opts...)
-		if err != nil || in.KeyId != "" || !application(r).Active || len(in.SecretHash) > 0 && !r.SecretMatches {
+		proves := len(in.SecretHash) > 0 || in.Credential != ""
+		if err != nil || in.KeyId != "" || !application(r).Active || proves && r.Credential == "" {
 			return r, nil, err
 		}
 		return r, []recent.Subject{recent.Application(in.ClientId), recent.Project(r.Project.GetId())}, nil

@@ -22,7 +22,11 @@ func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Clien
 	var g errgroup.Group
 	if a.OfApplication() {
 		g.Go(func() (err error) {
-			client, err = t.Owners.Application(ctx, a.ClientID, owners.Proof{})
+			var p owners.Proof
+			if a.UserID == "" {
+				p.Credential = a.Credential
+			}
+			client, err = t.Owners.Application(ctx, a.ClientID, p)
 			return err
 		})
 	}

@@ -12,7 +12,8 @@ import (
 func (a Projects) ResolveClient(
 	ctx context.Context, r *projectsv1.ResolveClientRequest,
 ) (*projectsv1.ResolveClientResponse, error) {
-	c, err := a.Store.Client(ctx, r.ClientId, r.KeyId)
+	p := domain.Proof{SecretHash: r.SecretHash, KeyID: r.KeyId, Credential: r.Credential}
+	c, err := a.Store.Client(ctx, r.ClientId, p.AskedKey())
 	if err != nil {
 		return nil, err
 	}
@@ -20,6 +21,7 @@ func (a Projects) ResolveClient(
 		OrgId: c.OrgID, App: application(c.Application), Project: project(c.Project()),
 		Generation: uint64(c.Generation), ProjectGeneration: uint64(c.ProjectGeneration),
 		SecretMatches: c.Matches(r.SecretHash, a.Store.Now()), PublicKey: c.PublicKey,
+		Credential: c.Credential(p, a.Store.Now()),
 	}, nil
 }
 

@@ -1,6 +1,10 @@
 package domain
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
 	"herald/shared/secret"
@@ -16,9 +20,51 @@ type Client struct {
 	ProjectRoleCheck       bool
 	HasProjectCheck        bool
 	PrivateLabelingSetting int16
-	// PublicKey is the key that was asked for, as SubjectPublicKeyInfo in DER; nil if the application has no such key
-	// that is valid now.
+	// KeyID and PublicKey, as SubjectPublicKeyInfo in DER, are those of the key that was asked for; empty if the
+	// application has no such key that is valid now.
+	KeyID     string
 	PublicKey []byte
+}
+
+// Proof is with what somebody says that an application authenticates or did before. At most one of these is set.
+type Proof struct {
+	SecretHash []byte
+	KeyID      string
+	// Credential is what an earlier answer had.
+	Credential string
+}
+
+const (
+	keyCredential    = "key:"
+	secretCredential = "secret:"
+)
+
+// AskedKey returns the id of the key of a proof; empty if it is none of a key.
+func (p Proof) AskedKey() string {
+	if id, ok := strings.CutPrefix(p.Credential, keyCredential); ok {
+		return id
+	}
+	return p.KeyID
+}
+
+// Credential returns what tokens keep of the secret or key of a proof, so that they end with it. It is empty if the
+// application does not authenticate with it now.
+func (c Client) Credential(p Proof, now time.Time) string {
+	if c.KeyID != "" {
+		return keyCredential + c.KeyID
+	}
+	for _, hash := range c.live(now) {
+		named := credentialOf(hash)
+		if secret.Equal(hash, p.SecretHash) || named == p.Credential {
+			return named
+		}
+	}
+	return ""
+}
+
+func credentialOf(secretHash []byte) string {
+	sum := sha256.Sum256(secretHash)
+	return secretCredential + hex.EncodeToString(sum[:8])
 }
 
 // Project returns the application's project, without its times.
@@ -34,11 +80,18 @@ func (c Client) Project() Project {
 
 // Matches reports whether the hash is that of the client secret, or of the one before it while that works too.
 func (s ClientSecret) Matches(hash []byte, now time.Time) bool {
-	if len(hash) == 0 {
-		return false
+	return slices.ContainsFunc(s.live(now), func(known []byte) bool { return secret.Equal(known, hash) })
+}
+
+// live returns the hashes of the secrets that work.
+func (s ClientSecret) live(now time.Time) (hashes [][]byte) {
+	if len(s.SecretHash) > 0 {
+		hashes = append(hashes, s.SecretHash)
 	}
-	former := s.FormerSecretUntil != nil && now.Before(*s.FormerSecretUntil) && secret.Equal(s.FormerSecretHash, hash)
-	return secret.Equal(s.SecretHash, hash) || former
+	if s.FormerSecretUntil != nil && now.Before(*s.FormerSecretUntil) {
+		hashes = append(hashes, s.FormerSecretHash)
+	}
+	return hashes
 }
 
 // Access is what a user has on a project.

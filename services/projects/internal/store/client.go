@@ -14,7 +14,7 @@ func (s Store) Client(ctx context.Context, clientID, keyID string) (domain.Clien
 			a.secret_hash, a.former_secret_hash, a.former_secret_until, a.sequence, a.created_at, a.changed_at,
 			p.state as project_state, p.generation as project_generation, p.name as project_name,
 			p.project_role_assertion, p.project_role_check, p.has_project_check, p.private_labeling_setting,
-			k.public_key
+			coalesce(k.id, '') as key_id, k.public_key
 		from applications a
 		join projects p on p.id = a.project_id
 		left join application_keys k on k.application_id = a.id and k.id = @key_id and k.expires_at > @now

@@ -27,7 +27,9 @@ type ResolveClientRequest struct {
 	// The SHA-256 of the client secret that somebody sent. Empty for none.
 	SecretHash []byte `protobuf:"bytes,2,opt,name=secret_hash,json=secretHash,proto3" json:"secret_hash,omitempty"`
 	// The id of the application key that somebody used. Empty for none.
-	KeyId         string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The credential of an earlier answer. Empty for none.
+	Credential    string `protobuf:"bytes,4,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -83,6 +85,13 @@ func (x *ResolveClientRequest) GetKeyId() string {
 	return ""
 }
 
+func (x *ResolveClientRequest) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
 // An application with all on which its tokens depend. Whether it is active is not decided here.
 type ResolveClientResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -94,9 +103,12 @@ type ResolveClientResponse struct {
 	ProjectGeneration uint64 `protobuf:"varint,5,opt,name=project_generation,json=projectGeneration,proto3" json:"project_generation,omitempty"`
 	// Whether the hash is that of a secret with which the application authenticates now.
 	SecretMatches bool `protobuf:"varint,6,opt,name=secret_matches,json=secretMatches,proto3" json:"secret_matches,omitempty"`
-	// The public key of that id, as SubjectPublicKeyInfo in DER. Empty if the application has no such key, or only an
-	// expired one.
-	PublicKey     []byte `protobuf:"bytes,7,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
+	// The public key of that id, or that the credential names, as SubjectPublicKeyInfo in DER. Empty if the application
+	// has no such key, or only an expired one.
+	PublicKey []byte `protobuf:"bytes,7,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
+	// What stands for the secret or the key of the request; or the credential of the request, if the application still
+	// has it. Empty if the application has no such secret or key, or only an expired one.
+	Credential    string `protobuf:"bytes,8,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +190,13 @@ func (x *ResolveClientResponse) GetPublicKey() []byte {
 		return x.PublicKey
 	}
 	return nil
+}
+
+func (x *ResolveClientResponse) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
 }
 
 type ResolveAccessRequest struct {
@@ -352,12 +371,15 @@ var File_herald_projects_v1_resolve_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_resolve_proto_rawDesc = "" +
 	"\n" +
-	" herald/projects/v1/resolve.proto\x12\x12herald.projects.v1\x1a$herald/projects/v1/application.proto\x1a herald/projects/v1/project.proto\"k\n" +
+	" herald/projects/v1/resolve.proto\x12\x12herald.projects.v1\x1a$herald/projects/v1/application.proto\x1a herald/projects/v1/project.proto\"\x8b\x01\n" +
 	"\x14ResolveClientRequest\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12\x1f\n" +
 	"\vsecret_hash\x18\x02 \x01(\fR\n" +
 	"secretHash\x12\x15\n" +
-	"\x06key_id\x18\x03 \x01(\tR\x05keyId\"\xa5\x02\n" +
+	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x04 \x01(\tR\n" +
+	"credential\"\xc5\x02\n" +
 	"\x15ResolveClientResponse\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12)\n" +
 	"\x03app\x18\x02 \x01(\v2\x17.herald.projects.v1.AppR\x03app\x125\n" +
@@ -368,7 +390,10 @@ const file_herald_projects_v1_resolve_proto_rawDesc = "" +
 	"\x12project_generation\x18\x05 \x01(\x04R\x11projectGeneration\x12%\n" +
 	"\x0esecret_matches\x18\x06 \x01(\bR\rsecretMatches\x12\x1d\n" +
 	"\n" +
-	"public_key\x18\a \x01(\fR\tpublicKey\"e\n" +
+	"public_key\x18\a \x01(\fR\tpublicKey\x12\x1e\n" +
+	"\n" +
+	"credential\x18\b \x01(\tR\n" +
+	"credential\"e\n" +
 	"\x14ResolveAccessRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x17\n" +
