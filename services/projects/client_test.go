@@ -49,19 +49,6 @@ func TestResolveClient(t *testing.T) {
 	if !proto.Equal(got, want) || got.Credential == "" {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	holds := func(credential string) bool {
-		t.Helper()
-		held, err := auth.ResolveClient(t.Context(), &projectsv1.ResolveClientRequest{
-			ClientId: w.web.AppId, Credential: credential,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return held.Credential == credential && held.Credential != ""
-	}
-	if !holds(got.Credential) || holds(got.Credential+"x") || holds("") {
-		t.Error("a credential is not that of its secret alone")
-	}
 	// Both secrets of an overlap match until its end; none and a wrong one do not.
 	second := w.generate(time.Hour)
 	for clientSecret, matches := range map[string]bool{
@@ -71,17 +58,10 @@ func TestResolveClient(t *testing.T) {
 			t.Errorf("%.4s: want %v", clientSecret, matches)
 		}
 	}
-	later := resolve(second, "").Credential
-	if !holds(got.Credential) || !holds(later) || later == got.Credential {
-		t.Error("not both credentials hold during the overlap")
-	}
 	w.ahead.Add(int64(time.Hour))
 	w.inA = w.as("org-a", "ORG_OWNER") // callers are signed for seconds
 	if resolve(w.web.ClientSecret, "").SecretMatches || !resolve(second, "").SecretMatches {
 		t.Error("after the overlap")
-	}
-	if holds(got.Credential) || !holds(later) {
-		t.Error("a credential does not end with its secret")
 	}
 	// Deactivations are seen at once.
 	for _, deactivate := range []func() error{
@@ -106,6 +86,45 @@ func TestResolveClient(t *testing.T) {
 	refused(t, err, "APP_NOT_FOUND")
 }
 
+// What tokens keep of a secret ends with the secret, and is that of no other.
+func TestCredentialOfSecret(t *testing.T) {
+	t.Parallel()
+	w := newClocked(t)
+	auth := w.inAuth()
+	resolve := func(r *projectsv1.ResolveClientRequest) string {
+		t.Helper()
+		r.ClientId = w.web.AppId
+		got, err := auth.ResolveClient(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Credential
+	}
+	by := func(clientSecret string) string {
+		return resolve(&projectsv1.ResolveClientRequest{SecretHash: secret.Hash(clientSecret)})
+	}
+	holds := func(credential string) bool {
+		return resolve(&projectsv1.ResolveClientRequest{Credential: credential}) == credential
+	}
+	first := by(w.web.ClientSecret)
+	none := resolve(&projectsv1.ResolveClientRequest{})
+	if first == "" || !holds(first) || holds(first+"x") || by("wrong") != "" || none != "" {
+		t.Errorf("%q is not the credential of the secret alone", first)
+	}
+	second := by(w.generate(time.Hour))
+	if second == "" || second == first || !holds(first) || !holds(second) {
+		t.Errorf("%q and %q do not both hold during the overlap", first, second)
+	}
+	w.ahead.Add(int64(time.Hour))
+	w.inA = w.as("org-a", "ORG_OWNER") // callers are signed for seconds
+	if holds(first) || !holds(second) {
+		t.Error("a credential does not end with its secret alone")
+	}
+	if by(w.generate(0)); holds(second) {
+		t.Error("a credential outlives its replaced secret")
+	}
+}
+
 // A key is that of the application, and is not returned any more when it has expired or was removed.
 func TestResolveClientWithKey(t *testing.T) {
 	t.Parallel()
@@ -124,7 +143,8 @@ func TestResolveClientWithKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if there := len(got.PublicKey) > 0; there != (got.Credential == "key:"+keyID) || there != (held.Credential != "") {
+		there := len(got.PublicKey) > 0
+		if there != (got.Credential == "key:"+keyID) || there != (held.Credential != "") {
 			t.Errorf("key %s: there %v, credential %q, then %q", keyID, there, got.Credential, held.Credential)
 		}
 		return got.PublicKey
