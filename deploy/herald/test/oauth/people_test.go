@@ -1,0 +1,203 @@
+package oauth_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// site is a web application of an independent client library. It has the pages /login, /logout and /heard, which
+// answers when the application has heard of the logout.
+type site struct{ Library, Issuer, ClientID, Secret, Origin string }
+
+// site registers an application that listens at an address.
+func (w world) site(library, origin string) site {
+	w.TB.Helper()
+	project := w.Must("POST", "/management/v1/projects", `{"name":"`+library+`"}`)["id"].(string)
+	made := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc", strings.ReplaceAll(`{"name":"Shop",
+		"redirectUris":["HOST/callback"],"postLogoutRedirectUris":["HOST/bye"],"backChannelLogoutUri":"HOST/ended",
+		"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"]}`, "HOST", origin))
+	return site{library, w.URL, made["clientId"].(string), made["clientSecret"].(string), origin}
+}
+
+// node runs the application of a library for Node.js and returns its address.
+func (w world) node(library string) string {
+	w.TB.Helper()
+	folder := w.TB.TempDir()
+	whole.NodeLibraries(w.TB, folder)
+	script := filepath.Join(folder, "people.mjs")
+	text := whole.File(w.TB, "deploy/herald/test/oauth/clients/people.mjs")
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	origin := "http://" + strings.Replace(whole.FreeAddress(w.TB), "127.0.0.1", "localhost", 1)
+	given, err := json.Marshal(w.site(library, origin))
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, complaints := exec.Command("node", script), &bytes.Buffer{}
+	c.Dir, c.Stdin, c.Stderr = folder, bytes.NewReader(given), complaints
+	out, err := c.StdoutPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		w.Fatal(err)
+	}
+	w.TB.Cleanup(func() {
+		_ = c.Process.Kill()
+		if _ = c.Wait(); w.TB.Failed() {
+			w.TB.Logf("%s complains: %s", library, complaints)
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		w.Fatalf("%s: %q, %v", library, line, err)
+	}
+	return origin
+}
+
+// golang is the application of coreos/go-oidc and golang.org/x/oauth2.
+type golang struct {
+	testing.TB
+	oauth    oauth2.Config
+	provider *oidc.Provider
+	verifier *oidc.IDTokenVerifier
+	pkce     string
+	idToken  string
+	session  string
+	ended    chan *oidc.LogoutToken
+}
+
+// golang runs it and returns its address.
+func (w world) golang() string {
+	w.TB.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	w.TB.Cleanup(server.Close)
+	s := w.site("go-oidc", server.URL)
+	provider, err := oidc.NewProvider(w.Context(), s.Issuer)
+	if err != nil {
+		w.Fatal(err)
+	}
+	g := &golang{TB: w.TB, provider: provider, verifier: provider.Verifier(&oidc.Config{ClientID: s.ClientID}),
+		pkce: oauth2.GenerateVerifier(), ended: make(chan *oidc.LogoutToken, 1), oauth: oauth2.Config{
+			ClientID: s.ClientID, ClientSecret: s.Secret, RedirectURL: s.Origin + "/callback",
+			Endpoint: provider.Endpoint(), Scopes: []string{oidc.ScopeOpenID, "profile", oidc.ScopeOfflineAccess},
+		}}
+	mux.HandleFunc("GET /login", func(out http.ResponseWriter, r *http.Request) {
+		http.Redirect(out, r, g.oauth.AuthCodeURL("s", oidc.Nonce("n"), oauth2.S256ChallengeOption(g.pkce)),
+			http.StatusSeeOther)
+	})
+	mux.HandleFunc("GET /callback", g.callback)
+	mux.HandleFunc("GET /logout", func(out http.ResponseWriter, r *http.Request) {
+		http.Redirect(out, r, s.Issuer+"/oidc/v1/end_session?id_token_hint="+g.idToken+
+			"&post_logout_redirect_uri="+s.Origin+"/bye&state=s", http.StatusSeeOther)
+	})
+	mux.HandleFunc("GET /bye", func(out http.ResponseWriter, r *http.Request) { show(out, "Bye", "?"+r.URL.RawQuery) })
+	mux.HandleFunc("POST /ended", func(_ http.ResponseWriter, r *http.Request) {
+		read, err := g.verifier.VerifyLogout(r.Context(), r.PostFormValue("logout_token"))
+		if err != nil {
+			g.Error(err)
+		}
+		g.ended <- read
+	})
+	mux.HandleFunc("GET /heard", func(out http.ResponseWriter, r *http.Request) {
+		select {
+		case read := <-g.ended:
+			show(out, "Heard", fmt.Sprintf("%s, %t", read.Subject, read.SessionID == g.session))
+		case <-r.Context().Done():
+		}
+	})
+	return s.Origin
+}
+
+// callback exchanges the code, checks the id token, reads userinfo, and does that with a refreshed token again.
+func (g *golang) callback(out http.ResponseWriter, r *http.Request) {
+	ctx, q := r.Context(), r.URL.Query()
+	tokens, err := g.oauth.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(g.pkce))
+	if err != nil || q.Get("state") != "s" {
+		g.Errorf("%v: %v", q, err)
+		return
+	}
+	g.idToken = tokens.Extra("id_token").(string)
+	checked, err := g.verifier.Verify(ctx, g.idToken)
+	if err != nil || checked.Nonce != "n" || checked.VerifyAccessToken(tokens.AccessToken) != nil {
+		g.Errorf("%v", err)
+		return
+	}
+	var claims struct {
+		Sid, Name string
+		AMR       []string
+	}
+	if err := checked.Claims(&claims); err != nil {
+		g.Error(err)
+	}
+	g.session = claims.Sid
+	next, err := g.oauth.TokenSource(ctx, &oauth2.Token{RefreshToken: tokens.RefreshToken}).Token()
+	if err != nil || next.AccessToken == tokens.AccessToken || next.RefreshToken == tokens.RefreshToken {
+		g.Errorf("%v", err)
+		return
+	}
+	info, err := g.provider.UserInfo(ctx, oauth2.StaticTokenSource(next))
+	if err == nil {
+		err = info.Claims(&claims)
+	}
+	if err != nil {
+		g.Error(err)
+	}
+	show(out, "Welcome", claims.Name+", "+strings.Join(claims.AMR, " "))
+}
+
+func show(out http.ResponseWriter, heading, text string) {
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(out, "<!DOCTYPE html><title>App</title><h1>%s</h1><p>%s</p>", heading, html.EscapeString(text))
+}
+
+// People log in with a password and an authenticator app to applications of independent client libraries, which refresh
+// their tokens, log the people out, and hear of it by their back channel.
+func TestIndependentApplications(t *testing.T) {
+	t.Parallel()
+	w := start(t, nearby)
+	for name, origin := range map[string]func() string{
+		"openid-client": func() string { return w.node("openid-client") },
+		"oauth4webapi":  func() string { return w.node("oauth4webapi") }, "go-oidc": w.golang,
+	} {
+		t.Run(name, func(t *testing.T) {
+			userID := "user-of-" + name
+			w.Must("POST", "/management/v1/users/human/_import", person(userID, `,"otpCode":"`+otpSecret+`"`))
+			at, c := origin(), open(t)
+			if got := c.visit(at + "/login"); got != "Sign in" {
+				t.Fatalf("the application leads to %q", got)
+			}
+			if got := c.submit("name", userID, "current", "correct horse"); got != "One more step" {
+				t.Fatalf("the password leads to %q", got)
+			}
+			if got := c.submit("code", shown(t, 0)); got != "Welcome" || c.read("p") != "Ada Lovelace, pwd otp mfa" {
+				t.Fatalf("the code leads to %q: %s", got, c.read("body"))
+			}
+			if got := c.visit(at + "/logout"); got != "Bye" || c.read("p") != "?state=s" {
+				t.Errorf("the logout leads to %q: %s", got, c.read("body"))
+			}
+			if got := c.visit(at + "/heard"); got != "Heard" || c.read("p") != userID+", true" {
+				t.Errorf("the application hears %q: %s", got, c.read("body"))
+			}
+			if got := c.visit(at + "/login"); got != "Sign in" {
+				t.Errorf("after the logout the application leads to %q", got)
+			}
+		})
+	}
+}
