@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -59,7 +60,7 @@ func TestForgottenPassword(t *testing.T) {
 	}
 }
 
-// Who has to activate the account first, and does, gets to the application too.
+// Who has to activate the account first, and does, sets up an authenticator app and gets to the application too.
 func TestInitialPersonLogsIn(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -79,6 +80,44 @@ func TestInitialPersonLogsIn(t *testing.T) {
 	if got := c.click("a.button"); got != "Sign in" || c.read(".whose bdi") != "Shop" {
 		t.Fatalf("the last page leads to %q", got)
 	}
+	if got := c.submit("name", "bob", "current", "correct horse"); got != "Protect your account" {
+		t.Fatalf("the first login leads to %q", got)
+	}
+	c.picture(t, "enrol")
+	recovery := c.enrol(t)
+	if got := c.click("form.next button"); got != "Welcome" {
+		t.Fatalf("the recovery codes lead to %q", got)
+	}
+	if status, _ := w.me(shop.token()); status != 200 {
+		t.Errorf("the token gets %d", status)
+	}
+	second := open(t)
+	second.visit(shop.request())
+	if got := second.submit("name", "bob", "current", "correct horse"); got != "One more step" {
+		t.Fatalf("the next login leads to %q", got)
+	}
+	if got := second.submit("code", recovery); got != "Welcome" {
+		t.Fatalf("a recovery code leads to %q", got)
+	}
+}
+
+// enrol sets up an authenticator app, with a mistake first, and returns a recovery code.
+func (c chromium) enrol(t *testing.T) string {
+	t.Helper()
+	if got := c.submit(); got != "Scan this code" {
+		t.Fatalf("the beginning leads to %q", got)
+	}
+	c.do(chromedp.Click(chromedp.CSS("details.key summary")))
+	key := strings.ReplaceAll(c.read("details.key code"), " ", "")
+	c.picture(t, "scan")
+	if got := c.submit("code", "000000"); got != "Scan this code" || !strings.Contains(c.read(".fault"), "clock") {
+		t.Fatalf("a wrong code leads to %q", got)
+	}
+	if got := c.submit("code", shownBy(t, key, 0)); got != "Keep these recovery codes" {
+		t.Fatalf("the code leads to %q", got)
+	}
+	c.picture(t, "recovery")
+	return c.read(".codes li:nth-child(3) code")
 }
 
 // Who has a new address enters the code of its mail at the login, or does so another time.

@@ -25,8 +25,14 @@ const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 // shown returns the code that an authenticator app shows after so long.
 func shown(t testing.TB, ahead time.Duration) string {
 	t.Helper()
+	return shownBy(t, otpSecret, ahead)
+}
+
+// shownBy does the same for an app with a secret.
+func shownBy(t testing.TB, key string, ahead time.Duration) string {
+	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "oathtool", "--totp", "--base32", "--now",
-		time.Now().Add(ahead).UTC().Format("2006-01-02 15:04:05 UTC"), otpSecret).CombinedOutput()
+		time.Now().Add(ahead).UTC().Format("2006-01-02 15:04:05 UTC"), key).CombinedOutput()
 	if err != nil {
 		t.Fatalf("oathtool: %v %s", err, out)
 	}

@@ -32,6 +32,7 @@ const (
 	codeWrong  = "CODE_WRONG"
 	ready      = "OTP_ALREADY_READY"
 	verified   = "OTP_ALREADY_VERIFIED"
+	locked     = "OTP_LOCKED"
 	notFound   = "OTP_NOT_FOUND"
 	enrolWrong = "ENROL_WRONG"
 )
@@ -121,6 +122,8 @@ func (e Enrol) Take(w http.ResponseWriter, r *http.Request, p Place) {
 			Data: shown{Place: p, Codes: done.RecoveryCodes}})
 	case f.ID == codeWrong:
 		e.scan(w, r, http.StatusBadRequest, again)
+	case f.ID == locked:
+		e.Look.Locked(w, r, f.RetryAfter, p.Language)
 	case f.ID == verified, f.ID == notFound: // on another page meanwhile
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)
 	default:

@@ -49,8 +49,11 @@ func (p *Pages) sent(w http.ResponseWriter, v visit) {
 }
 
 // back leads somebody who comes from a mail to the login, for the request for which the browser began it if that still
-// waits.
+// waits. It remembers who has just activated the account.
 func (p *Pages) back(w http.ResponseWriter, v visit) {
+	if v.values.Get("new") != "" {
+		p.Sessions.MarkNew(w)
+	}
 	if kept := p.Sessions.KeptRequest(v.Request); kept != "" {
 		if _, _, err := p.requests.Request(v.Context(), kept); err == nil {
 			v.ID = kept

@@ -9,9 +9,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
+	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/enrol"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/owners"
@@ -62,6 +65,8 @@ type Config struct {
 	Users  usersv1.UsersClient
 	Store  store.Store
 	Owners *owners.Owners
+	// Acting makes the calls of a person.
+	Acting acting.Acting
 	// Mails requests the mails that people ask for.
 	Mails *mailpages.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
@@ -97,6 +102,9 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests) {
 	mux.HandleFunc("GET "+verifyPath, p.visited(p.withUnverified(p.askVerify)))
 	mux.HandleFunc("POST "+verifyPath, p.Posts.Limited(p.visited(p.withUnverified(p.verify))))
 	mux.HandleFunc("POST "+mailPath, p.Posts.Limited(p.visited(p.withUnverified(p.mail))))
+	steps := enrol.Enrol{Users: p.Users, Look: p.Look}
+	mux.HandleFunc("GET "+enrolPath, p.visited(p.protect(steps.Show)))
+	mux.HandleFunc("POST "+enrolPath, p.visited(p.protect(steps.Take)))
 	mux.HandleFunc("GET "+forgotPath, p.visited(p.askForgot))
 	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
 	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
@@ -200,8 +208,12 @@ func redirect(w http.ResponseWriter, v visit, address string) {
 	http.Redirect(w, v.Request, address, http.StatusSeeOther)
 }
 
-// finish ends a login that is done.
+// finish ends a login that is done. At the first login after the activation the person can protect the account.
 func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
+	if p.Sessions.TakeNew(w, v.Request) && !slices.Contains(s.AMR, domain.AMROTP) {
+		redirect(w, v, v.address(enrolPath))
+		return
+	}
 	if v.ID == "" {
 		redirect(w, v, v.address(Path))
 		return

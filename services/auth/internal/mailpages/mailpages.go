@@ -153,10 +153,17 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 
 // next returns where somebody goes on who has used the code.
 func (r request) next() string {
-	if r.Language == "" {
+	query := url.Values{}
+	if r.Language != "" {
+		query.Set("lang", r.Language)
+	}
+	if mailkind.Kind(r.kind) == mailkind.Init {
+		query.Set("new", "true")
+	}
+	if len(query) == 0 {
 		return loginPath
 	}
-	return loginPath + "?" + url.Values{"lang": {r.Language}}.Encode()
+	return loginPath + "?" + query.Encode()
 }
 
 // mistake returns the wrong field of a form.

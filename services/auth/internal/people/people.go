@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/account"
+	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/authorize"
 	"herald/services/auth/internal/device"
 	"herald/services/auth/internal/discovery"
@@ -31,7 +32,7 @@ func New(
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
 		Users: users, Store: issued.Store, Owners: issued.Owners, Mails: later, Posts: posts, Look: l,
-		Now: s.Now,
+		Acting: acting.New(users, s.Keys, s.Now), Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,

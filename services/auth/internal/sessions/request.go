@@ -28,3 +28,19 @@ func (s Sessions) KeptRequest(r *http.Request) string {
 	}
 	return c.Value
 }
+
+// NewCookie marks a browser whose person has just activated the account.
+const NewCookie = "__Host-herald-new"
+
+// MarkNew marks a browser whose person has just activated the account, until the first login. The mark gives nobody a
+// right.
+func (s Sessions) MarkNew(w http.ResponseWriter) { set(w, NewCookie, "1", keptRequest) }
+
+// TakeNew reports whether a browser has the mark, and removes it.
+func (s Sessions) TakeNew(w http.ResponseWriter, r *http.Request) bool {
+	if _, err := r.Cookie(NewCookie); err != nil {
+		return false
+	}
+	set(w, NewCookie, "", -1)
+	return true
+}

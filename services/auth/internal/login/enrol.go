@@ -1,0 +1,38 @@
+package login
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/enrol"
+)
+
+const enrolPath = Path + "enrol"
+
+// protect passes one of the steps with an authenticator app, as the person who has logged in.
+func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, enrol.Place)) func(http.ResponseWriter, visit) {
+	return func(w http.ResponseWriter, v visit) {
+		s, there, err := p.Sessions.Session(v.Request)
+		if err == nil && !there {
+			redirect(w, v, v.address(Path))
+			return
+		}
+		if err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		person, err := p.Acting.As(v.Context(), s)
+		if err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		place := enrol.Place{Path: v.address(enrolPath), Next: continuePath, Method: "post", Language: v.Language,
+			InLanguage: v.in(enrolPath)}
+		if v.ID != "" {
+			place.Fields = append(place.Fields, enrol.Field{Name: "request", Value: v.ID})
+		}
+		if v.Language != "" {
+			place.Fields = append(place.Fields, enrol.Field{Name: "lang", Value: v.Language})
+		}
+		step(w, v.Request.WithContext(person.In(v.Context())), place)
+	}
+}
