@@ -77,6 +77,9 @@ func New(c Config) *Pages {
 	return p
 }
 
+// Acting returns what lets a page call methods as the person who has logged in.
+func (p *Pages) Acting() acting.Acting { return p.acting }
+
 func (p *Pages) all() []page {
 	return []page{
 		{name: "", open: p.overview},

@@ -65,8 +65,6 @@ type Config struct {
 	Users  usersv1.UsersClient
 	Store  store.Store
 	Owners *owners.Owners
-	// Acting makes the calls of a person.
-	Acting acting.Acting
 	// Mails requests the mails that people ask for.
 	Mails *mailpages.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
@@ -80,6 +78,7 @@ type Pages struct {
 	Config
 	Sessions sessions.Sessions
 	requests Requests
+	acting   acting.Acting
 }
 
 // New returns the pages with their sessions.
@@ -87,9 +86,9 @@ func New(c Config) *Pages {
 	return &Pages{Config: c, Sessions: sessions.Sessions{Store: c.Store, Owners: c.Owners, Now: c.Now}}
 }
 
-// Mount adds the pages' paths. People log in there for requests.
-func (p *Pages) Mount(mux *http.ServeMux, requests Requests) {
-	p.requests = requests
+// Mount adds the pages' paths. People log in there for requests, and call methods by acting.
+func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a acting.Acting) {
+	p.requests, p.acting = requests, a
 	mux.HandleFunc("GET "+Path+"{$}", p.visited(p.start))
 	mux.HandleFunc("POST "+passwordPath, p.Posts.Limited(p.visited(p.password)))
 	mux.HandleFunc("GET "+factorPath, p.visited(p.withLogin(p.askFactor)))

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/account"
-	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/authorize"
 	"herald/services/auth/internal/device"
 	"herald/services/auth/internal/discovery"
@@ -32,7 +31,7 @@ func New(
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
 		Users: users, Store: issued.Store, Owners: issued.Owners, Mails: later, Posts: posts, Look: l,
-		Acting: acting.New(users, s.Keys, s.Now), Now: s.Now,
+		Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,
@@ -47,7 +46,8 @@ func New(
 		Users: users, Sessions: pages.Sessions, Keys: s.Keys, Look: l, Now: s.Now,
 	})
 	own.Mount(people)
-	pages.Mount(people, account.Logins{Others: device.Logins{Clients: requests, Pages: devices}, Pages: own})
+	pages.Mount(people, account.Logins{Others: device.Logins{Clients: requests, Pages: devices}, Pages: own},
+		own.Acting())
 	over := endsession.Endpoint{Sessions: pages.Sessions, Owners: issued.Owners, Keys: issued.Keys, Look: l,
 		Issuer: issued.Issuer, Log: s.Log}
 	over.Mount(people)
