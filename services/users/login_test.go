@@ -301,6 +301,7 @@ func TestChooseNextPassword(t *testing.T) {
 	refused(t, choose(1, "another horse"), "LOGIN_OVER")
 	refused(t, choose(2, "short"), "PASSWORD_TOO_SHORT")
 	refused(t, choose(2, ""), "PASSWORD_REQUIRED")
+	refused(t, choose(2, "given horse"), "PASSWORD_UNCHANGED")
 	if err := choose(2, "another horse"); err != nil || !w.isPassword(id, "another horse") {
 		t.Error(err)
 	}

@@ -359,3 +359,44 @@ func TestMailsLeakNothing(t *testing.T) {
 		}
 	}
 }
+
+// A password that must be changed is changed, in whichever way its user chooses the next one.
+func TestRequiredChangeChanges(t *testing.T) {
+	t.Parallel()
+	const given, same = "given hörse", "given ho\u0308rse"
+	w := newWorld(t)
+	id := w.somebody("ada", "ada@example.com", "correct horse")
+	generation := uint64(1)
+	for way, choose := range map[string]func(typed string) error{
+		"at the login": func(typed string) error {
+			_, err := w.auth.ChooseNextPassword(t.Context(), &usersv1.ChooseNextPasswordRequest{
+				UserId: id, Generation: generation, Password: typed,
+			})
+			return err
+		},
+		"by the own account": func(typed string) error {
+			c := w.caller(w.admin, id, "")
+			c.AuthenticatedAt = w.ground.Now()
+			_, err := w.gateway.UpdateMyPassword(w.as(c), &usersv1.UpdateMyPasswordRequest{
+				OldPassword: given, NewPassword: typed,
+			})
+			return err
+		},
+		"by a mail": func(typed string) error {
+			w.setColumns(id, "mails_requested_at = '{}'")
+			w.request("passwordreset", id)
+			_, err := w.completeKind("passwordreset", id, w.mail(id).Code, typed)
+			return err
+		},
+	} {
+		if err := w.setPassword(id, given, true); err != nil {
+			t.Fatal(err)
+		}
+		generation++
+		refused(t, choose(same), "PASSWORD_UNCHANGED")
+		if err := choose("another horse"); err != nil || !w.isPassword(id, "another horse") {
+			t.Errorf("%s: %v", way, err)
+		}
+		generation++
+	}
+}

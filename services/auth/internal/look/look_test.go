@@ -79,6 +79,7 @@ func sources(t *testing.T) string {
 // ofUsers are ids of the faults with which users refuses a password. Pages show a text for each.
 var ofUsers = []string{
 	"CODE_WRONG", "PASSWORD_TOO_SHORT", "PASSWORD_TOO_LONG", "PASSWORD_TOO_COMMON", "PASSWORD_NOT_TEXT",
+	"PASSWORD_UNCHANGED",
 }
 
 // pagesOfMails returns the names of the pages to which the kinds of mails lead.

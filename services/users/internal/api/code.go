@@ -183,7 +183,7 @@ func (u Users) CompleteCode(
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.redeem(password.In(ctx, code.OrgID), t, code.MAC, r.Password)
+	done, err := u.redeem(password.In(ctx, code.OrgID), t, code, r.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -192,16 +192,16 @@ func (u Users) CompleteCode(
 
 // redeem hashes the new password, if there is one, and uses a code that was guessed right. If that fails,
 // for example because too many passwords wait to be hashed, the guess does not count.
-func (u Users) redeem(ctx context.Context, t typed, mac []byte, password string) (done domain.User, err error) {
+func (u Users) redeem(ctx context.Context, t typed, c store.Code, password string) (done domain.User, err error) {
 	hash := ""
 	if password != "" {
-		hash, err = u.newPassword(ctx, password, "password")
+		hash, err = u.nextPassword(ctx, c.Outgoing, password, "password")
 	}
 	if err == nil {
-		done, err = u.use(ctx, t, mac, hash)
+		done, err = u.use(ctx, t, c.MAC, hash)
 	}
 	if err != nil {
-		err = errors.Join(err, u.Store.UntryCode(context.WithoutCancel(ctx), t.userID, t.kind, mac))
+		err = errors.Join(err, u.Store.UntryCode(context.WithoutCancel(ctx), t.userID, t.kind, c.MAC))
 	}
 	return done, err
 }

@@ -113,7 +113,7 @@ func (u Users) VerifyMyEmail(
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.redeem(ctx, t, code.MAC, "")
+	done, err := u.redeem(ctx, t, code, "")
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (u Users) ChooseNextPassword(
 	if err != nil {
 		return nil, err
 	}
-	hash, err := u.newPassword(password.In(ctx, found.OrgID), r.Password, "password")
+	hash, err := u.nextPassword(password.In(ctx, found.OrgID), found.Outgoing(), r.Password, "password")
 	if err != nil {
 		return nil, err
 	}

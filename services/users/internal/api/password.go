@@ -20,6 +20,28 @@ func (u Users) newPassword(ctx context.Context, typed, field string) (string, er
 	return hash.Encoded(), err
 }
 
+// nextPassword checks and hashes a password that a person chooses. It must not be the old one, if that must be changed;
+// old is empty if it need not.
+func (u Users) nextPassword(ctx context.Context, old domain.Hidden, typed, field string) (string, error) {
+	if err := password.Check(field, typed); err != nil {
+		return "", err
+	}
+	hash, err := password.Parse(string(old))
+	if err != nil {
+		return "", err
+	}
+	if !hash.IsZero() {
+		same, _, err := u.Passwords.Verify(ctx, hash, typed)
+		if err != nil {
+			return "", err
+		}
+		if same {
+			return "", password.ErrUnchanged.On(field, password.ErrUnchanged.Message)
+		}
+	}
+	return u.newPassword(ctx, typed, field)
+}
+
 // SetPassword sets a user's password.
 func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
 	if r.Password == "" {
@@ -64,7 +86,7 @@ func (u Users) UpdateMyPassword(
 	if err := u.guessPassword(ctx, found, r.OldPassword); err != nil {
 		return nil, err
 	}
-	hash, err := u.newPassword(ctx, r.NewPassword, "newPassword")
+	hash, err := u.nextPassword(ctx, found.Outgoing(), r.NewPassword, "newPassword")
 	if err != nil { // the guess was right
 		return nil, errors.Join(err, u.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
 	}

@@ -37,6 +37,14 @@ type Password struct {
 	ChangeRequired bool
 }
 
+// Outgoing returns the password that the user must change. It is empty if there is none.
+func (u *User) Outgoing() Hidden {
+	if !u.PasswordChangeRequired {
+		return ""
+	}
+	return u.PasswordHash
+}
+
 // PasswordChange is the result of a change of the password.
 type PasswordChange struct {
 	Changed []string

@@ -35,6 +35,9 @@ var (
 		"The password is too long: at most 128 characters")
 	ErrTooCommon = fault.New(fault.Invalid, "PASSWORD_TOO_COMMON",
 		"The password is too common: it is among the first that anybody would try")
+	// ErrUnchanged is returned for a password that is the one that it replaces, if that must be changed.
+	ErrUnchanged = fault.New(fault.Invalid, "PASSWORD_UNCHANGED",
+		"This is the password that must be changed: choose another one")
 )
 
 // Check returns a fault for a new password that does not have 8 to 128 characters in NFC, or that

@@ -85,6 +85,8 @@ type Code struct {
 	MAC       []byte
 	ExpiresAt *time.Time // nil before the first sending
 	OrgID     string     // the user's
+	// Outgoing is the password that the user must change, or empty.
+	Outgoing domain.Hidden
 }
 
 // CodeHolder is what a page says about the holder of a code.
@@ -122,7 +124,8 @@ func (s Store) TryCode(
 		Locked bool
 	}](ctx, s.journal.DB, `update codes c set tries = least(c.tries, @most) + 1 from users u
 		where c.user_id = @user_id and c.purpose = @purpose and u.id = c.user_id
-		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked`,
+		returning c.mac, c.expires_at, u.org_id, c.tries > @most as locked,
+			case when u.password_change_required then u.password_hash else '' end as outgoing`,
 		postgres.Args{"user_id": userID, "purpose": kind, "most": domain.CodeTries})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows): // used meanwhile

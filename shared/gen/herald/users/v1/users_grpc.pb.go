@@ -285,7 +285,7 @@ type UsersClient interface {
 	UpdateMyProfile(ctx context.Context, in *UpdateMyProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
 	// Replaces the caller's password, if the old one is right. It fails with `PASSWORD_WRONG`
 	// otherwise, and with `PASSWORD_LOCKED` after ten wrong ones, until 15 minutes after the first of
-	// them.
+	// them. If the old one must be changed, the new one cannot be the same: `PASSWORD_UNCHANGED`.
 	UpdateMyPassword(ctx context.Context, in *UpdateMyPasswordRequest, opts ...grpc.CallOption) (*UpdateMyPasswordResponse, error)
 	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
 	// if the user has 100 other keys.
@@ -1601,7 +1601,7 @@ type UsersServer interface {
 	UpdateMyProfile(context.Context, *UpdateMyProfileRequest) (*UpdateProfileResponse, error)
 	// Replaces the caller's password, if the old one is right. It fails with `PASSWORD_WRONG`
 	// otherwise, and with `PASSWORD_LOCKED` after ten wrong ones, until 15 minutes after the first of
-	// them.
+	// them. If the old one must be changed, the new one cannot be the same: `PASSWORD_UNCHANGED`.
 	UpdateMyPassword(context.Context, *UpdateMyPasswordRequest) (*UpdateMyPasswordResponse, error)
 	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
 	// if the user has 100 other keys.
