@@ -75,6 +75,19 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	}
 }
 
+// A name is judged by the addresses that it has when the connection is made, so that nothing is gained by changing them
+// after somebody has looked.
+func TestNamesOfPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00::1"} {
+		names := serveNames(t, netip.MustParseAddr(address))
+		dialer := net.Dialer{Resolver: names, Control: outbound.Control}
+		if _, err := dialer.DialContext(t.Context(), "tcp", "rebind.example:80"); !errors.Is(err, outbound.ErrPrivate) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // A redirect is not followed, also not to where a connection may be made.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ var basic = map[string]func(p *party){
 	"oidcc-idtoken-signature": func(p *party) {
 		a := p.loggedIn()
 		p.checked(a)
-		signed, err := jose.ParseSigned(a.text("id_token"), []jose.SignatureAlgorithm{jose.RS256})
+		signed, err := jose.ParseSignedCompact(a.text("id_token"), []jose.SignatureAlgorithm{jose.RS256})
 		if err != nil || signed.Signatures[0].Header.KeyID == "" {
 			p.Errorf("%v", err)
 		}

@@ -111,6 +111,9 @@ func TestAnswers(t *testing.T) {
 			if n := w.counted(test.result); n != 1 {
 				t.Errorf("counted %g times", n)
 			}
+			if strings.Contains(w.lines.String(), "tenant=1") {
+				t.Error("the query of the address is in the log")
+			}
 		})
 	}
 }

@@ -99,10 +99,13 @@ func (n *Notifier) post(ctx context.Context, l domain.Logout, c domain.Client) (
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("User-Agent", "Herald")
 	answer, err := n.http.Do(r)
-	if errors.Is(err, outbound.ErrPrivate) {
-		return refused, err
-	}
 	if err != nil {
+		if failure, ok := errors.AsType[*url.Error](err); ok {
+			err = failure.Err // without the address, whose query may have a secret
+		}
+		if errors.Is(err, outbound.ErrPrivate) {
+			return refused, err
+		}
 		return failed, err
 	}
 	_ = answer.Body.Close()
