@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type client struct {
 	url, token string
 	// org is the organization acted on, or empty for the token's own.
 	org string
+	// from is the address of the client, or empty for that of this machine.
+	from string
 }
 
 func newClient(url, token string) client {
@@ -32,7 +35,7 @@ func newClient(url, token string) client {
 	}
 }
 
-// send sends JSON. It returns the body of the answer, and an error unless the status is 200.
+// send sends JSON. It returns the body of the answer, and an error unless the status is 200, or 303 after a form.
 func (c client) send(method, path, body string) (string, error) {
 	return c.sendAs("application/json", method, path, body)
 }
@@ -48,12 +51,15 @@ func (c client) sendAs(mediaType, method, path, body string) (string, error) {
 	if c.org != "" {
 		request.Header.Set("X-Service-Orgid", c.org)
 	}
+	if c.from != "" {
+		request.Header.Set("X-Forwarded-For", c.from)
+	}
 	request.Header.SetContentType(mediaType)
 	request.SetBodyString(body)
 	if err := c.http.Do(request, answer); err != nil {
 		return "", err
 	}
-	if answer.StatusCode() != http.StatusOK {
+	if status := answer.StatusCode(); status != http.StatusOK && status != http.StatusSeeOther {
 		return "", fmt.Errorf("%d %s", answer.StatusCode(), answer.Body())
 	}
 	return string(answer.Body()), nil
@@ -89,17 +95,30 @@ func newAttack(t testing.TB, admin *whole.Instance) *attack {
 	in.Must("POST", "/management/v1/users/human/_import", whole.Active("flood-user"))
 	in.Must("POST", "/management/v1/orgs/me/members", `{"userId":"flood-owner","roles":["ORG_OWNER"]}`)
 	token := in.Must("POST", "/management/v1/users/flood-owner/pats", `{}`)["token"].(string)
+	rounds := 500_000 // so that one is done within a short flood
+	if *flood > 0 {
+		rounds = 2_000_000
+	}
+	slowest := fmt.Sprintf("$pbkdf2-sha512$%d$AAAA$%s", rounds, strings.Repeat("A", 43))
+	for n := range slowUsers {
+		person := whole.Active(fmt.Sprint("flood-slow-", n))
+		in.Must("POST", "/management/v1/users/human/_import", strings.Replace(person, whole.Hash, slowest, 1))
+	}
 	a := &attack{client: newClient(in.URL, token), t: t, mine: in.Org}
 	a.kinds = []*kind{
 		{name: "texts", clients: 4, send: a.text}, {name: "metadata", clients: 8, send: a.metadata},
 		{name: "bulk roles", clients: 4, send: a.roles}, {name: "lists", clients: 4, send: a.list, refused: "400"},
 		{name: "passwords", clients: 90, send: a.password}, {name: "searches", clients: 8, send: a.search},
 		{name: "bulk imports", clients: 2, send: a.bulk}, {name: "mails", clients: 8, send: a.mail},
+		{name: "slow logins", clients: 20, send: a.login, refused: "400"},
 		// Sixty a minute are let through. All further ones are only a flood of requests, which anybody can send.
 		{name: "anonymous mails", clients: 1, send: a.resend, refused: "429", pause: 50 * time.Millisecond},
 	}
 	return a
 }
+
+// slowUsers is how many users have the slowest hash. Of each ten wrong passwords are compared.
+const slowUsers = 50
 
 const usersPath = "/management/v1/users/"
 
@@ -162,6 +181,19 @@ func (a *attack) bulk(n int64) (string, error) {
 
 func (a *attack) mail(n int64) (string, error) {
 	return a.send("POST", usersPath+"human/_import", whole.Person(fmt.Sprint("flood-new-", n)))
+}
+
+// login guesses at the password of a user with a slow hash, from one of 100 addresses.
+func (a *attack) login(n int64) (string, error) {
+	c := a.client
+	c.from = fmt.Sprint("192.0.2.", n%100)
+	return c.logIn(fmt.Sprint("flood-slow-", n%slowUsers), "wrong")
+}
+
+// logIn posts the form of the login page.
+func (c client) logIn(name, password string) (string, error) {
+	return c.sendAs("application/x-www-form-urlencoded", "POST", "/ui/login/password",
+		url.Values{"name": {name}, "current": {password}}.Encode())
 }
 
 func (a *attack) resend(n int64) (string, error) {

@@ -10,7 +10,8 @@ import (
 	"herald/shared/secret"
 )
 
-// mostLookup is how long 95 % of the requests of others take at most while tokens are invented.
+// mostLookup is how long 95 % of the requests of others take at most while tokens are invented, beyond what a hash of a
+// password takes on this machine then.
 const mostLookup = 250 * time.Millisecond
 
 // invent asks with a token that nobody has.
@@ -47,6 +48,8 @@ func TestFloodOfInventedTokens(t *testing.T) { // not parallel: it measures time
 	stop := a.begin()
 	v.work(during, flooded)
 	stop()
+	slices.Sort(flooded[floor])
+	most += flooded[floor][len(flooded[floor])*95/100]
 	for name, times := range flooded {
 		slices.Sort(times)
 		p50, p95 := times[len(times)/2], times[len(times)*95/100]

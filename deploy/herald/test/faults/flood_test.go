@@ -2,6 +2,8 @@ package faults_test
 
 import (
 	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"slices"
@@ -59,7 +61,26 @@ func (v *victim) work(d time.Duration, times map[string][]time.Duration) {
 			}
 			times[s.name] = append(times[s.name], time.Since(asked))
 		}
+		asked := time.Now()
+		if _, err := v.client.logIn("quiet", "correct horse battery"); err != nil {
+			v.T.Fatalf("login: %v", err)
+		}
+		times["login"] = append(times["login"], time.Since(asked))
+		times[floor] = append(times[floor], v.reckon())
 	}
+}
+
+// floor names the times of work in this process that needs a processor as long as a hash of a password. What makes it
+// slower is the machine.
+const floor = "work in the test"
+
+func (v *victim) reckon() time.Duration {
+	v.T.Helper()
+	begun := time.Now()
+	if _, err := pbkdf2.Key(sha256.New, "correct horse battery", []byte("salt"), 100_000, 32); err != nil {
+		v.T.Fatal(err)
+	}
+	return time.Since(begun)
 }
 
 func median(all []time.Duration) time.Duration {
@@ -124,7 +145,8 @@ func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares
 		before, during, slower, late = *flood/4, *flood, mostSlower, mostDelay
 	}
 	server := smtpd.Start(t, smtpd.Config{})
-	i := whole.Start(t, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL())
+	i := whole.Start(t, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL(),
+		"HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
 	i.Must("POST", usersPath+"human/_import", whole.Active("quiet"))
 	v := &victim{Instance: i, client: newClient(i.URL, i.Token)}
 	a := newAttack(t, i)
@@ -139,7 +161,7 @@ func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares
 		was, is := median(quiet[name]), median(flooded[name])
 		ratio := float64(is) / float64(was)
 		t.Logf("%s: p50 %s, flooded %s, %.2f times", name, short(was), short(is), ratio)
-		if ratio > slower {
+		if ratio > slower && name != floor {
 			t.Errorf("%s takes %.1f times as long, want at most %.0f", name, ratio, slower)
 		}
 	}
