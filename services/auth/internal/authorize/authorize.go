@@ -157,11 +157,14 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	if err != nil {
 		return err
 	}
-	refused := e.fits(request, session, there)
-	if refused == nil && request.Silent() && request.ActsAsUser() {
+	agree, refused := false, e.fits(request, session, there)
+	if refused == nil {
+		agree, refused = e.mustAgree(r.Context(), c, request, session)
+	}
+	if refused == nil && request.Silent() && agree {
 		refused = domain.ErrConsentRequired.Say("the person has to agree")
 	}
-	if refused == nil && !request.Asks() && !request.ActsAsUser() {
+	if refused == nil && !request.Asks() && !agree {
 		var code secret.Text
 		if code, refused = e.issue(r.Context(), c, request, session); refused == nil {
 			e.tell(w, r, answerTo(request), "code", code.Reveal())

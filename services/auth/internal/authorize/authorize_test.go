@@ -153,7 +153,7 @@ func TestAccessToProjects(t *testing.T) {
 	}
 	w.change(func() { w.access.Roles = []*projectsv1.GrantedRole{{Key: "editor", OrgId: "o1"}} })
 	tokens := w.loggedIn()
-	w.change(func() { w.apps["web"].Project.HasProjectCheck = true })
+	w.change(func() { w.apps["web"].Project.HasProjectCheck, w.access.OrgHasProject = true, false })
 	if got := w.back(w.ask("prompt", "none")); got.Get("error") != "access_denied" {
 		t.Errorf("without a grant: %v", got)
 	}

@@ -1,25 +1,54 @@
 package authorize
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
+	authv1 "herald/shared/gen/herald/auth/v1"
 )
 
-// consentPath is where a person is asked whether a client may act as the person in Herald itself.
+// consentPath is where a person is asked whether a client gets what it asks for.
 const consentPath = loginPath + "consent"
 
 var consentBody = look.Body(files, "consent.html")
+
+// mustAgree reports whether a person who has logged in must be asked before a client gets a code. Whoever gets no
+// tokens of the project is not asked.
+func (e *Endpoint) mustAgree(
+	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
+) (bool, error) {
+	if request.ActsAsUser() || s.OrgID == c.OrgID {
+		return request.MustAgree(c, s, domain.Access{}, domain.Consent{}), nil
+	}
+	access, err := e.Owners.Access(ctx, c.Project.ID, s.UserID, s.OrgID)
+	if err != nil || c.Project.Admit(access) != nil {
+		return false, err
+	}
+	given, err := e.Store.Consent(ctx, s.UserID, c.ID)
+	return err == nil && request.MustAgree(c, s, access, given), err
+}
 
 // consent sends a person who has logged in to the question.
 func consent(w http.ResponseWriter, r *http.Request, id string) {
 	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
 }
 
-// asker is what the question names: the application with the organization that offers it.
-type asker struct{ ID, Application, Organization string }
+// asker is what the question names: the application with the organization that offers it, and the keys of the texts
+// that say what it learns.
+type asker struct {
+	ID, Application, Organization string
+	Told                          []string
+}
+
+// told are the texts that say what a client learns by a scope.
+var told = map[string]string{
+	domain.ScopeOpenID: "told.account", domain.ScopeProfile: "told.profile", domain.ScopeEmail: "told.email",
+	domain.ScopePhone: "told.phone", domain.ScopeOfflineAccess: "told.later",
+	domain.ScopeResourceOwner: "told.organization",
+}
 
 func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	request, client, _, ok := e.agreeing(w, r, r.URL.Query().Get("request"))
@@ -31,10 +60,18 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 		e.page(w, r, err)
 		return
 	}
+	page := look.Page{Status: http.StatusOK, Name: "consent", Body: consentBody,
+		Language: e.Look.Wanted(r.Context(), request.UILocales)}
+	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
+	if !request.ActsAsUser() { // then it gets more than that
+		page.Name = "share"
+		for _, scope := range domain.Told(request.Scopes) {
+			asks.Told = append(asks.Told, told[scope])
+		}
+	}
+	page.Data = asks
 	e.Look.PostTo(w, request.RedirectURI)
-	e.Look.Write(w, r, look.Page{Status: http.StatusOK, Name: "consent", Body: consentBody,
-		Data:     asker{request.ID, client.Name, orgs[client.OrgID].Name},
-		Language: e.Look.Wanted(r.Context(), request.UILocales)})
+	e.Look.Write(w, r, page)
 }
 
 func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +83,23 @@ func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
 		e.give(w, r, request, domain.ErrAccessDenied.Say("the person has refused"))
 		return
 	}
+	if session.OrgID != client.OrgID {
+		if err := e.remember(r.Context(), request, client, session); err != nil {
+			e.page(w, r, err)
+			return
+		}
+	}
 	e.conclude(w, r, request, client, session)
+}
+
+// remember writes what a person has agreed to.
+func (e *Endpoint) remember(
+	ctx context.Context, request domain.AuthRequest, c domain.Client, s domain.Session,
+) error {
+	scopes := domain.Told(request.Scopes)
+	return e.Store.GiveConsent(ctx, domain.Consent{
+		UserID: s.UserID, ClientID: c.ID, OrgID: s.OrgID, ClientOrgID: c.OrgID, Scopes: scopes,
+	}, &authv1.ConsentGiven{UserId: s.UserID, ClientId: c.ID, Scopes: scopes})
 }
 
 // agreeing returns a request with its client and the login of the browser, which is enough for it. If there is none it

@@ -39,7 +39,12 @@ func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Re
 		login(w, r, id)
 		return
 	}
-	if request.ActsAsUser() {
+	agree, err := e.mustAgree(ctx, client, request, s)
+	if err != nil {
+		e.page(w, r, err)
+		return
+	}
+	if agree {
 		consent(w, r, id)
 		return
 	}

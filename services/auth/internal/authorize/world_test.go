@@ -254,7 +254,7 @@ func (w *world) mount() {
 	w.programs = programs
 }
 
-// newProjects returns the applications web (basic, with all grants), other (the same), spa (public), native and api.
+// newProjects returns a project that is granted to the organization of Ada, with the applications web (basic, with all grants), other (the same), spa (public), native and api.
 func newProjects() *projects {
 	app := func(id string, change func(*projectsv1.OidcConfig)) *projectsv1.ResolveClientResponse {
 		o := &projectsv1.OidcConfig{
@@ -274,7 +274,8 @@ func newProjects() *projects {
 		}
 	}
 	same := func(*projectsv1.OidcConfig) {}
-	return &projects{access: &projectsv1.ResolveAccessResponse{}, apps: map[string]*projectsv1.ResolveClientResponse{
+	granted := &projectsv1.ResolveAccessResponse{OrgHasProject: true}
+	return &projects{access: granted, apps: map[string]*projectsv1.ResolveClientResponse{
 		"web": app("web", same), "other": app("other", same),
 		"post": app("post", func(o *projectsv1.OidcConfig) {
 			o.AuthMethodType = projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_POST

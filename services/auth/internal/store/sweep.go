@@ -14,7 +14,10 @@ var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_
 	"logins", "devices"}
 
 // ofPeople are the tables with rows of users, with the columns user_id and org_id, besides sessions.
-var ofPeople = []string{"logins", "authorizations"}
+var ofPeople = []string{"logins", "authorizations", "consents"}
+
+// ofClients are the tables with rows of applications, with the column client_id.
+var ofClients = []string{"authorizations", "consents"}
 
 // DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
 func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
@@ -29,7 +32,7 @@ func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// DeleteOfUser deletes a batch of a user's logins and authorizations. It reports whether there may be more.
+// DeleteOfUser deletes a batch of a user's logins, authorizations and consents. It reports whether there may be more.
 func (s Store) DeleteOfUser(ctx context.Context, userID string) (more bool, err error) {
 	return s.deleteOfPeople(ctx, `user_id = @id and user_id <> ''`, userID)
 }
@@ -54,9 +57,16 @@ func (s Store) deleteOfPeople(ctx context.Context, where, id string) (more bool,
 	return more, nil
 }
 
-// DeleteOfClient deletes a batch of an application's authorizations. It reports whether there may be more.
+// DeleteOfClient deletes a batch of an application's authorizations and consents. It reports whether there may be more.
 func (s Store) DeleteOfClient(ctx context.Context, clientID string) (more bool, err error) {
-	return s.deleteBatch(ctx, "authorizations", `client_id = @id`, postgres.Args{"id": clientID})
+	for _, table := range ofClients {
+		full, err := s.deleteBatch(ctx, table, `client_id = @id`, postgres.Args{"id": clientID})
+		if err != nil {
+			return false, err
+		}
+		more = more || full
+	}
+	return more, nil
 }
 
 func (s Store) deleteBatch(ctx context.Context, table, where string, args postgres.Args) (full bool, err error) {
