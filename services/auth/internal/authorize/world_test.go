@@ -254,7 +254,8 @@ func (w *world) mount() {
 	w.programs = programs
 }
 
-// newProjects returns a project that is granted to the organization of Ada, with the applications web (basic, with all grants), other (the same), spa (public), native and api.
+// newProjects returns a project that is granted to the organization of Ada, with the applications web (basic, with all
+// grants), other (the same), spa (public), native and api.
 func newProjects() *projects {
 	app := func(id string, change func(*projectsv1.OidcConfig)) *projectsv1.ResolveClientResponse {
 		o := &projectsv1.OidcConfig{
