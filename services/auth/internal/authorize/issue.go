@@ -7,6 +7,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
 	"herald/shared/id"
 	"herald/shared/secret"
@@ -26,7 +27,7 @@ func (e *Endpoint) issue(
 	err = e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
 		Hash: secret.Hash(code.Reveal()), RedirectURI: request.RedirectURI, CodeChallenge: request.CodeChallenge,
 		Nonce: request.Nonce, ExpiresAt: a.ExpiresAt,
-	})
+	}, oauth.Granted(a))
 	if errors.Is(err, domain.ErrRequestGone) && request.ID == "" {
 		return secret.Text{}, domain.ErrLoginRequired.Say("the login has ended")
 	}

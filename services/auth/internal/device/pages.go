@@ -10,6 +10,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
+	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/sessions"
 	"herald/services/auth/internal/store"
@@ -198,7 +199,7 @@ func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		a.ExpiresAt = d.DeviceExpiresAt
-		err = p.Store.LetIn(r.Context(), code, a)
+		err = p.Store.LetIn(r.Context(), code, a, oauth.Granted(a))
 	}
 	p.done(w, r, "devicedone", err)
 }

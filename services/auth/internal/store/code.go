@@ -5,31 +5,52 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
 // IssueCode writes a code with the authorization whose tokens it gives, and uses the request up for which it is, if
-// that was stored. It returns domain.ErrRequestGone, and writes nothing, if that is gone or the session has ended: what
-// ends a session at this moment waits for this, or this for it.
-func (s Store) IssueCode(ctx context.Context, requestID string, a domain.Authorization, c domain.NewCode) error {
+// that was stored. granted is the event. It returns domain.ErrRequestGone, and writes nothing, if that is gone or the
+// session has ended: what ends a session at this moment waits for this, or this for it.
+func (s Store) IssueCode(
+	ctx context.Context, requestID string, a domain.Authorization, c domain.NewCode, granted proto.Message,
+) error {
 	args := authorizationArgs(a)
 	args["request"], args["hash"], args["redirect_uri"] = requestID, c.Hash, c.RedirectURI
 	args["code_challenge"], args["nonce"], args["code_expires_at"] = c.CodeChallenge, c.Nonce, c.ExpiresAt
 	args["hears_logout"] = a.HearsLogout
-	done, err := s.journal.DB.Exec(ctx, `with session as (
-			select id from sessions where id = @session_id for share
-		), request as (
-			delete from auth_requests using session where auth_requests.id = @request returning auth_requests.id
-		), issued as (
-			insert into authorizations (`+authorizationFields+`)
-			select `+postgres.Each("@", authorizationFields)+` from session
-			where @request = '' or exists (select from request) returning id
-		), `+hears+`
-		insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
-		select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued`, args)
-	return wrote(done.RowsAffected(), err, domain.ErrRequestGone)
+	err := s.grant(ctx, a, granted, event.Statement{
+		If: inSession + `
+			and (@request = '' or exists (select from auth_requests where id = @request for update))`,
+		SQL: `request as (delete from auth_requests using event where id = @request), ` + issued + `, ` + hears + `,
+		code as (
+			insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
+			select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued
+		)`,
+		Args: args,
+	})
+	return missing(err, domain.ErrRequestGone)
+}
+
+// inSession is an SQL condition: the person's session is there, and stays until this is written.
+const inSession = `exists (select from sessions where id = @session_id for share)`
+
+// issued is SQL that writes the authorization of an event.
+var issued = `issued as (
+			insert into authorizations (` + authorizationFields + `)
+			select ` + postgres.Each("@", authorizationFields) + ` from event returning id
+		)`
+
+// grant writes an authorization that a person gave, who is the actor of the event. It returns pgx.ErrNoRows, and writes
+// nothing, if the condition of the statement does not hold.
+func (s Store) grant(ctx context.Context, a domain.Authorization, granted proto.Message, by event.Statement) error {
+	by.AggregateID, by.OrganizationID = a.ID, a.OrgID
+	_, err := s.journal.Create(caller.With(ctx, caller.Caller{UserID: a.UserID}), granted, by)
+	return err
 }
 
 // Code returns a code by its hash, also one that was used or has expired. It returns domain.ErrUnknown for others.

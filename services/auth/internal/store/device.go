@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/auth/internal/domain"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
@@ -49,23 +52,23 @@ func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain
 	return d, missing(err, domain.ErrUnknown)
 }
 
-// LetIn writes what a person gave a device. It returns domain.ErrUnknown, and writes nothing, if the request was
-// answered or has expired meanwhile, or the person's session has ended.
-func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorization) error {
+// LetIn writes what a person gave a device. granted is the event. It returns domain.ErrUnknown, and writes nothing, if
+// the request was answered or has expired meanwhile, or the person's session has ended.
+func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorization, granted proto.Message) error {
 	args := authorizationArgs(a)
 	args["user_code"], args["now"], args["hears_logout"] = userCode, s.journal.Now(), a.HearsLogout
-	done, err := s.journal.DB.Exec(ctx, `with session as (
-			select id from sessions where id = @session_id for share
-		), device as (
-			select d.hash from devices d, session
-			where d.user_code = @user_code and d.expires_at > @now and not d.denied and d.authorization_id is null
-			for update of d
-		), issued as (
-			insert into authorizations (`+authorizationFields+`)
-			select `+postgres.Each("@", authorizationFields)+` from device returning id
-		), `+hears+`
-		update devices d set authorization_id = issued.id from issued, device where d.hash = device.hash`, args)
-	return wrote(done.RowsAffected(), err, domain.ErrUnknown)
+	err := s.grant(ctx, a, granted, event.Statement{
+		If: inSession + ` and exists (
+				select from devices
+				where user_code = @user_code and expires_at > @now and not denied and authorization_id is null
+				for update
+			)`,
+		SQL: issued + `, ` + hears + `, device as (
+			update devices set authorization_id = issued.id from issued where user_code = @user_code
+		)`,
+		Args: args,
+	})
+	return missing(err, domain.ErrUnknown)
 }
 
 // Deny writes that a person refused a device. It returns domain.ErrUnknown if the request was answered or has expired.

@@ -24,7 +24,8 @@ func (w world) enter(s domain.Session, clientIDs ...string) {
 		a.HearsLogout = strings.HasSuffix(id, "!")
 		for range 2 { // a second code changes nothing
 			a.ID += "'"
-			w.must(w.IssueCode(w.Context(), "", a, domain.NewCode{Hash: []byte(a.ID), ExpiresAt: now.Add(time.Minute)}))
+			w.must(w.IssueCode(w.Context(), "", a, domain.NewCode{Hash: []byte(a.ID), ExpiresAt: now.Add(time.Minute)},
+				granted))
 		}
 	}
 }
@@ -200,7 +201,7 @@ func TestCodesAndEndsAtOnce(t *testing.T) {
 			w.expect("queued", w.queued(), "s1 a!")
 			late := authorization("late", "u1", time.Hour)
 			late.SessionID = "s1"
-			if err := w.IssueCode(t.Context(), "", late, domain.NewCode{Hash: []byte("x")}); !errors.Is(err,
+			if err := w.IssueCode(t.Context(), "", late, domain.NewCode{Hash: []byte("x")}, granted); !errors.Is(err,
 				domain.ErrRequestGone) {
 				t.Errorf("a code in a session that has ended: %v", err)
 			}
@@ -218,11 +219,11 @@ func TestDevicesHearOfTheEnd(t *testing.T) {
 		Scopes: []string{"openid"}, ExpiresAt: now.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.LetIn(t.Context(), "CODE", a); !errors.Is(err, domain.ErrUnknown) {
+	if err := w.LetIn(t.Context(), "CODE", a, granted); !errors.Is(err, domain.ErrUnknown) {
 		t.Errorf("without a session: %v", err)
 	}
 	w.enter(session("s1", "u1"))
-	w.must(w.LetIn(t.Context(), "CODE", a))
+	w.must(w.LetIn(t.Context(), "CODE", a, granted))
 	w.must(last(w.DeleteOfUser(t.Context(), "u1")))
 	w.expect("queued", w.queued(), "s1 tv!")
 }

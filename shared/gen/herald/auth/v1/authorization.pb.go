@@ -7,6 +7,7 @@
 package authv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -78,6 +79,77 @@ func (AuthorizationEnd) EnumDescriptor() ([]byte, []int) {
 	return file_herald_auth_v1_authorization_proto_rawDescGZIP(), []int{0}
 }
 
+// A person let an application act for them: at a login, or by the code of a device. The application gets its tokens for
+// a code, within a minute of the login, or when the device asks next.
+type AuthorizationGranted struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	UserId   string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	ClientId string                 `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	// The login session of the browser.
+	SessionId     string   `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	Scopes        []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuthorizationGranted) Reset() {
+	*x = AuthorizationGranted{}
+	mi := &file_herald_auth_v1_authorization_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuthorizationGranted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuthorizationGranted) ProtoMessage() {}
+
+func (x *AuthorizationGranted) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_authorization_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuthorizationGranted.ProtoReflect.Descriptor instead.
+func (*AuthorizationGranted) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_authorization_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *AuthorizationGranted) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *AuthorizationGranted) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
+func (x *AuthorizationGranted) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *AuthorizationGranted) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
 // What somebody gave a client at a login was taken back: all tokens of it are dead.
 type AuthorizationEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -91,7 +163,7 @@ type AuthorizationEnded struct {
 
 func (x *AuthorizationEnded) Reset() {
 	*x = AuthorizationEnded{}
-	mi := &file_herald_auth_v1_authorization_proto_msgTypes[0]
+	mi := &file_herald_auth_v1_authorization_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -103,7 +175,7 @@ func (x *AuthorizationEnded) String() string {
 func (*AuthorizationEnded) ProtoMessage() {}
 
 func (x *AuthorizationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_authorization_proto_msgTypes[0]
+	mi := &file_herald_auth_v1_authorization_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -116,7 +188,7 @@ func (x *AuthorizationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizationEnded.ProtoReflect.Descriptor instead.
 func (*AuthorizationEnded) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_authorization_proto_rawDescGZIP(), []int{0}
+	return file_herald_auth_v1_authorization_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *AuthorizationEnded) GetUserId() string {
@@ -144,7 +216,14 @@ var File_herald_auth_v1_authorization_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_authorization_proto_rawDesc = "" +
 	"\n" +
-	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto\"\xfb\x01\n" +
+	"\"herald/auth/v1/authorization.proto\x12\x0eherald.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"\x9c\x02\n" +
+	"\x14AuthorizationGranted\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
+	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12'\n" +
+	"\x06scopes\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x102\"\x05r\x03(\xac\x02R\x06scopes:\x85\x01\x8a\x82)\x80\x01\n" +
+	"\rauthorization\x12\agrantedBPthere is one for each login at an application; subscribers of the event see themR\x12its tokens are new0\x01\"\xfb\x01\n" +
 	"\x12AuthorizationEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x120\n" +
@@ -169,10 +248,11 @@ func file_herald_auth_v1_authorization_proto_rawDescGZIP() []byte {
 }
 
 var file_herald_auth_v1_authorization_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_auth_v1_authorization_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_herald_auth_v1_authorization_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_herald_auth_v1_authorization_proto_goTypes = []any{
-	(AuthorizationEnd)(0),      // 0: herald.auth.v1.AuthorizationEnd
-	(*AuthorizationEnded)(nil), // 1: herald.auth.v1.AuthorizationEnded
+	(AuthorizationEnd)(0),        // 0: herald.auth.v1.AuthorizationEnd
+	(*AuthorizationGranted)(nil), // 1: herald.auth.v1.AuthorizationGranted
+	(*AuthorizationEnded)(nil),   // 2: herald.auth.v1.AuthorizationEnded
 }
 var file_herald_auth_v1_authorization_proto_depIdxs = []int32{
 	0, // 0: herald.auth.v1.AuthorizationEnded.by:type_name -> herald.auth.v1.AuthorizationEnd
@@ -194,7 +274,7 @@ func file_herald_auth_v1_authorization_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_authorization_proto_rawDesc), len(file_herald_auth_v1_authorization_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
