@@ -458,7 +458,9 @@ type OidcConfig struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,5,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,6,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	BackChannelLogoutUri   string             `protobuf:"bytes,7,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
+	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
+	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	BackChannelLogoutUri string `protobuf:"bytes,7,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,8,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
@@ -688,7 +690,9 @@ type CreateOidcAppRequest struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	BackChannelLogoutUri   string             `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
+	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
+	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	BackChannelLogoutUri string `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
@@ -1478,7 +1482,9 @@ type UpdateOidcConfigRequest struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	BackChannelLogoutUri   string             `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
+	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
+	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	BackChannelLogoutUri string `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
