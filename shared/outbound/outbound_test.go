@@ -163,6 +163,41 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// A host that does not answer has no more connections than it may have: who finds none waits until the deadline.
+func TestConnectionsPerHost(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 2), make(chan struct{})
+	server := serve(t, func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-release
+	})
+	c := lenient
+	c.MaxConnsPerHost = 1
+	client := c.Client()
+	first := make(chan error, 1)
+	go func() {
+		answer, err := client.Get(server)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		first <- err
+	}()
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := client.Do(r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second connection: %v, %v", answer, err)
+	}
+	close(release)
+	if err := <-first; err != nil || len(asked) != 0 {
+		t.Errorf("%v, %d more are asked", err, len(asked))
+	}
+}
+
 // Headers without end are given up.
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package backchannel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ import (
 // An application gets a logout token that it can verify, by a form, once.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newWorld(t, true, 1)
 	requests := make(chan *http.Request, 2)
 	w.serve("web", func(_ http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
@@ -89,7 +90,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, true)
+			w := newWorld(t, true, 1)
 			var asked atomic.Int32
 			w.serve("web", func(out http.ResponseWriter, r *http.Request) {
 				if asked.Add(1) > 1 || r.URL.Path != "/logout" {
@@ -125,14 +126,14 @@ func status(code int) http.HandlerFunc {
 // After the fifth try an application is given up.
 func TestLastTry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newWorld(t, true, 1)
 	w.serve("web", status(500))
 	w.queue("web", "o1", 3)
 	w.until(`exists (select from logouts where tries = 4 and due_at > now() + interval '9 minutes')`)
 	if _, err := w.DB.Exec(t.Context(), `update logouts set due_at = now()`); err != nil {
 		t.Fatal(err)
 	}
-	w.notifier.Wake()
+	w.replicas[0].Wake()
 	w.until(empty)
 	w.lines.Wait(t, `"again":false`)
 }
@@ -140,7 +141,7 @@ func TestLastTry(t *testing.T) {
 // An address inside of the own network is not asked unless the operator allows it, and the log says why.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false)
+	w := newWorld(t, false, 1)
 	w.serve("web", func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
 	w.queue("web", "o1", 0)
 	w.until(empty)
@@ -162,7 +163,7 @@ func TestDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, true)
+			w := newWorld(t, true, 1)
 			w.serve("web", func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
 			w.projects.mu.Lock()
 			change(w.projects)
@@ -179,7 +180,7 @@ func TestDropped(t *testing.T) {
 // While projects is away no try counts.
 func TestProjectsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newWorld(t, true, 1)
 	w.serve("web", status(200))
 	w.projects.mu.Lock()
 	w.projects.away = []error{fault.ErrInternal}
@@ -189,7 +190,7 @@ func TestProjectsAway(t *testing.T) {
 	if _, err := w.DB.Exec(t.Context(), `update logouts set due_at = now()`); err != nil {
 		t.Fatal(err)
 	}
-	w.notifier.Wake()
+	w.replicas[0].Wake()
 	w.until(empty)
 	if n := w.counted("delivered"); n != 1 {
 		t.Errorf("counted %g times", n)
@@ -200,7 +201,7 @@ func TestProjectsAway(t *testing.T) {
 // once.
 func TestSlowApplications(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, true)
+	w := newWorld(t, true, 1)
 	asked, release := make(chan struct{}, 20), make(chan struct{})
 	var once sync.Once
 	free := func() { once.Do(func() { close(release) }) }
@@ -229,4 +230,27 @@ func TestSlowApplications(t *testing.T) {
 	}
 	free()
 	w.until(empty)
+}
+
+// Replicas share the work: each application hears of a logout once.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true, 2)
+	var told sync.Map
+	for i := range 40 {
+		id := fmt.Sprint("app", i)
+		w.serve(id, func(http.ResponseWriter, *http.Request) {
+			if _, twice := told.LoadOrStore(id, true); twice {
+				t.Errorf("%s is told twice", id)
+			}
+		})
+		w.queue(id, fmt.Sprint("org", i%10), 0)
+		w.replicas[1].Wake()
+	}
+	w.until(empty)
+	n := 0
+	told.Range(func(any, any) bool { n++; return true })
+	if n != 40 {
+		t.Errorf("%d are told", n)
+	}
 }

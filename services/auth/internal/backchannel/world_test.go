@@ -62,12 +62,13 @@ func (p *projects) ResolveClient(
 	}, nil
 }
 
-// world is a service whose notifier runs, with stand-ins for projects.
+// world is a service whose notifiers run, with stand-ins for projects.
 type world struct {
 	testing.TB
 	*boot.Service
 	projects *projects
-	notifier *backchannel.Notifier
+	// replicas share the work. Only the first is woken, and counts, unless the test wakes another one.
+	replicas []*backchannel.Notifier
 	keys     *keys.Keys
 	lines    *testkit.Lines
 }
@@ -75,7 +76,7 @@ type world struct {
 var pairs = sync.OnceValues(func() ([]byte, error) { return keys.NewPair(domain.RS256) })
 
 // newWorld opens a service. Its applications are reached at private addresses only if that is allowed.
-func newWorld(t *testing.T, private bool) world {
+func newWorld(t *testing.T, private bool, replicas int) world {
 	t.Helper()
 	w := world{TB: t, lines: &testkit.Lines{}, projects: &projects{uris: map[string]string{},
 		state: projectsv1.AppState_APP_STATE_ACTIVE}}
@@ -94,10 +95,12 @@ func newWorld(t *testing.T, private bool) world {
 		Now: time.Now, Log: w.Service.Log})
 	w.must(err)
 	own := owners.New(projectsv1.NewProjectsClient(w.Calls), usersv1.NewUsersClient(w.Calls))
-	w.notifier = backchannel.Start(w.Service, backchannel.Config{
-		Store: db, Owners: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,
-		Metrics: w.Metrics,
-	})
+	for range replicas {
+		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
+			Store: db, Owners: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,
+			Metrics: w.Metrics,
+		}))
+	}
 	testkit.Run(t, w.Service)
 	return w
 }
@@ -125,7 +128,7 @@ func (w world) queue(clientID, orgID string, tries int) {
 	_, err := w.DB.Exec(w.Context(), `insert into logouts (session_id, client_id, client_org_id, user_id, due_at, tries)
 		values ('s1', $1, $2, 'u1', $3, $4)`, clientID, orgID, time.Now(), tries)
 	w.must(err)
-	w.notifier.Wake()
+	w.replicas[0].Wake()
 }
 
 // until waits until a condition on the queue holds.
