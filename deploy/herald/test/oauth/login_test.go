@@ -46,8 +46,8 @@ type application struct {
 	answers chan url.Values
 	// ends gets the logout token of each logout of which it hears, if it is registered for them.
 	ends chan string
-	// hold, if it is set, is called before.
-	hold func()
+	// away reports whether it cannot take one now; nil if it always can.
+	away func() bool
 	// bye is where people go after a logout.
 	clientID, redirectURI, bye string
 	// secret is empty for a public one.
@@ -71,8 +71,9 @@ func (w world) register(name string, settings ...string) *application {
 			_ = r.ParseForm()
 			a.answers <- r.Form
 		case "/ended":
-			if a.hold != nil {
-				a.hold()
+			if a.away != nil && a.away() {
+				out.WriteHeader(http.StatusServiceUnavailable)
+				return
 			}
 			a.ends <- r.PostFormValue("logout_token")
 		}
