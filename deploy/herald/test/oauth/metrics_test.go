@@ -5,12 +5,53 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"herald/deploy/herald/test/whole"
 )
 
-var grantLine = regexp.MustCompile(`(?m)^herald_grants_total\{grant="([^"]*)",result="([^"]*)"\} (\d+)$`)
+var (
+	countLine = regexp.MustCompile(`(?m)^(herald_[a-z]+_total)\{(.*)\} (\d+)$`)
+	label     = regexp.MustCompile(`"([^"]*)"`)
+)
+
+// counted returns what the operator's port says of a counter, by the values of its labels.
+func counted(t *testing.T, ops, name string) map[string]string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ops+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, line := range countLine.FindAllStringSubmatch(string(text), -1) {
+		if line[1] != name {
+			continue
+		}
+		var values []string
+		for _, value := range label.FindAllStringSubmatch(line[2], -1) {
+			values = append(values, value[1])
+		}
+		got[strings.Join(values, " ")] = line[3]
+	}
+	return got
+}
+
+func expectCounted(t *testing.T, ops, name string, want map[string]string) {
+	t.Helper()
+	if got := counted(t, ops, name); !maps.Equal(got, want) {
+		t.Errorf("%s: counted %v, want %v", name, got, want)
+	}
+}
 
 // The operator's port counts the requests to the token endpoint by grant and result. Whatever a client sends, there are
 // no other names in it than those of grants and errors.
@@ -27,28 +68,44 @@ func TestGrantsAreCounted(t *testing.T) {
 	w.post("/oauth/v2/token", "", "grant_type", bearer, "assertion", "x")
 	w.post("/oauth/v2/token", "", "grant_type", "planted")
 	w.post("/oauth/v2/token", "")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ops+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, line := range grantLine.FindAllStringSubmatch(string(text), -1) {
-		got[line[1]+" "+line[2]] = line[3]
-	}
-	want := map[string]string{
+	expectCounted(t, ops, "herald_grants_total", map[string]string{
 		"client_credentials ok": "2", "client_credentials invalid_client": "1", bearer + " ok": "1",
 		bearer + " invalid_grant": "1", "unknown unsupported_grant_type": "1", "unknown invalid_request": "1",
+	})
+}
+
+// So are introspections, revocations, and the answers to applications that send somebody to log in.
+func TestChecksAndLoginsAreCounted(t *testing.T) {
+	t.Parallel()
+	ops := whole.FreeAddress(t)
+	w := start(t, "HERALD_OPS_LISTEN="+ops)
+	machine := w.secretOf(w.machine("ci"))
+	token := w.token(machine, "grant_type", "client_credentials").text("access_token")
+	w.introspect(machine, token)
+	w.introspect(machine, token)
+	w.introspect(machine, "planted")
+	w.introspect(machine+"x", token)
+	w.post(introspection, machine)
+	w.post(revocation, machine+"x", "token", token)
+	w.post(revocation, machine, "token", token)
+	w.post(revocation, machine, "token", token)
+	w.introspect(machine, token)
+	expectCounted(t, ops, "herald_introspections_total", map[string]string{
+		"active": "2", "inactive": "2", "invalid_client": "1", "invalid_request": "1",
+	})
+	expectCounted(t, ops, "herald_revocations_total", map[string]string{"ok": "2", "invalid_client": "1"})
+
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	shop, c := w.application("Shop"), open(t)
+	c.visit(shop.request("prompt", "none"))
+	c.visit(shop.request("client_id", "planted"))
+	c.visit(shop.request())
+	if got := c.submit("name", "ada", "current", "correct horse"); got != "Welcome" {
+		t.Fatalf("the login leads to %q", got)
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("counted %v, want %v", got, want)
-	}
+	c.visit(shop.request())
+	w.visit("GET", "/ui/login/consent?request=planted", nil)
+	expectCounted(t, ops, "herald_authorizations_total", map[string]string{
+		"ok": "2", "login_required": "1", "invalid_request": "1", "expired": "1",
+	})
 }

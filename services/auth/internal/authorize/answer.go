@@ -11,6 +11,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/oauth"
+	"herald/shared/secret"
 )
 
 var (
@@ -29,9 +30,16 @@ type back struct {
 
 func answerTo(r domain.AuthRequest) back { return back{r.RedirectURI, r.ResponseMode, r.State} }
 
+// let gives the client a code.
+func (e *Endpoint) let(w http.ResponseWriter, r *http.Request, b back, code secret.Text) {
+	e.count.WithLabelValues("ok").Inc()
+	e.tell(w, r, b, "code", code.Reveal())
+}
+
 // fail tells the client an error (RFC 6749 section 4.1.2.1).
 func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, b back, err error) {
 	refusal := oauth.Refusal(err)
+	e.count.WithLabelValues(refusal.Code).Inc()
 	if refusal.Code == domain.ErrServerError.Code {
 		e.Log.ErrorContext(r.Context(), "an authorization request failed", "err", err)
 	}
@@ -85,8 +93,10 @@ func (e *Endpoint) form(w http.ResponseWriter, r *http.Request, uri string, valu
 // page tells the person, and the application's developer, an error that no client is told.
 func (e *Endpoint) page(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, domain.ErrRequestGone) {
+		e.count.WithLabelValues("expired").Inc()
 		e.Look.Notice(w, r, http.StatusBadRequest, "requestgone", "")
 		return
 	}
+	e.count.WithLabelValues(oauth.Refusal(err).Code).Inc()
 	oauth.Page(e.Look, w, r, "refusedclient", err)
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
@@ -47,6 +49,7 @@ type Config struct {
 	Issuer   string
 	Now      func() time.Time
 	Log      *slog.Logger
+	Metrics  prometheus.Registerer
 }
 
 // Endpoint is the authorization endpoint.
@@ -54,6 +57,8 @@ type Endpoint struct {
 	Config
 	// waiting counts the requests of one address for which nobody has logged in: each is stored for an hour.
 	waiting *limit.Limit
+	// count counts the requests that were answered, by what the client or else the person was told.
+	count *prometheus.CounterVec
 }
 
 // waitingAMinute is how many requests of one address may be stored within a minute without a login. Many people may
@@ -62,7 +67,8 @@ const waitingAMinute = 300
 
 // New returns the endpoint.
 func New(c Config) *Endpoint {
-	return &Endpoint{Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now)}
+	return &Endpoint{Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now), count: oauth.Counter(c.Metrics,
+		"herald_authorizations_total", "Answered requests of applications to log somebody in, by result.", "result")}
 }
 
 // Mount answers the endpoint's path.
@@ -167,7 +173,7 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	if refused == nil && !request.Asks() && !agree {
 		var code secret.Text
 		if code, refused = e.issue(r.Context(), c, request, session); refused == nil {
-			e.tell(w, r, answerTo(request), "code", code.Reveal())
+			e.let(w, r, answerTo(request), code)
 			return nil
 		}
 	}

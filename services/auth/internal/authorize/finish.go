@@ -60,7 +60,7 @@ func (e *Endpoint) conclude(
 		code, failed := e.issue(r.Context(), client, request, s)
 		if failed == nil {
 			e.waiting.Return(r.RemoteAddr)
-			e.tell(w, r, answerTo(request), "code", code.Reveal())
+			e.let(w, r, answerTo(request), code)
 			return
 		}
 		err = failed

@@ -234,6 +234,7 @@ func (w *world) mount() {
 	issued := tokens.Tokens{Store: w.db, Keys: w.keys, Owners: own, Issuer: issuer, Now: w.clock}
 	w.Endpoint = authorize.New(authorize.Config{
 		Store: w.db, Owners: own, Keys: w.keys, Sessions: w.sessions, Look: l, Issuer: issuer, Now: w.clock, Log: s.Log,
+		Metrics: s.Metrics,
 	})
 	people, programs := http.NewServeMux(), http.NewServeMux()
 	w.Endpoint.Mount(people)
@@ -249,7 +250,8 @@ func (w *world) mount() {
 	grants.New(grants.Config{
 		Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics,
 	}).Mount(programs)
-	introspect.Endpoint{Clients: clients, Tokens: issued, Claims: told, Log: s.Log}.Mount(programs)
+	introspect.New(introspect.Config{Clients: clients, Tokens: issued, Claims: told, Log: s.Log, Metrics: s.Metrics}).
+		Mount(programs)
 	userinfo.Endpoint{Tokens: issued, Claims: told, Log: s.Log}.Mount(programs)
 	w.programs = programs
 }

@@ -70,9 +70,8 @@ type given struct {
 
 // New returns the endpoint.
 func New(c Config) *Endpoint {
-	e := &Endpoint{Config: c, count: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "herald_grants_total", Help: "Requests to the token endpoint by grant and result.",
-	}, []string{"grant", "result"})}
+	e := &Endpoint{Config: c, count: oauth.Counter(c.Metrics, "herald_grants_total",
+		"Requests to the token endpoint by grant and result.", "grant", "result")}
 	e.grants = map[domain.GrantType]grant{
 		domain.GrantCredentials: {redeem: e.credentials},
 		domain.GrantDevice:      {redeem: e.device},
@@ -80,8 +79,6 @@ func New(c Config) *Endpoint {
 		domain.GrantCode:        {redeem: e.code},
 		domain.GrantRefresh:     {redeem: e.refresh},
 	}
-	// Tests run two replicas in one process. Only the metrics of the first are registered.
-	_ = c.Metrics.Register(e.count)
 	return e
 }
 

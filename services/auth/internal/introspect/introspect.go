@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"herald/services/auth/internal/claims"
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
@@ -26,12 +28,27 @@ const (
 	RevokePath = "/oauth/v2/revoke"
 )
 
-// Endpoint is both endpoints.
-type Endpoint struct {
+// Config is what the endpoints need.
+type Config struct {
 	Clients oauth.Clients
 	Tokens  tokens.Tokens
 	Claims  claims.Claims
 	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Endpoint is both endpoints.
+type Endpoint struct {
+	Config
+	introspections, revocations *prometheus.CounterVec
+}
+
+// New returns the endpoints.
+func New(c Config) Endpoint {
+	return Endpoint{
+		c, oauth.Counter(c.Metrics, "herald_introspections_total", "Introspections by result.", "result"),
+		oauth.Counter(c.Metrics, "herald_revocations_total", "Revocations of tokens by result.", "result"),
+	}
 }
 
 // Mount answers the endpoints' paths.
@@ -57,9 +74,15 @@ func (e Endpoint) Part() discovery.Part {
 func (e Endpoint) introspect(w http.ResponseWriter, r *http.Request) {
 	answer, err := e.about(r)
 	if err != nil {
+		e.introspections.WithLabelValues(oauth.Refusal(err).Code).Inc()
 		oauth.Fail(r.Context(), e.Log, w, err)
 		return
 	}
+	result := "active"
+	if answer["active"] == false {
+		result = "inactive"
+	}
+	e.introspections.WithLabelValues(result).Inc()
 	oauth.JSON(w, http.StatusOK, answer)
 }
 

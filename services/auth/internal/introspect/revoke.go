@@ -14,9 +14,11 @@ import (
 // revoke ends a token. The answer is the same for one that is unknown or has ended (RFC 7009 section 2.2).
 func (e Endpoint) revoke(w http.ResponseWriter, r *http.Request) {
 	if err := e.end(r); err != nil {
+		e.revocations.WithLabelValues(oauth.Refusal(err).Code).Inc()
 		oauth.Fail(r.Context(), e.Log, w, err)
 		return
 	}
+	e.revocations.WithLabelValues("ok").Inc()
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 }

@@ -35,7 +35,7 @@ func New(
 	})
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,
-		Issuer: issued.Issuer, Now: s.Now, Log: s.Log,
+		Issuer: issued.Issuer, Now: s.Now, Log: s.Log, Metrics: s.Metrics,
 	})
 	requests.Mount(people)
 	devices := device.Pages{

@@ -38,7 +38,9 @@ func New(s *boot.Service, issued, checked tokens.Tokens, parts ...discovery.Part
 			Clients: clients, Tokens: issued, Claims: claims.Claims{Owners: issued.Owners}, Log: s.Log,
 			Metrics: s.Metrics,
 		}),
-		introspect.Endpoint{Clients: asking, Tokens: checked, Claims: told, Log: s.Log},
+		introspect.New(introspect.Config{
+			Clients: asking, Tokens: checked, Claims: told, Log: s.Log, Metrics: s.Metrics,
+		}),
 		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
 		userinfo.Endpoint{Tokens: checked, Claims: told, Log: s.Log},
 	} {
