@@ -8,7 +8,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// An organization's own texts go with it, each with an event; others' stay.
+// An organization's own texts and its branding go with it, each with an event; others' stay.
 func TestRemovedOrganization(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -16,14 +16,17 @@ func TestRemovedOrganization(t *testing.T) {
 		for _, language := range []string{"de", "fr"} {
 			w.set(t, org, &textv1.SetMessageTextRequest{Kind: "init", Language: language, Title: "Mine"})
 		}
+		w.setColor(t, org, "#00aaff")
 	}
 	cause := kit.Herald(t, w.ground, "users").Tell("o1", "o1", "admin", &usersv1.OrgRemoved{})
-	testkit.Until(t, w.service.DB, "custom_texts", "not exists (select from custom_texts where org_id = 'o1')")
-	if testkit.Rows(t, w.service.DB, "custom_texts where org_id = 'o2'") != 2 {
-		t.Error("another organization's texts are gone too")
+	testkit.Until(t, w.service.DB, "brandings", "not exists (select from custom_texts where org_id = 'o1') "+
+		"and not exists (select from brandings where org_id = 'o1')")
+	if testkit.Rows(t, w.service.DB, "custom_texts where org_id = 'o2'") != 2 ||
+		testkit.Rows(t, w.service.DB, "brandings where org_id = 'o2'") != 1 {
+		t.Error("another organization's texts or branding are gone too")
 	}
 	if testkit.Rows(t, w.service.DB, `events where name = 'removed' and actor = 'admin' and organization_id = 'o1'
-		and data->>'cause' = $1`, cause) != 2 {
-		t.Error("not every text has an event that names the cause")
+		and data->>'cause' = $1`, cause) != 3 {
+		t.Error("not every text and the branding has an event that names the cause")
 	}
 }

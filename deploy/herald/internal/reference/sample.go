@@ -59,6 +59,7 @@ func variable(f protoreflect.FieldDescriptor) string {
 const (
 	examplePerson  = `{"firstName":"Mini","lastName":"Mouse"}`
 	exampleAddress = `"mini@example.com"`
+	exampleImage   = `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=="`
 	exampleFilter  = `[{"nameQuery":{"name":"sho","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]`
 )
 
@@ -91,6 +92,7 @@ var examples = map[string]string{
 	"SetMessageText.kind": "init", "SetMessageText.language": "de", "SetMessageText.title": `"Hallo {{.FirstName}}"`,
 	"RemoveMessageText.kind": "init", "RemoveMessageText.language": "de",
 	"PreviewMessageText.kind": "init", "PreviewMessageText.language": "de",
+	"SetBranding.primary_color": `"#0b6e4f"`, "SetBrandingLogo.logo": exampleImage,
 	"PreviewMessageText.title": `"Hallo {{.FirstName}}"`, "SetDefaultLanguage.language": "de",
 	"CreateDirectoryIdp.name": `"Company"`, "UpdateDirectoryIdp.name": `"Company"`,
 	"UpdateProject.name": `"Web shop"`, "CreateOrg.name": `"Acme"`, "UpdateMyOrg.name": `"Acme Ltd"`,

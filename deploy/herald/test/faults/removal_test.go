@@ -25,7 +25,8 @@ var had = map[string][]string{
 	"users": {"organizations where id", "users where org_id", "members where org_id"},
 	"projects": {"projects where org_id", "user_grants where org_id", "project_grants where granted_org_id",
 		"applications where org_id"},
-	"text": {"custom_texts where org_id"}, "idp": {"idps where org_id"}, "notification": {"notifications where org_id"},
+	"text": {"custom_texts where org_id", "brandings where org_id"}, "idp": {"idps where org_id"},
+	"notification": {"notifications where org_id"},
 }
 
 // remains is the databases and the removed organization.
@@ -144,5 +145,6 @@ func fill(i *whole.Instance) {
 		i.Must("POST", "/management/v1/users/u00100/grants", fmt.Sprintf(`{"projectId":%q}`, id))
 	}
 	i.Must("PUT", "/management/v1/text/message/init/de", `{"subject":"Willkommen"}`)
+	i.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"#0b6e4f"}`)
 	i.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"herald","clientSecret":"secret"}`)
 }

@@ -132,6 +132,7 @@ var (
 		"ReactivateIdp":          "POST /management/v1/idps/{id}/_deactivate",
 		"RemoveMachineSecret":    "PUT /management/v1/users/{user_id}/secret",
 		"RemoveMessageText":      "PUT /management/v1/text/message/init/{language}",
+		"RemoveBranding":         "PUT /management/v1/orgs/me/branding",
 	}
 
 	// values are the values of other fields, by method and field or by field alone.
@@ -147,7 +148,8 @@ var (
 		"SetUserMetadata.key": `"{new}"`, "old_password": `"correct horse"`, "new_password": `"correct horse battery"`,
 		"SetPassword.password": `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
 		"recipient": `"mini@example.com"`, "client_id": `"herald"`, "client_secret": `"{new}"`,
-		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`,
+		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`, "primary_color": `"#0b6e4f"`,
+		"logo":               `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=="`,
 		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
 		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
 		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`,

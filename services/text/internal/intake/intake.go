@@ -1,4 +1,4 @@
-// Package intake reacts to the removal of organizations: their own texts go.
+// Package intake reacts to the removal of organizations: their own texts and their branding go.
 package intake
 
 import (
@@ -13,18 +13,28 @@ import (
 	"herald/shared/removal"
 )
 
-// Sweep removes the texts that an organization wrote.
+// Sweep removes the branding of an organization and the texts that it wrote.
 func Sweep(db store.Store) removal.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
 		keys, err := db.SomeCustom(ctx, removed.OrganizationID, removal.Batch)
 		if err != nil {
 			return false, err
 		}
-		return removal.Each(keys, func(k store.Key) error {
+		found, err := removal.Each(keys, func(k store.Key) error {
 			_, err := db.ResetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) {
 				return &textv1.MessageTextRemoved{Kind: k.Kind, Language: k.Language, Cause: removed.ID}, nil
 			})
 			return err
 		})
+		if err != nil {
+			return found, err
+		}
+		_, err = removal.Each([]string{removed.OrganizationID}, func(orgID string) error {
+			_, err := db.ResetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) {
+				return &textv1.BrandingRemoved{Cause: removed.ID}, nil
+			})
+			return err
+		})
+		return found, err
 	}
 }

@@ -123,6 +123,9 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 	for _, m := range everything {
 		names = append(names, m.name)
 	}
+	for _, m := range brandings {
+		names = append(names, m.name)
+	}
 	testkit.Listed[store.Store](t, names, elsewhere)
 }
 
@@ -201,6 +204,7 @@ func TestLanguagesTakeTurns(t *testing.T) {
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
+		"brandings_pkey":            "no insert of a branding that exists fails",
 		"custom_texts_pkey":         "no insert of texts that exist fails",
 		"languages_pkey":            "no statement inserts another row",
 		"languages_single_check":    "no statement changes the column",

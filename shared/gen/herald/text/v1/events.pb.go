@@ -147,6 +147,97 @@ func (x *MessageTextRemoved) GetCause() string {
 	return ""
 }
 
+// An organization changed its color or logo. The aggregate's id is the organization's.
+type BrandingChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrandingChanged) Reset() {
+	*x = BrandingChanged{}
+	mi := &file_herald_text_v1_events_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrandingChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrandingChanged) ProtoMessage() {}
+
+func (x *BrandingChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_events_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrandingChanged.ProtoReflect.Descriptor instead.
+func (*BrandingChanged) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BrandingChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
+// An organization's color and logo were removed.
+type BrandingRemoved struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the event of the organization's removal. Empty if the branding was removed alone.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrandingRemoved) Reset() {
+	*x = BrandingRemoved{}
+	mi := &file_herald_text_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrandingRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrandingRemoved) ProtoMessage() {}
+
+func (x *BrandingRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_text_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrandingRemoved.ProtoReflect.Descriptor instead.
+func (*BrandingRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BrandingRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 type DefaultLanguageChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Language      string                 `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
@@ -156,7 +247,7 @@ type DefaultLanguageChanged struct {
 
 func (x *DefaultLanguageChanged) Reset() {
 	*x = DefaultLanguageChanged{}
-	mi := &file_herald_text_v1_events_proto_msgTypes[2]
+	mi := &file_herald_text_v1_events_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -168,7 +259,7 @@ func (x *DefaultLanguageChanged) String() string {
 func (*DefaultLanguageChanged) ProtoMessage() {}
 
 func (x *DefaultLanguageChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_text_v1_events_proto_msgTypes[2]
+	mi := &file_herald_text_v1_events_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -181,7 +272,7 @@ func (x *DefaultLanguageChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DefaultLanguageChanged.ProtoReflect.Descriptor instead.
 func (*DefaultLanguageChanged) Descriptor() ([]byte, []int) {
-	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{2}
+	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DefaultLanguageChanged) GetLanguage() string {
@@ -200,7 +291,7 @@ type AllowedLanguagesChanged struct {
 
 func (x *AllowedLanguagesChanged) Reset() {
 	*x = AllowedLanguagesChanged{}
-	mi := &file_herald_text_v1_events_proto_msgTypes[3]
+	mi := &file_herald_text_v1_events_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -212,7 +303,7 @@ func (x *AllowedLanguagesChanged) String() string {
 func (*AllowedLanguagesChanged) ProtoMessage() {}
 
 func (x *AllowedLanguagesChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_text_v1_events_proto_msgTypes[3]
+	mi := &file_herald_text_v1_events_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -225,7 +316,7 @@ func (x *AllowedLanguagesChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedLanguagesChanged.ProtoReflect.Descriptor instead.
 func (*AllowedLanguagesChanged) Descriptor() ([]byte, []int) {
-	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_herald_text_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AllowedLanguagesChanged) GetLanguages() []string {
@@ -249,7 +340,13 @@ const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x14\n" +
 	"\x05cause\x18\x03 \x01(\tR\x05cause:R\x8a\x82)N\n" +
-	"\amessage\x12\aremovedB8texts and languages are settings, not objects with an id0\x01\"\x92\x01\n" +
+	"\amessage\x12\aremovedB8texts and languages are settings, not objects with an id0\x01\"\x87\x01\n" +
+	"\x0fBrandingChanged\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:J\x8a\x82)F\n" +
+	"\bbranding\x12\achangedB/branding is a setting, not an object with an id0\x01\"s\n" +
+	"\x0fBrandingRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:J\x8a\x82)F\n" +
+	"\bbranding\x12\aremovedB/branding is a setting, not an object with an id0\x01\"\x92\x01\n" +
 	"\x16DefaultLanguageChanged\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage:\\\x8a\x82)X\n" +
 	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id0\x01\"\xa5\x01\n" +
@@ -269,12 +366,14 @@ func file_herald_text_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_text_v1_events_proto_rawDescData
 }
 
-var file_herald_text_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_herald_text_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_text_v1_events_proto_goTypes = []any{
 	(*MessageTextChanged)(nil),      // 0: herald.text.v1.MessageTextChanged
 	(*MessageTextRemoved)(nil),      // 1: herald.text.v1.MessageTextRemoved
-	(*DefaultLanguageChanged)(nil),  // 2: herald.text.v1.DefaultLanguageChanged
-	(*AllowedLanguagesChanged)(nil), // 3: herald.text.v1.AllowedLanguagesChanged
+	(*BrandingChanged)(nil),         // 2: herald.text.v1.BrandingChanged
+	(*BrandingRemoved)(nil),         // 3: herald.text.v1.BrandingRemoved
+	(*DefaultLanguageChanged)(nil),  // 4: herald.text.v1.DefaultLanguageChanged
+	(*AllowedLanguagesChanged)(nil), // 5: herald.text.v1.AllowedLanguagesChanged
 }
 var file_herald_text_v1_events_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -295,7 +394,7 @@ func file_herald_text_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_text_v1_events_proto_rawDesc), len(file_herald_text_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

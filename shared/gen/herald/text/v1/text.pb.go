@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: herald/text/v1/text.proto
 
-// The texts of mails, by language and organization, and the languages of mails and pages.
+// The texts of mails, by language and organization, the languages of mails and pages, and the branding of login pages.
 
 package textv1
 
@@ -1184,7 +1184,7 @@ var File_herald_text_v1_text_proto protoreflect.FileDescriptor
 
 const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/text/v1/text.proto\x12\x0eherald.text.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x16\n" +
+	"\x19herald/text/v1/text.proto\x12\x0eherald.text.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1dherald/text/v1/branding.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x16\n" +
 	"\x14ListLanguagesRequest\"5\n" +
 	"\x15ListLanguagesResponse\x12\x1c\n" +
 	"\tlanguages\x18\x01 \x03(\tR\tlanguages\"G\n" +
@@ -1260,7 +1260,7 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\x96\x0f\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage2\xe0\x15\n" +
 	"\x04Text\x12\x7f\n" +
 	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xa7\x01\n" +
 	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"F\x8a\x82)\r\n" +
@@ -1278,7 +1278,17 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\tiam.write\x82\xd3\xe4\x93\x02+:\x01*\x1a&/admin/v1/languages/default/{language}\x12\x99\x01\n" +
 	"\x13GetAllowedLanguages\x12*.herald.text.v1.GetAllowedLanguagesRequest\x1a+.herald.text.v1.GetAllowedLanguagesResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/allowed\x12\xa5\x01\n" +
 	"\x13SetAllowedLanguages\x12*.herald.text.v1.SetAllowedLanguagesRequest\x1a+.herald.text.v1.SetAllowedLanguagesResponse\"5\x8a\x82)\v\n" +
-	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12t\n" +
+	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12\x90\x01\n" +
+	"\vGetBranding\x12\".herald.text.v1.GetBrandingRequest\x1a#.herald.text.v1.GetBrandingResponse\"8\x8a\x82)\r\n" +
+	"\vpolicy.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/orgs/me/branding\x12\x94\x01\n" +
+	"\vSetBranding\x12\".herald.text.v1.SetBrandingRequest\x1a#.herald.text.v1.SetBrandingResponse\"<\x8a\x82)\x0e\n" +
+	"\fpolicy.write\x82\xd3\xe4\x93\x02$:\x01*\x1a\x1f/management/v1/orgs/me/branding\x12\xa5\x01\n" +
+	"\x0fSetBrandingLogo\x12&.herald.text.v1.SetBrandingLogoRequest\x1a'.herald.text.v1.SetBrandingLogoResponse\"A\x8a\x82)\x0e\n" +
+	"\fpolicy.write\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/orgs/me/branding/logo\x12\x9b\x01\n" +
+	"\x0eRemoveBranding\x12%.herald.text.v1.RemoveBrandingRequest\x1a&.herald.text.v1.RemoveBrandingResponse\":\x8a\x82)\x0f\n" +
+	"\rpolicy.delete\x82\xd3\xe4\x93\x02!*\x1f/management/v1/orgs/me/branding\x12q\n" +
+	"\x0fResolveBranding\x12&.herald.text.v1.ResolveBrandingRequest\x1a'.herald.text.v1.ResolveBrandingResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12e\n" +
+	"\vResolveLogo\x12\".herald.text.v1.ResolveLogoRequest\x1a#.herald.text.v1.ResolveLogoResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12t\n" +
 	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\x82\x01\n" +
 	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
@@ -1319,6 +1329,18 @@ var file_herald_text_v1_text_proto_goTypes = []any{
 	(*ResolveMessageTextRequest)(nil),   // 20: herald.text.v1.ResolveMessageTextRequest
 	(*ResolveMessageTextResponse)(nil),  // 21: herald.text.v1.ResolveMessageTextResponse
 	(*v1.ObjectDetails)(nil),            // 22: herald.v1.ObjectDetails
+	(*GetBrandingRequest)(nil),          // 23: herald.text.v1.GetBrandingRequest
+	(*SetBrandingRequest)(nil),          // 24: herald.text.v1.SetBrandingRequest
+	(*SetBrandingLogoRequest)(nil),      // 25: herald.text.v1.SetBrandingLogoRequest
+	(*RemoveBrandingRequest)(nil),       // 26: herald.text.v1.RemoveBrandingRequest
+	(*ResolveBrandingRequest)(nil),      // 27: herald.text.v1.ResolveBrandingRequest
+	(*ResolveLogoRequest)(nil),          // 28: herald.text.v1.ResolveLogoRequest
+	(*GetBrandingResponse)(nil),         // 29: herald.text.v1.GetBrandingResponse
+	(*SetBrandingResponse)(nil),         // 30: herald.text.v1.SetBrandingResponse
+	(*SetBrandingLogoResponse)(nil),     // 31: herald.text.v1.SetBrandingLogoResponse
+	(*RemoveBrandingResponse)(nil),      // 32: herald.text.v1.RemoveBrandingResponse
+	(*ResolveBrandingResponse)(nil),     // 33: herald.text.v1.ResolveBrandingResponse
+	(*ResolveLogoResponse)(nil),         // 34: herald.text.v1.ResolveLogoResponse
 }
 var file_herald_text_v1_text_proto_depIdxs = []int32{
 	4,  // 0: herald.text.v1.GetMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
@@ -1340,22 +1362,34 @@ var file_herald_text_v1_text_proto_depIdxs = []int32{
 	12, // 16: herald.text.v1.Text.SetDefaultLanguage:input_type -> herald.text.v1.SetDefaultLanguageRequest
 	14, // 17: herald.text.v1.Text.GetAllowedLanguages:input_type -> herald.text.v1.GetAllowedLanguagesRequest
 	16, // 18: herald.text.v1.Text.SetAllowedLanguages:input_type -> herald.text.v1.SetAllowedLanguagesRequest
-	18, // 19: herald.text.v1.Text.ResolveLanguages:input_type -> herald.text.v1.ResolveLanguagesRequest
-	20, // 20: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
-	1,  // 21: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
-	3,  // 22: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
-	3,  // 23: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
-	6,  // 24: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
-	8,  // 25: herald.text.v1.Text.RemoveMessageText:output_type -> herald.text.v1.RemoveMessageTextResponse
-	9,  // 26: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
-	11, // 27: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
-	13, // 28: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse
-	15, // 29: herald.text.v1.Text.GetAllowedLanguages:output_type -> herald.text.v1.GetAllowedLanguagesResponse
-	17, // 30: herald.text.v1.Text.SetAllowedLanguages:output_type -> herald.text.v1.SetAllowedLanguagesResponse
-	19, // 31: herald.text.v1.Text.ResolveLanguages:output_type -> herald.text.v1.ResolveLanguagesResponse
-	21, // 32: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
-	21, // [21:33] is the sub-list for method output_type
-	9,  // [9:21] is the sub-list for method input_type
+	23, // 19: herald.text.v1.Text.GetBranding:input_type -> herald.text.v1.GetBrandingRequest
+	24, // 20: herald.text.v1.Text.SetBranding:input_type -> herald.text.v1.SetBrandingRequest
+	25, // 21: herald.text.v1.Text.SetBrandingLogo:input_type -> herald.text.v1.SetBrandingLogoRequest
+	26, // 22: herald.text.v1.Text.RemoveBranding:input_type -> herald.text.v1.RemoveBrandingRequest
+	27, // 23: herald.text.v1.Text.ResolveBranding:input_type -> herald.text.v1.ResolveBrandingRequest
+	28, // 24: herald.text.v1.Text.ResolveLogo:input_type -> herald.text.v1.ResolveLogoRequest
+	18, // 25: herald.text.v1.Text.ResolveLanguages:input_type -> herald.text.v1.ResolveLanguagesRequest
+	20, // 26: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
+	1,  // 27: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
+	3,  // 28: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	3,  // 29: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	6,  // 30: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
+	8,  // 31: herald.text.v1.Text.RemoveMessageText:output_type -> herald.text.v1.RemoveMessageTextResponse
+	9,  // 32: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
+	11, // 33: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
+	13, // 34: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse
+	15, // 35: herald.text.v1.Text.GetAllowedLanguages:output_type -> herald.text.v1.GetAllowedLanguagesResponse
+	17, // 36: herald.text.v1.Text.SetAllowedLanguages:output_type -> herald.text.v1.SetAllowedLanguagesResponse
+	29, // 37: herald.text.v1.Text.GetBranding:output_type -> herald.text.v1.GetBrandingResponse
+	30, // 38: herald.text.v1.Text.SetBranding:output_type -> herald.text.v1.SetBrandingResponse
+	31, // 39: herald.text.v1.Text.SetBrandingLogo:output_type -> herald.text.v1.SetBrandingLogoResponse
+	32, // 40: herald.text.v1.Text.RemoveBranding:output_type -> herald.text.v1.RemoveBrandingResponse
+	33, // 41: herald.text.v1.Text.ResolveBranding:output_type -> herald.text.v1.ResolveBrandingResponse
+	34, // 42: herald.text.v1.Text.ResolveLogo:output_type -> herald.text.v1.ResolveLogoResponse
+	19, // 43: herald.text.v1.Text.ResolveLanguages:output_type -> herald.text.v1.ResolveLanguagesResponse
+	21, // 44: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
+	27, // [27:45] is the sub-list for method output_type
+	9,  // [9:27] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
 	9,  // [9:9] is the sub-list for extension extendee
 	0,  // [0:9] is the sub-list for field type_name
@@ -1366,6 +1400,7 @@ func file_herald_text_v1_text_proto_init() {
 	if File_herald_text_v1_text_proto != nil {
 		return
 	}
+	file_herald_text_v1_branding_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

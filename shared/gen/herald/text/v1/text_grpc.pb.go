@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: herald/text/v1/text.proto
 
-// The texts of mails, by language and organization, and the languages of mails and pages.
+// The texts of mails, by language and organization, the languages of mails and pages, and the branding of login pages.
 
 package textv1
 
@@ -31,6 +31,12 @@ const (
 	Text_SetDefaultLanguage_FullMethodName    = "/herald.text.v1.Text/SetDefaultLanguage"
 	Text_GetAllowedLanguages_FullMethodName   = "/herald.text.v1.Text/GetAllowedLanguages"
 	Text_SetAllowedLanguages_FullMethodName   = "/herald.text.v1.Text/SetAllowedLanguages"
+	Text_GetBranding_FullMethodName           = "/herald.text.v1.Text/GetBranding"
+	Text_SetBranding_FullMethodName           = "/herald.text.v1.Text/SetBranding"
+	Text_SetBrandingLogo_FullMethodName       = "/herald.text.v1.Text/SetBrandingLogo"
+	Text_RemoveBranding_FullMethodName        = "/herald.text.v1.Text/RemoveBranding"
+	Text_ResolveBranding_FullMethodName       = "/herald.text.v1.Text/ResolveBranding"
+	Text_ResolveLogo_FullMethodName           = "/herald.text.v1.Text/ResolveLogo"
 	Text_ResolveLanguages_FullMethodName      = "/herald.text.v1.Text/ResolveLanguages"
 	Text_ResolveMessageText_FullMethodName    = "/herald.text.v1.Text/ResolveMessageText"
 )
@@ -39,7 +45,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// The languages, and the texts of mails in them.
+// The languages, the texts of mails in them, and the branding of login pages.
 type TextClient interface {
 	// Lists the languages for which there are default texts (specification 4.5).
 	ListLanguages(ctx context.Context, in *ListLanguagesRequest, opts ...grpc.CallOption) (*ListLanguagesResponse, error)
@@ -68,6 +74,20 @@ type TextClient interface {
 	// Replaces the languages in which mails and pages may be written. It fails with
 	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error)
+	// Reads the branding of the organization acted on: its color and its logo on login pages. A project's
+	// privateLabelingSetting says whose branding the login to its applications has.
+	GetBranding(ctx context.Context, in *GetBrandingRequest, opts ...grpc.CallOption) (*GetBrandingResponse, error)
+	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
+	SetBranding(ctx context.Context, in *SetBrandingRequest, opts ...grpc.CallOption) (*SetBrandingResponse, error)
+	// Replaces the organization's logo. It fails with `LOGO_INVALID` for what is not a whole PNG or WebP image of at most
+	// 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
+	SetBrandingLogo(ctx context.Context, in *SetBrandingLogoRequest, opts ...grpc.CallOption) (*SetBrandingLogoResponse, error)
+	// Removes the organization's color and logo. It fails with `BRANDING_NOT_FOUND` if it has neither.
+	RemoveBranding(ctx context.Context, in *RemoveBrandingRequest, opts ...grpc.CallOption) (*RemoveBrandingResponse, error)
+	// Returns an organization's branding for a page. An organization that does not exist has none.
+	ResolveBranding(ctx context.Context, in *ResolveBrandingRequest, opts ...grpc.CallOption) (*ResolveBrandingResponse, error)
+	// Returns the image of a logo. It fails with `LOGO_NOT_FOUND` if the organization has another one or none.
+	ResolveLogo(ctx context.Context, in *ResolveLogoRequest, opts ...grpc.CallOption) (*ResolveLogoResponse, error)
 	// Returns the languages in which pages may be written.
 	ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error)
 	// Returns the text of a mail in the reader's language, the default language or English: the first
@@ -183,6 +203,66 @@ func (c *textClient) SetAllowedLanguages(ctx context.Context, in *SetAllowedLang
 	return out, nil
 }
 
+func (c *textClient) GetBranding(ctx context.Context, in *GetBrandingRequest, opts ...grpc.CallOption) (*GetBrandingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetBrandingResponse)
+	err := c.cc.Invoke(ctx, Text_GetBranding_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) SetBranding(ctx context.Context, in *SetBrandingRequest, opts ...grpc.CallOption) (*SetBrandingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetBrandingResponse)
+	err := c.cc.Invoke(ctx, Text_SetBranding_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) SetBrandingLogo(ctx context.Context, in *SetBrandingLogoRequest, opts ...grpc.CallOption) (*SetBrandingLogoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetBrandingLogoResponse)
+	err := c.cc.Invoke(ctx, Text_SetBrandingLogo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) RemoveBranding(ctx context.Context, in *RemoveBrandingRequest, opts ...grpc.CallOption) (*RemoveBrandingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveBrandingResponse)
+	err := c.cc.Invoke(ctx, Text_RemoveBranding_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) ResolveBranding(ctx context.Context, in *ResolveBrandingRequest, opts ...grpc.CallOption) (*ResolveBrandingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveBrandingResponse)
+	err := c.cc.Invoke(ctx, Text_ResolveBranding_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *textClient) ResolveLogo(ctx context.Context, in *ResolveLogoRequest, opts ...grpc.CallOption) (*ResolveLogoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResolveLogoResponse)
+	err := c.cc.Invoke(ctx, Text_ResolveLogo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *textClient) ResolveLanguages(ctx context.Context, in *ResolveLanguagesRequest, opts ...grpc.CallOption) (*ResolveLanguagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResolveLanguagesResponse)
@@ -207,7 +287,7 @@ func (c *textClient) ResolveMessageText(ctx context.Context, in *ResolveMessageT
 // All implementations should embed UnimplementedTextServer
 // for forward compatibility.
 //
-// The languages, and the texts of mails in them.
+// The languages, the texts of mails in them, and the branding of login pages.
 type TextServer interface {
 	// Lists the languages for which there are default texts (specification 4.5).
 	ListLanguages(context.Context, *ListLanguagesRequest) (*ListLanguagesResponse, error)
@@ -236,6 +316,20 @@ type TextServer interface {
 	// Replaces the languages in which mails and pages may be written. It fails with
 	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error)
+	// Reads the branding of the organization acted on: its color and its logo on login pages. A project's
+	// privateLabelingSetting says whose branding the login to its applications has.
+	GetBranding(context.Context, *GetBrandingRequest) (*GetBrandingResponse, error)
+	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
+	SetBranding(context.Context, *SetBrandingRequest) (*SetBrandingResponse, error)
+	// Replaces the organization's logo. It fails with `LOGO_INVALID` for what is not a whole PNG or WebP image of at most
+	// 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
+	SetBrandingLogo(context.Context, *SetBrandingLogoRequest) (*SetBrandingLogoResponse, error)
+	// Removes the organization's color and logo. It fails with `BRANDING_NOT_FOUND` if it has neither.
+	RemoveBranding(context.Context, *RemoveBrandingRequest) (*RemoveBrandingResponse, error)
+	// Returns an organization's branding for a page. An organization that does not exist has none.
+	ResolveBranding(context.Context, *ResolveBrandingRequest) (*ResolveBrandingResponse, error)
+	// Returns the image of a logo. It fails with `LOGO_NOT_FOUND` if the organization has another one or none.
+	ResolveLogo(context.Context, *ResolveLogoRequest) (*ResolveLogoResponse, error)
 	// Returns the languages in which pages may be written.
 	ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error)
 	// Returns the text of a mail in the reader's language, the default language or English: the first
@@ -279,6 +373,24 @@ func (UnimplementedTextServer) GetAllowedLanguages(context.Context, *GetAllowedL
 }
 func (UnimplementedTextServer) SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetAllowedLanguages not implemented")
+}
+func (UnimplementedTextServer) GetBranding(context.Context, *GetBrandingRequest) (*GetBrandingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetBranding not implemented")
+}
+func (UnimplementedTextServer) SetBranding(context.Context, *SetBrandingRequest) (*SetBrandingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetBranding not implemented")
+}
+func (UnimplementedTextServer) SetBrandingLogo(context.Context, *SetBrandingLogoRequest) (*SetBrandingLogoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetBrandingLogo not implemented")
+}
+func (UnimplementedTextServer) RemoveBranding(context.Context, *RemoveBrandingRequest) (*RemoveBrandingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveBranding not implemented")
+}
+func (UnimplementedTextServer) ResolveBranding(context.Context, *ResolveBrandingRequest) (*ResolveBrandingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveBranding not implemented")
+}
+func (UnimplementedTextServer) ResolveLogo(context.Context, *ResolveLogoRequest) (*ResolveLogoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveLogo not implemented")
 }
 func (UnimplementedTextServer) ResolveLanguages(context.Context, *ResolveLanguagesRequest) (*ResolveLanguagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveLanguages not implemented")
@@ -486,6 +598,114 @@ func _Text_SetAllowedLanguages_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Text_GetBranding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetBrandingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).GetBranding(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_GetBranding_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).GetBranding(ctx, req.(*GetBrandingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_SetBranding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetBrandingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).SetBranding(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_SetBranding_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).SetBranding(ctx, req.(*SetBrandingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_SetBrandingLogo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetBrandingLogoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).SetBrandingLogo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_SetBrandingLogo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).SetBrandingLogo(ctx, req.(*SetBrandingLogoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_RemoveBranding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveBrandingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).RemoveBranding(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_RemoveBranding_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).RemoveBranding(ctx, req.(*RemoveBrandingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_ResolveBranding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveBrandingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).ResolveBranding(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_ResolveBranding_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).ResolveBranding(ctx, req.(*ResolveBrandingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Text_ResolveLogo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResolveLogoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TextServer).ResolveLogo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Text_ResolveLogo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TextServer).ResolveLogo(ctx, req.(*ResolveLogoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Text_ResolveLanguages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResolveLanguagesRequest)
 	if err := dec(in); err != nil {
@@ -568,6 +788,30 @@ var Text_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetAllowedLanguages",
 			Handler:    _Text_SetAllowedLanguages_Handler,
+		},
+		{
+			MethodName: "GetBranding",
+			Handler:    _Text_GetBranding_Handler,
+		},
+		{
+			MethodName: "SetBranding",
+			Handler:    _Text_SetBranding_Handler,
+		},
+		{
+			MethodName: "SetBrandingLogo",
+			Handler:    _Text_SetBrandingLogo_Handler,
+		},
+		{
+			MethodName: "RemoveBranding",
+			Handler:    _Text_RemoveBranding_Handler,
+		},
+		{
+			MethodName: "ResolveBranding",
+			Handler:    _Text_ResolveBranding_Handler,
+		},
+		{
+			MethodName: "ResolveLogo",
+			Handler:    _Text_ResolveLogo_Handler,
 		},
 		{
 			MethodName: "ResolveLanguages",

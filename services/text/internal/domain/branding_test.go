@@ -1,0 +1,61 @@
+package domain
+
+import (
+	"errors"
+	"slices"
+	"testing"
+)
+
+func TestBrandingChanges(t *testing.T) {
+	t.Parallel()
+	logo := Logo{Image: []byte("one"), MediaType: "image/png"}
+	for _, c := range []struct {
+		name   string
+		was    Branding
+		change func(*Branding) []string
+		want   []string
+		color  string
+		hash   string
+	}{
+		{"a first color", Branding{}, color("#00AAff"), []string{"primaryColor"}, "#00aaff", ""},
+		{"the same in capitals", Branding{PrimaryColor: "#00aaff"}, color("#00AAFF"), nil, "#00aaff", ""},
+		{"no color beside a logo", Branding{PrimaryColor: "#00aaff", LogoHash: "x"}, color(""),
+			[]string{"primaryColor"}, "", "x"},
+		{"no color for none", Branding{}, color(""), nil, "", ""},
+		{"a first logo", Branding{PrimaryColor: "#00aaff"}, picture(logo), []string{"logo"}, "#00aaff", logo.Hash()},
+		{"the same logo", Branding{LogoHash: logo.Hash()}, picture(logo), nil, "", logo.Hash()},
+		{"another logo", Branding{LogoHash: "x"}, picture(logo), []string{"logo"}, "", logo.Hash()},
+	} {
+		b := c.was
+		got := c.change(&b)
+		if !slices.Equal(got, c.want) || b.PrimaryColor != c.color || b.LogoHash != c.hash {
+			t.Errorf("%s: %v, %+v", c.name, got, b)
+		}
+		if stored := slices.Contains(got, "logo"); stored != (b.Logo != nil) {
+			t.Errorf("%s: the image to store is %v", c.name, b.Logo)
+		}
+		if b.IsDefault() != (c.color == "" && c.hash == "") {
+			t.Errorf("%s: %+v is said to be default: %t", c.name, b, b.IsDefault())
+		}
+	}
+}
+
+func color(c string) func(*Branding) []string {
+	return func(b *Branding) []string { return b.SetColor(c) }
+}
+
+func picture(l Logo) func(*Branding) []string {
+	return func(b *Branding) []string { return b.SetLogo(l) }
+}
+
+func TestBrandingReset(t *testing.T) {
+	t.Parallel()
+	for _, b := range []Branding{{PrimaryColor: "#00aaff"}, {LogoHash: "x"}} {
+		if err := b.Reset(); err != nil || !b.IsDefault() {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	if err := new(Branding).Reset(); !errors.Is(err, ErrBrandingNotFound) {
+		t.Errorf("nothing is reset: %v", err)
+	}
+}

@@ -1,0 +1,167 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/text/internal/domain"
+	"herald/services/text/internal/store"
+	"herald/shared/testkit"
+)
+
+// logo returns a logo whose image is a text.
+func logo(image string) domain.Logo { return domain.Logo{Image: []byte(image), MediaType: "image/png"} }
+
+// branded is a change that sets a color and a logo.
+func branded(color, image string) func(*domain.Branding) (proto.Message, error) {
+	return func(b *domain.Branding) (proto.Message, error) {
+		b.SetColor(color)
+		b.SetLogo(logo(image))
+		return happened, nil
+	}
+}
+
+// brandings is what the store does for an organization's branding; the removal comes last.
+var brandings = []struct {
+	name   string
+	absent error // says that there is none; nil where that is an empty branding
+	ask    func(context.Context, store.Store, string) (domain.Branding, error)
+}{
+	{"Branding", nil, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
+		return s.Branding(ctx, orgID)
+	}},
+	{"Logo", domain.ErrLogoNotFound, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
+		l, err := s.Logo(ctx, orgID, logo("mine").Hash())
+		if err != nil || !bytes.Equal(l.Image, []byte("mine")) || l.MediaType != "image/png" {
+			return domain.Branding{}, err
+		}
+		return s.Branding(ctx, orgID)
+	}},
+	{"SetBranding", nil, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
+		return s.SetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) { return nil, nil })
+	}},
+	{"ResetBranding", domain.ErrBrandingNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
+			return s.ResetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) { return happened, nil })
+		}},
+}
+
+// No method finds or changes the branding of another organization.
+func TestBrandingOfTwoOrganizations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for orgID, image := range map[string]string{"org-a": "mine", "org-b": "theirs"} {
+		if _, err := w.SetBranding(t.Context(), orgID, branded("#00aaff", image)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := testkit.Rows(t, w.db, "events")
+	for _, orgID := range []string{"org-c", ""} {
+		for _, m := range brandings {
+			b, err := m.ask(t.Context(), w.Store, orgID)
+			if b.PrimaryColor != "" || b.Sequence != 0 || !errors.Is(err, m.absent) {
+				t.Errorf("%s in %q: %+v, %v", m.name, orgID, b, err)
+			}
+		}
+	}
+	if _, err := w.Logo(t.Context(), "org-b", logo("mine").Hash()); !errors.Is(err, domain.ErrLogoNotFound) {
+		t.Errorf("another organization has the logo: %v", err)
+	}
+	if testkit.Rows(t, w.db, "events") != before || testkit.Rows(t, w.db, "brandings") != 2 {
+		t.Error("something was written")
+	}
+	for _, m := range brandings {
+		if b, err := m.ask(t.Context(), w.Store, "org-a"); b.PrimaryColor != "#00aaff" || b.Sequence == 0 || err != nil {
+			t.Errorf("%s where it is: %+v, %v", m.name, b, err)
+		}
+	}
+	if testkit.Rows(t, w.db, "brandings where org_id = 'org-b'") != 1 {
+		t.Error("another organization's branding went too")
+	}
+}
+
+// A change of the color leaves the image as it is; another logo takes its place; a branding without anything is gone.
+func TestLogoStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	set := func(change func(*domain.Branding)) domain.Branding {
+		t.Helper()
+		b, err := w.SetBranding(t.Context(), "org-a", func(b *domain.Branding) (proto.Message, error) {
+			change(b)
+			return happened, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	has := func(want string) {
+		t.Helper()
+		l, err := w.Logo(t.Context(), "org-a", logo(want).Hash())
+		if err != nil || string(l.Image) != want || l.MediaType != "image/png" {
+			t.Errorf("the logo is %s, %q, %v, want %q", l.MediaType, l.Image, err, want)
+		}
+	}
+	first := set(func(b *domain.Branding) { b.SetLogo(logo("one")) })
+	has("one")
+	second := set(func(b *domain.Branding) { b.SetColor("#00aaff") })
+	has("one")
+	if b, err := w.Branding(t.Context(), "org-a"); err != nil || b.Sequence != second.Sequence ||
+		second.Sequence <= first.Sequence || !b.CreatedAt.Equal(first.ChangedAt) || !b.ChangedAt.Equal(second.ChangedAt) {
+		t.Errorf("%+v, %v; it was changed at %+v and %+v", b, err, first, second)
+	}
+	set(func(b *domain.Branding) { b.SetLogo(logo("two")) })
+	has("two")
+	if _, err := w.Logo(t.Context(), "org-a", logo("one").Hash()); !errors.Is(err, domain.ErrLogoNotFound) {
+		t.Errorf("the old logo: %v", err)
+	}
+	set(func(b *domain.Branding) { b.PrimaryColor, b.LogoHash = "", "" })
+	if n := testkit.Rows(t, w.db, "brandings"); n != 0 {
+		t.Errorf("%d rows without anything", n)
+	}
+}
+
+// Without a logo, the empty hash finds none.
+func TestNoLogo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.SetBranding(t.Context(), "org-a", func(b *domain.Branding) (proto.Message, error) {
+		b.SetColor("#00aaff")
+		return happened, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := w.Logo(t.Context(), "org-a", ""); !errors.Is(err, domain.ErrLogoNotFound) {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// Of twenty who set the branding at once for the first time all take turns; of twenty who remove it one does.
+func TestBrandingAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	testkit.Race(t, 20, func(i int) error {
+		_, err := w.SetBranding(t.Context(), "org-a", branded("#00aaff", string(rune('a'+i))))
+		return err
+	})
+	b, err := w.Branding(t.Context(), "org-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := w.Logo(t.Context(), "org-a", b.LogoHash); err != nil || l.Hash() != b.LogoHash {
+		t.Errorf("the image does not fit its hash: %q, %v", l.Image, err)
+	}
+	n := testkit.Race(t, 20, func(int) error {
+		_, err := w.ResetBranding(t.Context(), "org-a", func(*domain.Branding) (proto.Message, error) {
+			return happened, nil
+		})
+		return err
+	}, domain.ErrBrandingNotFound.ID)
+	if left := testkit.Rows(t, w.db, "brandings"); n != 1 || left != 0 {
+		t.Errorf("%d of twenty removed the branding, %d are left", n, left)
+	}
+}
