@@ -651,9 +651,9 @@ const file_herald_text_v1_branding_proto_rawDesc = "" +
 	"\rprimary_color\x18\x02 \x01(\tR\fprimaryColor\x12\x19\n" +
 	"\blogo_url\x18\x03 \x01(\tR\alogoUrl\x12\x1d\n" +
 	"\n" +
-	"is_default\x18\x04 \x01(\bR\tisDefault\"v\n" +
-	"\x12SetBrandingRequest\x12`\n" +
-	"\rprimary_color\x18\x01 \x01(\tB;\xbaH\x18r\x162\x14^(#[0-9A-Fa-f]{6})?$\x92\x82)\x1c# and six hexadecimal digitsR\fprimaryColor\"I\n" +
+	"is_default\x18\x04 \x01(\bR\tisDefault\"\x8f\x01\n" +
+	"\x12SetBrandingRequest\x12y\n" +
+	"\rprimary_color\x18\x01 \x01(\tBT\xbaH\x18r\x162\x14^(#[0-9A-Fa-f]{6})?$\x92\x82)5must be # and six hexadecimal digits, such as #2f56d9R\fprimaryColor\"I\n" +
 	"\x13SetBrandingResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"7\n" +
 	"\x16SetBrandingLogoRequest\x12\x1d\n" +
