@@ -70,7 +70,8 @@ func TestBranding(t *testing.T) {
 	sum := sha256.Sum256(picture)
 	hash := hex.EncodeToString(sum[:])
 	got := w.branding(t, "o1")
-	if got.PrimaryColor != "#00aaff" || got.LogoUrl != w.service.PublicURL.String()+"/ui/logo/o1/"+hash || got.IsDefault ||
+	address := w.service.PublicURL.String() + "/ui/logo/o1/" + hash
+	if got.PrimaryColor != "#00aaff" || got.LogoUrl != address || got.IsDefault ||
 		got.Details.Sequence != second.Details.Sequence || second.Details.Sequence <= first.Details.Sequence ||
 		!proto.Equal(got.Details.CreationDate, first.Details.ChangeDate) ||
 		!proto.Equal(got.Details.ChangeDate, second.Details.ChangeDate) {
@@ -124,8 +125,10 @@ func TestRefusedBranding(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	settings := w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER")
-	for _, color := range []string{"red", "#fff", "#00aaff00", "00aaff", "#00aafg", " #00aaff", "#00aaff\n", "rgb(0,0,0)",
-		"#00aaff;}body{display:none"} {
+	for _, color := range []string{
+		"red", "#fff", "#00aaff00", "00aaff", "#00aafg", " #00aaff", "#00aaff\n", "rgb(0,0,0)",
+		"#00aaff;}body{display:none",
+	} {
 		_, err := w.gateway.SetBranding(settings, &textv1.SetBrandingRequest{PrimaryColor: color})
 		refused(t, err, fault.ErrInvalid, "primaryColor")
 	}

@@ -68,7 +68,8 @@ func TestLogos(t *testing.T) {
 	t.Parallel()
 	small := pngOf(t, 3, 2)
 	for name, data := range map[string][]byte{
-		"small": small, "a side of 4096": pngOf(t, 4096, 1), "with a text": withChunk(small, "tEXt", "Title\x00<script>"),
+		"small": small, "a side of 4096": pngOf(t, 4096, 1),
+		"with a text": withChunk(small, "tEXt", "Title\x00<script>"),
 	} {
 		if l, err := ReadLogo(data); err != nil || l.MediaType != "image/png" || !bytes.Equal(l.Image, data) {
 			t.Errorf("PNG, %s: %s, %v", name, l.MediaType, err)
@@ -142,7 +143,8 @@ func TestHostileLogos(t *testing.T) {
 	} {
 		_, err := ReadLogo([]byte(c.data))
 		f, ok := errors.AsType[*fault.Fault](err)
-		if !ok || f.ID != ErrLogo.ID || fmt.Sprint(f.Fields) != fmt.Sprint([]fault.Field{{Path: "logo", Reason: c.want}}) {
+		want := []fault.Field{{Path: "logo", Reason: c.want}}
+		if !ok || f.ID != ErrLogo.ID || fmt.Sprint(f.Fields) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}
 	}

@@ -56,7 +56,9 @@ func (s Store) SetBranding(
 			if b.IsDefault() {
 				return removedBranding(orgID)
 			}
-			args := postgres.Args{"org_id": orgID, "color": b.PrimaryColor, "hash": b.LogoHash, "type": nil, "logo": nil}
+			args := postgres.Args{
+				"org_id": orgID, "color": b.PrimaryColor, "hash": b.LogoHash, "type": nil, "logo": nil,
+			}
 			if b.Logo != nil {
 				args["type"], args["logo"] = b.Logo.MediaType, b.Logo.Image
 			}

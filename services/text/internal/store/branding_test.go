@@ -75,7 +75,8 @@ func TestBrandingOfTwoOrganizations(t *testing.T) {
 		t.Error("something was written")
 	}
 	for _, m := range brandings {
-		if b, err := m.ask(t.Context(), w.Store, "org-a"); b.PrimaryColor != "#00aaff" || b.Sequence == 0 || err != nil {
+		b, err := m.ask(t.Context(), w.Store, "org-a")
+		if b.PrimaryColor != "#00aaff" || b.Sequence == 0 || err != nil {
 			t.Errorf("%s where it is: %+v, %v", m.name, b, err)
 		}
 	}
@@ -111,7 +112,8 @@ func TestLogoStays(t *testing.T) {
 	second := set(func(b *domain.Branding) { b.SetColor("#00aaff") })
 	has("one")
 	if b, err := w.Branding(t.Context(), "org-a"); err != nil || b.Sequence != second.Sequence ||
-		second.Sequence <= first.Sequence || !b.CreatedAt.Equal(first.ChangedAt) || !b.ChangedAt.Equal(second.ChangedAt) {
+		second.Sequence <= first.Sequence || !b.CreatedAt.Equal(first.ChangedAt) ||
+		!b.ChangedAt.Equal(second.ChangedAt) {
 		t.Errorf("%+v, %v; it was changed at %+v and %+v", b, err, first, second)
 	}
 	set(func(b *domain.Branding) { b.SetLogo(logo("two")) })
