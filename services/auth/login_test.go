@@ -49,9 +49,13 @@ func (u *users) change() {
 }
 
 func (u *users) ResolveSubject(
-	context.Context, *usersv1.ResolveSubjectRequest,
+	_ context.Context, r *usersv1.ResolveSubjectRequest,
 ) (*usersv1.ResolveSubjectResponse, error) {
-	return u.subjectOf(), nil
+	found := u.subjectOf()
+	if strings.HasPrefix(r.Credential, "idp:") {
+		found.Credential = r.Credential
+	}
+	return found, nil
 }
 
 func (u *users) CheckPassword(

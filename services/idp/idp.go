@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"herald/services/idp/internal/api"
+	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/intake"
 	"herald/services/idp/internal/store"
@@ -18,7 +19,9 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	MaxLimit        int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	Authority       string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com" help:"address of the enterprise directory, without the tenant: another one in national clouds"`
+	OutboundPrivate bool   `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
 }
 
 // Migrations make the service's tables.
@@ -32,10 +35,16 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
+	callback := s.PublicURL.JoinPath("ui/login/externalidp/callback").String()
+	where, err := directory.New(directory.Config{
+		Authority: c.Authority, Private: c.OutboundPrivate, Callback: callback, Now: s.Now,
+	})
+	if err != nil {
+		return err
+	}
 	db := store.New(s.Journal)
 	s.Consume(removal.Start(s, intake.Sweep(db)))
 	return s.Serve(&idpv1.Idps_ServiceDesc, api.Idps{
-		Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit,
-		Callback: s.PublicURL.JoinPath("ui/login/externalidp/callback").String(),
+		Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
 	})
 }

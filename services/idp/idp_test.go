@@ -30,6 +30,9 @@ type world struct {
 	inA, inB context.Context
 }
 
+// config is that of a service that asks no directory.
+var config = idp.Config{MaxLimit: 1000, Authority: "https://login.example.com"}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return newWorldOn(t, testkit.Ground(t))
@@ -38,8 +41,13 @@ func newWorld(t testing.TB) *world {
 // newWorldOn returns a world with the log and the clock of g.
 func newWorldOn(t testing.TB, g boot.Ground) *world {
 	t.Helper()
+	return newWorldAt(t, g, config)
+}
+
+func newWorldAt(t testing.TB, g boot.Ground, c idp.Config) *world {
+	t.Helper()
 	w := &world{TB: t, ground: g, service: kit.Open(t, g)}
-	if err := idp.New(t.Context(), w.service, idp.Config{MaxLimit: 1000}); err != nil {
+	if err := idp.New(t.Context(), w.service, c); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.service)

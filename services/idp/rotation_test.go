@@ -37,7 +37,7 @@ func TestRollingRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := idp.New(t.Context(), s, idp.Config{MaxLimit: 1000}); err != nil {
+		if err := idp.New(t.Context(), s, config); err != nil {
 			t.Fatal(err)
 		}
 		ctx, end := context.WithCancel(t.Context())

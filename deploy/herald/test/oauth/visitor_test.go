@@ -79,7 +79,28 @@ func (v *visitor) keep(cookies []*http.Cookie) {
 // submit fills in the first form of a page, with what it has, and presses its first button.
 func (v *visitor) submit(p page, fields ...string) page {
 	v.TB.Helper()
-	form := element(p.root, "form")
+	return v.send(p, element(p.root, "form"), fields...)
+}
+
+// press fills in the form of the button with a text, and presses it.
+func (v *visitor) press(p page, button string, fields ...string) page {
+	v.TB.Helper()
+	for n := range p.root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "button" && text(n) == button {
+			form := n.Parent
+			for form != nil && form.Data != "form" {
+				form = form.Parent
+			}
+			return v.send(p, form, fields...)
+		}
+	}
+	v.Fatalf("there is no button %q at %s", button, p.address)
+	return page{}
+}
+
+// send fills in a form of a page, with what it has, and presses its first button.
+func (v *visitor) send(p page, form *html.Node, fields ...string) page {
+	v.TB.Helper()
 	if form == nil || attribute(form, "method") != "post" {
 		v.Fatalf("there is no form at %s: %s", p.address, p.heading())
 	}

@@ -7,19 +7,23 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/enrol"
+	"herald/services/auth/internal/external"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
-	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/sessions"
-	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/tokens"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -33,6 +37,9 @@ const (
 	continuePath = Path + "continue"
 	logoutPath   = Path + "logout"
 	endedPath    = Path + "signedout"
+	externalPath = Path + "externalidp"
+	forwardPath  = externalPath + "/forward"
+	arrivePath   = externalPath + "/callback"
 
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
 	patience = 10 * time.Second
@@ -50,6 +57,7 @@ var (
 	chooseBody  = look.Body(files, "choose.html", "kept.html")
 	sessionBody = look.Body(files, "session.html", "kept.html")
 	initialBody = look.Body(files, "initial.html")
+	forwardBody = look.Body(files, "forward.html")
 )
 
 // Requests are those of clients, which wait for a person.
@@ -62,15 +70,18 @@ type Requests interface {
 
 // Config is what the pages need.
 type Config struct {
-	Users  usersv1.UsersClient
-	Store  store.Store
-	Owners *owners.Owners
+	Users usersv1.UsersClient
+	Idps  idpv1.IdpsClient
+	// Issued has the store and the owners of what people give clients.
+	Issued tokens.Tokens
 	// Mails requests the mails that people ask for.
 	Mails *mailpages.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
-	Posts look.Posts
-	Look  *look.Look
-	Now   func() time.Time
+	Posts   look.Posts
+	Look    *look.Look
+	Now     func() time.Time
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Pages serves the pages below Path.
@@ -79,11 +90,17 @@ type Pages struct {
 	Sessions sessions.Sessions
 	requests Requests
 	acting   acting.Acting
+	external *external.Logins
 }
 
 // New returns the pages with their sessions.
 func New(c Config) *Pages {
-	return &Pages{Config: c, Sessions: sessions.Sessions{Store: c.Store, Owners: c.Owners, Now: c.Now}}
+	return &Pages{
+		Config: c, Sessions: sessions.Sessions{Store: c.Issued.Store, Owners: c.Issued.Owners, Now: c.Now},
+		external: external.New(external.Config{
+			Store: c.Issued.Store, Idps: c.Idps, Users: c.Users, Now: c.Now, Log: c.Log, Metrics: c.Metrics,
+		}),
+	}
 }
 
 // Mount adds the pages' paths. People log in there for requests, and call methods by acting.
@@ -108,6 +125,9 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a acting.Acting) {
 	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
 	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
 	mux.HandleFunc("GET "+backPath, p.visited(p.back))
+	mux.HandleFunc("POST "+externalPath, p.Posts.Limited(p.visited(p.begin)))
+	mux.HandleFunc("GET "+forwardPath, p.visited(p.forward))
+	mux.HandleFunc("GET "+arrivePath, p.arrive)
 }
 
 // visit is a request of a browser for a page.
@@ -174,19 +194,27 @@ func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc 
 		if tag := v.values.Get("lang"); len(tag) <= maxTag {
 			v.Language = p.Look.Wanted(ctx, []string{tag})
 		}
-		if v.ID != "" {
-			v.asked, v.client, err = p.requests.Request(ctx, v.ID)
-			if err != nil {
-				p.noRequest(w, v, err)
-				return
-			}
-			if v.Language == "" {
-				v.Language = p.Look.Wanted(ctx, v.asked.UILocales)
-			}
-			p.Look.PostTo(w, v.asked.RedirectURI)
+		if p.asked(w, &v) {
+			next(w, v)
 		}
-		next(w, v)
 	}
+}
+
+// asked reads the client's request, if there is one. If it is gone, it says so and returns false.
+func (p *Pages) asked(w http.ResponseWriter, v *visit) bool {
+	if v.ID == "" {
+		return true
+	}
+	var err error
+	if v.asked, v.client, err = p.requests.Request(v.Context(), v.ID); err != nil {
+		p.noRequest(w, *v, err)
+		return false
+	}
+	if v.Language == "" {
+		v.Language = p.Look.Wanted(v.Context(), v.asked.UILocales)
+	}
+	p.Look.PostTo(w, v.asked.RedirectURI)
+	return true
 }
 
 // noRequest says that the client of a request, or the request, is not there any more.
@@ -209,6 +237,9 @@ func redirect(w http.ResponseWriter, v visit, address string) {
 
 // finish ends a login that is done. At the first login after the activation the person can protect the account.
 func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
+	if !p.stillOn(w, v, s) {
+		return
+	}
 	if p.Sessions.TakeNew(w, v.Request) && !slices.Contains(s.AMR, domain.AMROTP) {
 		redirect(w, v, v.address(enrolPath))
 		return

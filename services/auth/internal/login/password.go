@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/external"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -17,6 +18,8 @@ type nameForm struct {
 	LoginName string
 	// Forgot is the address for who has forgotten the password.
 	Forgot string
+	// Offers are the identity providers with whose accounts people of the organization log in.
+	Offers []external.Offer
 }
 
 // start shows what a browser has to do for a request: nothing if its login is enough.
@@ -56,10 +59,11 @@ func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
 	if len(loginName) > maxName || !domain.Plain(loginName) {
 		loginName = ""
 	}
-	p.nameForm(w, v, http.StatusOK, nameForm{v.kept(), loginName, v.address(forgotPath)})
+	p.nameForm(w, v, http.StatusOK, nameForm{kept: v.kept(), LoginName: loginName})
 }
 
 func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
+	f.Forgot, f.Offers = v.address(forgotPath), p.offers(v)
 	p.Look.Write(w, v.Request, look.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != "",
 		Language: v.Language, InLanguage: v.in(Path)})
 }
@@ -68,7 +72,7 @@ func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm)
 func (p *Pages) password(w http.ResponseWriter, v visit) {
 	name, typed := v.values.Get("name"), v.values.Get("current")
 	again := func(status int) {
-		f := nameForm{v.kept(), name, v.address(forgotPath)}
+		f := nameForm{kept: v.kept(), LoginName: name}
 		f.Wrong = loginWrong
 		p.nameForm(w, v, status, f)
 	}

@@ -15,6 +15,11 @@ const (
 	codeWrong      = "CODE_WRONG"
 	factorWrong    = "FACTOR_WRONG"
 	factorLocked   = "OTP_LOCKED"
+	linkMissing    = "IDP_LINK_NOT_FOUND"
+	linkDiffers    = "IDP_LINK_OTHER_TENANT"
+	tenantRefused  = "IDP_TENANT_REFUSED"
+	idpOff         = "IDP_NOT_ACTIVE"
+	idpGone        = "IDP_NOT_FOUND"
 )
 
 // notice writes a page that has only its texts.

@@ -15,6 +15,7 @@ import (
 	"herald/services/auth/internal/mailpages"
 	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -30,7 +31,8 @@ func New(
 	s.Background(later.Run)
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
-		Users: users, Store: issued.Store, Owners: issued.Owners, Mails: later, Posts: posts, Look: l,
+		Idps: idpv1.NewIdpsClient(s.Calls), Log: s.Log, Metrics: s.Metrics,
+		Users: users, Issued: issued, Mails: later, Posts: posts, Look: l,
 		Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{

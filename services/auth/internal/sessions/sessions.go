@@ -169,15 +169,33 @@ func (s Sessions) end(ctx context.Context, n domain.Session) error {
 // most is how many cookies of one name are looked at. A browser sends one.
 const most = 2
 
-// hashes returns those of the cookies with a name that can be ours.
+// hashes returns the hashes of Cookies.
 func hashes(r *http.Request, name string) (found [][]byte) {
+	for _, value := range Cookies(r, name) {
+		found = append(found, secret.Hash(value))
+	}
+	return found
+}
+
+// Cookies returns the values of those cookies with a name that can be ours.
+func Cookies(r *http.Request, name string) (found []string) {
 	for _, c := range r.CookiesNamed(name) {
 		if len(c.Value) == cookieLength && len(found) < most {
-			found = append(found, secret.Hash(c.Value))
+			found = append(found, c.Value)
 		}
 	}
 	return found
 }
+
+// SetCookie sets a cookie to a new random value and returns that.
+func SetCookie(w http.ResponseWriter, name string, lasts time.Duration) string {
+	value := secret.RandomString(cookieLength)
+	set(w, name, value, lasts)
+	return value
+}
+
+// RemoveCookie removes a cookie.
+func RemoveCookie(w http.ResponseWriter, name string) { set(w, name, "", -1) }
 
 // set sets a cookie, or removes it if it lasts less than nothing.
 func set(w http.ResponseWriter, name, value string, lasts time.Duration) {

@@ -11,7 +11,7 @@ const sweepBatch = 1000
 
 // expiring are the tables whose rows nobody can use after expires_at. What belongs to a row goes with it.
 var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests", "sessions",
-	"logins", "devices"}
+	"logins", "devices", "external_logins"}
 
 // ofPeople are the tables with rows of users, with the columns user_id and org_id, besides sessions.
 var ofPeople = []string{"logins", "authorizations", "consents"}

@@ -15,6 +15,7 @@ import (
 	"herald/shared/boot"
 	"herald/shared/event"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/removal"
@@ -81,6 +82,15 @@ func (s sweeper) handlers() []event.Handler {
 		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordRemoved) error {
 			return s.changed(ctx, d.AggregateID)
 		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.IdpLinkRemoved) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpDeactivated) error {
+			return s.endIdp(ctx, d)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
+			return s.endIdp(ctx, d)
+		}),
 		event.On(func(ctx context.Context, d event.Delivery, deactivated *usersv1.OrgDeactivated) error {
 			defer s.Ended()
 			return each(ctx, func(ctx context.Context) (bool, error) {
@@ -98,6 +108,17 @@ func (s sweeper) handlers() []event.Handler {
 			})
 		}),
 	}
+}
+
+// endIdp ends the logins with accounts of a provider. The event drops callers that the gateway knows: it comes after
+// all of them have ended, so that none is taken up again.
+func (s sweeper) endIdp(ctx context.Context, d event.Delivery) error {
+	defer s.Ended()
+	err := each(ctx, func(ctx context.Context) (bool, error) { return s.Store.DeleteOfIdp(ctx, d.AggregateID) })
+	if err != nil {
+		return err
+	}
+	return s.Store.Note(ctx, d.OrganizationID, d.AggregateID, &authv1.IdpSessionsEnded{Cause: d.ID})
 }
 
 // removed deletes the authorizations of an organization's users. Those of its applications go with these.

@@ -3,7 +3,9 @@ package api
 
 import (
 	"context"
+	"log/slog"
 
+	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/store"
 	"herald/shared/caller"
 	idpv1 "herald/shared/gen/herald/idp/v1"
@@ -14,7 +16,9 @@ import (
 type Idps struct {
 	Store store.Store
 	// Keys seal client secrets.
-	Keys secret.Keys
+	Keys      secret.Keys
+	Directory *directory.Directory
+	Log       *slog.Logger
 	// Callback is the redirect URI that directories send browsers back to.
 	Callback string
 	// MaxLimit is the largest page of a search.

@@ -115,9 +115,13 @@ func (a Idps) idp(i domain.Idp) *idpv1.Idp {
 		Directory: &idpv1.DirectoryConfig{
 			ClientId: i.ClientID, Tenant: tenant, EmailVerified: i.EmailVerified, Scopes: i.Scopes,
 		},
-		ProviderOptions: &idpv1.IdpProviderOptions{
-			IsLinkingAllowed: i.IsLinkingAllowed, IsCreationAllowed: i.IsCreationAllowed,
-			IsAutoCreation: i.IsAutoCreation, IsAutoUpdate: i.IsAutoUpdate,
-		},
+		ProviderOptions: options(i),
+	}
+}
+
+func options(i domain.Idp) *idpv1.IdpProviderOptions {
+	return &idpv1.IdpProviderOptions{
+		IsLinkingAllowed: i.IsLinkingAllowed, IsCreationAllowed: i.IsCreationAllowed,
+		IsAutoCreation: i.IsAutoCreation, IsAutoUpdate: i.IsAutoUpdate,
 	}
 }

@@ -138,3 +138,8 @@ func (i *Idp) Reactivate() error {
 	i.State = IdpActive
 	return nil
 }
+
+// NeedsProfile reports whether logins use more of an account than its ids.
+func (o Options) NeedsProfile() bool {
+	return o.IsCreationAllowed || o.IsAutoCreation || o.IsAutoUpdate
+}

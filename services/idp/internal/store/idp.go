@@ -37,6 +37,26 @@ func (s Store) Some(ctx context.Context, orgID string, ids []string) ([]domain.I
 		postgres.Args{"org_id": orgID, "ids": ids})
 }
 
+// mostOffered is how many providers a login page has room for.
+const mostOffered = 20
+
+// Offered returns the active providers of an organization, the oldest first.
+func (s Store) Offered(ctx context.Context, orgID string) ([]domain.Idp, error) {
+	return postgres.All[domain.Idp](ctx, s.journal.DB, `select `+idpColumns+` from idps
+		where org_id = @org_id and state = @active order by created_at, id limit @most`,
+		postgres.Args{"org_id": orgID, "active": domain.IdpActive, "most": mostOffered})
+}
+
+// NoteRefusedLogin writes an event of a provider of an organization, which changes nothing.
+func (s Store) NoteRefusedLogin(ctx context.Context, orgID, id string, refused proto.Message) error {
+	_, err := s.journal.Create(ctx, refused, event.Statement{
+		AggregateID: id, OrganizationID: orgID,
+		If:     `exists (select from idps where id = @id and org_id is not distinct from @org_id)`,
+		Unless: domain.ErrIdpNotFound, Args: idpKey(orgID, id),
+	})
+	return err
+}
+
 // CreateIdp writes a provider.
 func (s Store) CreateIdp(ctx context.Context, i domain.Idp, created proto.Message) (resource.Record, error) {
 	return s.journal.Create(ctx, created, event.Statement{

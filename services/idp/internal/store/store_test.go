@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +74,13 @@ var everything = []asked{
 		var list *heraldv1.SearchChangesResponse
 		list, err := s.Changes(ctx, orgID, id, search.Page{Limit: 100})
 		return len(list.GetResult()), err
+	}},
+	{[]string{"Offered"}, true, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		found, err := s.Offered(ctx, orgID)
+		return len(slices.DeleteFunc(found, func(i domain.Idp) bool { return i.ID != id })), err
+	}},
+	{[]string{"NoteRefusedLogin"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
+		return 1, s.NoteRefusedLogin(ctx, orgID, id, &idpv1.IdpLoginRefused{})
 	}},
 	{[]string{"RemoveIdp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
 		return one(s.RemoveIdp(ctx, orgID, id, happened))

@@ -68,6 +68,53 @@ func (x *SessionEnded) GetUserId() string {
 	return ""
 }
 
+// An identity provider was deactivated or removed: all sessions of people who logged in with its accounts are over, and
+// what they gave clients with them was taken back. The aggregate's id is the provider's.
+type IdpSessionsEnded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the event of the provider.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdpSessionsEnded) Reset() {
+	*x = IdpSessionsEnded{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdpSessionsEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdpSessionsEnded) ProtoMessage() {}
+
+func (x *IdpSessionsEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdpSessionsEnded.ProtoReflect.Descriptor instead.
+func (*IdpSessionsEnded) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *IdpSessionsEnded) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 // A person's login in a browser.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -90,7 +137,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -102,7 +149,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_session_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -115,7 +162,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{1}
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Session) GetId() string {
@@ -176,7 +223,7 @@ type SearchMySessionsRequest struct {
 
 func (x *SearchMySessionsRequest) Reset() {
 	*x = SearchMySessionsRequest{}
-	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -188,7 +235,7 @@ func (x *SearchMySessionsRequest) String() string {
 func (*SearchMySessionsRequest) ProtoMessage() {}
 
 func (x *SearchMySessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_session_proto_msgTypes[2]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -201,7 +248,7 @@ func (x *SearchMySessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMySessionsRequest.ProtoReflect.Descriptor instead.
 func (*SearchMySessionsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{2}
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SearchMySessionsRequest) GetQuery() *v1.ListQuery {
@@ -221,7 +268,7 @@ type SearchMySessionsResponse struct {
 
 func (x *SearchMySessionsResponse) Reset() {
 	*x = SearchMySessionsResponse{}
-	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -233,7 +280,7 @@ func (x *SearchMySessionsResponse) String() string {
 func (*SearchMySessionsResponse) ProtoMessage() {}
 
 func (x *SearchMySessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_session_proto_msgTypes[3]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -246,7 +293,7 @@ func (x *SearchMySessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMySessionsResponse.ProtoReflect.Descriptor instead.
 func (*SearchMySessionsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{3}
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SearchMySessionsResponse) GetDetails() *v1.ListDetails {
@@ -272,7 +319,7 @@ type RemoveMySessionRequest struct {
 
 func (x *RemoveMySessionRequest) Reset() {
 	*x = RemoveMySessionRequest{}
-	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -284,7 +331,7 @@ func (x *RemoveMySessionRequest) String() string {
 func (*RemoveMySessionRequest) ProtoMessage() {}
 
 func (x *RemoveMySessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_session_proto_msgTypes[4]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -297,7 +344,7 @@ func (x *RemoveMySessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMySessionRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMySessionRequest) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{4}
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RemoveMySessionRequest) GetSessionId() string {
@@ -316,7 +363,7 @@ type RemoveMySessionResponse struct {
 
 func (x *RemoveMySessionResponse) Reset() {
 	*x = RemoveMySessionResponse{}
-	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -328,7 +375,7 @@ func (x *RemoveMySessionResponse) String() string {
 func (*RemoveMySessionResponse) ProtoMessage() {}
 
 func (x *RemoveMySessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_session_proto_msgTypes[5]
+	mi := &file_herald_auth_v1_session_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -341,7 +388,7 @@ func (x *RemoveMySessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMySessionResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMySessionResponse) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{5}
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RemoveMySessionResponse) GetDetails() *v1.ObjectDetails {
@@ -358,7 +405,10 @@ const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\x1cherald/auth/v1/session.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x94\x01\n" +
 	"\fSessionEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:k\x8a\x82)g\n" +
-	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\xb9\x02\n" +
+	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\x81\x01\n" +
+	"\x10IdpSessionsEnded\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:W\x8a\x82)S\n" +
+	"\vidp_session\x12\x05endedB;the history of the provider has the deactivation or removal(\x01\"\xb9\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eclient_address\x18\x02 \x01(\tR\rclientAddress\x12\x1d\n" +
@@ -391,32 +441,33 @@ func file_herald_auth_v1_session_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_session_proto_rawDescData
 }
 
-var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_herald_auth_v1_session_proto_goTypes = []any{
 	(*SessionEnded)(nil),             // 0: herald.auth.v1.SessionEnded
-	(*Session)(nil),                  // 1: herald.auth.v1.Session
-	(*SearchMySessionsRequest)(nil),  // 2: herald.auth.v1.SearchMySessionsRequest
-	(*SearchMySessionsResponse)(nil), // 3: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionRequest)(nil),   // 4: herald.auth.v1.RemoveMySessionRequest
-	(*RemoveMySessionResponse)(nil),  // 5: herald.auth.v1.RemoveMySessionResponse
-	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
-	(*v1.ListQuery)(nil),             // 7: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),           // 8: herald.v1.ListDetails
-	(*v1.ObjectDetails)(nil),         // 9: herald.v1.ObjectDetails
+	(*IdpSessionsEnded)(nil),         // 1: herald.auth.v1.IdpSessionsEnded
+	(*Session)(nil),                  // 2: herald.auth.v1.Session
+	(*SearchMySessionsRequest)(nil),  // 3: herald.auth.v1.SearchMySessionsRequest
+	(*SearchMySessionsResponse)(nil), // 4: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionRequest)(nil),   // 5: herald.auth.v1.RemoveMySessionRequest
+	(*RemoveMySessionResponse)(nil),  // 6: herald.auth.v1.RemoveMySessionResponse
+	(*timestamppb.Timestamp)(nil),    // 7: google.protobuf.Timestamp
+	(*v1.ListQuery)(nil),             // 8: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),           // 9: herald.v1.ListDetails
+	(*v1.ObjectDetails)(nil),         // 10: herald.v1.ObjectDetails
 }
 var file_herald_auth_v1_session_proto_depIdxs = []int32{
-	6, // 0: herald.auth.v1.Session.creation_date:type_name -> google.protobuf.Timestamp
-	6, // 1: herald.auth.v1.Session.last_used_date:type_name -> google.protobuf.Timestamp
-	6, // 2: herald.auth.v1.Session.expiration_date:type_name -> google.protobuf.Timestamp
-	7, // 3: herald.auth.v1.SearchMySessionsRequest.query:type_name -> herald.v1.ListQuery
-	8, // 4: herald.auth.v1.SearchMySessionsResponse.details:type_name -> herald.v1.ListDetails
-	1, // 5: herald.auth.v1.SearchMySessionsResponse.result:type_name -> herald.auth.v1.Session
-	9, // 6: herald.auth.v1.RemoveMySessionResponse.details:type_name -> herald.v1.ObjectDetails
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	7,  // 0: herald.auth.v1.Session.creation_date:type_name -> google.protobuf.Timestamp
+	7,  // 1: herald.auth.v1.Session.last_used_date:type_name -> google.protobuf.Timestamp
+	7,  // 2: herald.auth.v1.Session.expiration_date:type_name -> google.protobuf.Timestamp
+	8,  // 3: herald.auth.v1.SearchMySessionsRequest.query:type_name -> herald.v1.ListQuery
+	9,  // 4: herald.auth.v1.SearchMySessionsResponse.details:type_name -> herald.v1.ListDetails
+	2,  // 5: herald.auth.v1.SearchMySessionsResponse.result:type_name -> herald.auth.v1.Session
+	10, // 6: herald.auth.v1.RemoveMySessionResponse.details:type_name -> herald.v1.ObjectDetails
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_session_proto_init() }
@@ -430,7 +481,7 @@ func file_herald_auth_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_session_proto_rawDesc), len(file_herald_auth_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -28,8 +28,7 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x8c\n" +
-	"\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xc4\r\n" +
 	"\x04Idps\x12\xa6\x01\n" +
 	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\";\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\x9c\x01\n" +
@@ -48,7 +47,13 @@ const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\rorg.idp.write\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xad\x01\n" +
 	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"O\x8a\x82)\x0e\n" +
 	"\forg.idp.read\x9a\x82)\x03idp\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
-	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01\x12o\n" +
+	"\x0fListOfferedIdps\x12%.herald.idp.v1.ListOfferedIdpsRequest\x1a&.herald.idp.v1.ListOfferedIdpsResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12i\n" +
+	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12i\n" +
+	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"\n" +
+	"\x8a\x82)\x06*\x04auth\x12o\n" +
+	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\n" +
+	"\x8a\x82)\x06*\x04authB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*CreateDirectoryIdpRequest)(nil),  // 0: herald.idp.v1.CreateDirectoryIdpRequest
@@ -57,12 +62,20 @@ var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*SearchIdpsRequest)(nil),          // 3: herald.idp.v1.SearchIdpsRequest
 	(*SearchIdpChangesRequest)(nil),    // 4: herald.idp.v1.SearchIdpChangesRequest
 	(*ResolveIdpsRequest)(nil),         // 5: herald.idp.v1.ResolveIdpsRequest
-	(*CreateDirectoryIdpResponse)(nil), // 6: herald.idp.v1.CreateDirectoryIdpResponse
-	(*IdpResponse)(nil),                // 7: herald.idp.v1.IdpResponse
-	(*GetIdpResponse)(nil),             // 8: herald.idp.v1.GetIdpResponse
-	(*SearchIdpsResponse)(nil),         // 9: herald.idp.v1.SearchIdpsResponse
-	(*v1.SearchChangesResponse)(nil),   // 10: herald.v1.SearchChangesResponse
-	(*ResolveIdpsResponse)(nil),        // 11: herald.idp.v1.ResolveIdpsResponse
+	(*ListOfferedIdpsRequest)(nil),     // 6: herald.idp.v1.ListOfferedIdpsRequest
+	(*BeginIdpLoginRequest)(nil),       // 7: herald.idp.v1.BeginIdpLoginRequest
+	(*FinishIdpLoginRequest)(nil),      // 8: herald.idp.v1.FinishIdpLoginRequest
+	(*NoteRefusedLoginRequest)(nil),    // 9: herald.idp.v1.NoteRefusedLoginRequest
+	(*CreateDirectoryIdpResponse)(nil), // 10: herald.idp.v1.CreateDirectoryIdpResponse
+	(*IdpResponse)(nil),                // 11: herald.idp.v1.IdpResponse
+	(*GetIdpResponse)(nil),             // 12: herald.idp.v1.GetIdpResponse
+	(*SearchIdpsResponse)(nil),         // 13: herald.idp.v1.SearchIdpsResponse
+	(*v1.SearchChangesResponse)(nil),   // 14: herald.v1.SearchChangesResponse
+	(*ResolveIdpsResponse)(nil),        // 15: herald.idp.v1.ResolveIdpsResponse
+	(*ListOfferedIdpsResponse)(nil),    // 16: herald.idp.v1.ListOfferedIdpsResponse
+	(*BeginIdpLoginResponse)(nil),      // 17: herald.idp.v1.BeginIdpLoginResponse
+	(*FinishIdpLoginResponse)(nil),     // 18: herald.idp.v1.FinishIdpLoginResponse
+	(*NoteRefusedLoginResponse)(nil),   // 19: herald.idp.v1.NoteRefusedLoginResponse
 }
 var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	0,  // 0: herald.idp.v1.Idps.CreateDirectoryIdp:input_type -> herald.idp.v1.CreateDirectoryIdpRequest
@@ -74,17 +87,25 @@ var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	2,  // 6: herald.idp.v1.Idps.RemoveIdp:input_type -> herald.idp.v1.IdpRequest
 	4,  // 7: herald.idp.v1.Idps.SearchIdpChanges:input_type -> herald.idp.v1.SearchIdpChangesRequest
 	5,  // 8: herald.idp.v1.Idps.ResolveIdps:input_type -> herald.idp.v1.ResolveIdpsRequest
-	6,  // 9: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
-	7,  // 10: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
-	8,  // 11: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
-	9,  // 12: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
-	7,  // 13: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	7,  // 14: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	7,  // 15: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
-	10, // 16: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
-	11, // 17: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
-	9,  // [9:18] is the sub-list for method output_type
-	0,  // [0:9] is the sub-list for method input_type
+	6,  // 9: herald.idp.v1.Idps.ListOfferedIdps:input_type -> herald.idp.v1.ListOfferedIdpsRequest
+	7,  // 10: herald.idp.v1.Idps.BeginIdpLogin:input_type -> herald.idp.v1.BeginIdpLoginRequest
+	8,  // 11: herald.idp.v1.Idps.FinishIdpLogin:input_type -> herald.idp.v1.FinishIdpLoginRequest
+	9,  // 12: herald.idp.v1.Idps.NoteRefusedLogin:input_type -> herald.idp.v1.NoteRefusedLoginRequest
+	10, // 13: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
+	11, // 14: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
+	12, // 15: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
+	13, // 16: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
+	11, // 17: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	11, // 18: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	11, // 19: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
+	14, // 20: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
+	15, // 21: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
+	16, // 22: herald.idp.v1.Idps.ListOfferedIdps:output_type -> herald.idp.v1.ListOfferedIdpsResponse
+	17, // 23: herald.idp.v1.Idps.BeginIdpLogin:output_type -> herald.idp.v1.BeginIdpLoginResponse
+	18, // 24: herald.idp.v1.Idps.FinishIdpLogin:output_type -> herald.idp.v1.FinishIdpLoginResponse
+	19, // 25: herald.idp.v1.Idps.NoteRefusedLogin:output_type -> herald.idp.v1.NoteRefusedLoginResponse
+	13, // [13:26] is the sub-list for method output_type
+	0,  // [0:13] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -96,6 +117,7 @@ func file_herald_idp_v1_idps_proto_init() {
 		return
 	}
 	file_herald_idp_v1_idp_proto_init()
+	file_herald_idp_v1_login_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -31,6 +31,10 @@ const (
 	Idps_RemoveIdp_FullMethodName          = "/herald.idp.v1.Idps/RemoveIdp"
 	Idps_SearchIdpChanges_FullMethodName   = "/herald.idp.v1.Idps/SearchIdpChanges"
 	Idps_ResolveIdps_FullMethodName        = "/herald.idp.v1.Idps/ResolveIdps"
+	Idps_ListOfferedIdps_FullMethodName    = "/herald.idp.v1.Idps/ListOfferedIdps"
+	Idps_BeginIdpLogin_FullMethodName      = "/herald.idp.v1.Idps/BeginIdpLogin"
+	Idps_FinishIdpLogin_FullMethodName     = "/herald.idp.v1.Idps/FinishIdpLogin"
+	Idps_NoteRefusedLogin_FullMethodName   = "/herald.idp.v1.Idps/NoteRefusedLogin"
 )
 
 // IdpsClient is the client API for Idps service.
@@ -61,6 +65,17 @@ type IdpsClient interface {
 	SearchIdpChanges(ctx context.Context, in *SearchIdpChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Returns those of the given providers that belong to an organization.
 	ResolveIdps(ctx context.Context, in *ResolveIdpsRequest, opts ...grpc.CallOption) (*ResolveIdpsResponse, error)
+	// Lists the providers that the login page of an organization offers.
+	ListOfferedIdps(ctx context.Context, in *ListOfferedIdpsRequest, opts ...grpc.CallOption) (*ListOfferedIdpsResponse, error)
+	// Returns where a browser goes for a login with an account of an active provider. It fails with `IDP_NOT_ACTIVE`,
+	// with `IDP_NOT_FOUND`, and with `IDP_AWAY` if the provider does not answer as it should.
+	BeginIdpLogin(ctx context.Context, in *BeginIdpLoginRequest, opts ...grpc.CallOption) (*BeginIdpLoginResponse, error)
+	// Asks an active provider whose account it is that a browser came back with, and checks all that the provider says.
+	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
+	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
+	FinishIdpLogin(ctx context.Context, in *FinishIdpLoginRequest, opts ...grpc.CallOption) (*FinishIdpLoginResponse, error)
+	// Writes into the history of a provider that somebody could not log in.
+	NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginRequest, opts ...grpc.CallOption) (*NoteRefusedLoginResponse, error)
 }
 
 type idpsClient struct {
@@ -161,6 +176,46 @@ func (c *idpsClient) ResolveIdps(ctx context.Context, in *ResolveIdpsRequest, op
 	return out, nil
 }
 
+func (c *idpsClient) ListOfferedIdps(ctx context.Context, in *ListOfferedIdpsRequest, opts ...grpc.CallOption) (*ListOfferedIdpsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListOfferedIdpsResponse)
+	err := c.cc.Invoke(ctx, Idps_ListOfferedIdps_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idpsClient) BeginIdpLogin(ctx context.Context, in *BeginIdpLoginRequest, opts ...grpc.CallOption) (*BeginIdpLoginResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginIdpLoginResponse)
+	err := c.cc.Invoke(ctx, Idps_BeginIdpLogin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idpsClient) FinishIdpLogin(ctx context.Context, in *FinishIdpLoginRequest, opts ...grpc.CallOption) (*FinishIdpLoginResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishIdpLoginResponse)
+	err := c.cc.Invoke(ctx, Idps_FinishIdpLogin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idpsClient) NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginRequest, opts ...grpc.CallOption) (*NoteRefusedLoginResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NoteRefusedLoginResponse)
+	err := c.cc.Invoke(ctx, Idps_NoteRefusedLogin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IdpsServer is the server API for Idps service.
 // All implementations should embed UnimplementedIdpsServer
 // for forward compatibility.
@@ -189,6 +244,17 @@ type IdpsServer interface {
 	SearchIdpChanges(context.Context, *SearchIdpChangesRequest) (*v1.SearchChangesResponse, error)
 	// Returns those of the given providers that belong to an organization.
 	ResolveIdps(context.Context, *ResolveIdpsRequest) (*ResolveIdpsResponse, error)
+	// Lists the providers that the login page of an organization offers.
+	ListOfferedIdps(context.Context, *ListOfferedIdpsRequest) (*ListOfferedIdpsResponse, error)
+	// Returns where a browser goes for a login with an account of an active provider. It fails with `IDP_NOT_ACTIVE`,
+	// with `IDP_NOT_FOUND`, and with `IDP_AWAY` if the provider does not answer as it should.
+	BeginIdpLogin(context.Context, *BeginIdpLoginRequest) (*BeginIdpLoginResponse, error)
+	// Asks an active provider whose account it is that a browser came back with, and checks all that the provider says.
+	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
+	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
+	FinishIdpLogin(context.Context, *FinishIdpLoginRequest) (*FinishIdpLoginResponse, error)
+	// Writes into the history of a provider that somebody could not log in.
+	NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error)
 }
 
 // UnimplementedIdpsServer should be embedded to have
@@ -224,6 +290,18 @@ func (UnimplementedIdpsServer) SearchIdpChanges(context.Context, *SearchIdpChang
 }
 func (UnimplementedIdpsServer) ResolveIdps(context.Context, *ResolveIdpsRequest) (*ResolveIdpsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveIdps not implemented")
+}
+func (UnimplementedIdpsServer) ListOfferedIdps(context.Context, *ListOfferedIdpsRequest) (*ListOfferedIdpsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListOfferedIdps not implemented")
+}
+func (UnimplementedIdpsServer) BeginIdpLogin(context.Context, *BeginIdpLoginRequest) (*BeginIdpLoginResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginIdpLogin not implemented")
+}
+func (UnimplementedIdpsServer) FinishIdpLogin(context.Context, *FinishIdpLoginRequest) (*FinishIdpLoginResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishIdpLogin not implemented")
+}
+func (UnimplementedIdpsServer) NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NoteRefusedLogin not implemented")
 }
 func (UnimplementedIdpsServer) testEmbeddedByValue() {}
 
@@ -407,6 +485,78 @@ func _Idps_ResolveIdps_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Idps_ListOfferedIdps_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListOfferedIdpsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).ListOfferedIdps(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_ListOfferedIdps_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).ListOfferedIdps(ctx, req.(*ListOfferedIdpsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Idps_BeginIdpLogin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginIdpLoginRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).BeginIdpLogin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_BeginIdpLogin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).BeginIdpLogin(ctx, req.(*BeginIdpLoginRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Idps_FinishIdpLogin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishIdpLoginRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).FinishIdpLogin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_FinishIdpLogin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).FinishIdpLogin(ctx, req.(*FinishIdpLoginRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Idps_NoteRefusedLogin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NoteRefusedLoginRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).NoteRefusedLogin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_NoteRefusedLogin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).NoteRefusedLogin(ctx, req.(*NoteRefusedLoginRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Idps_ServiceDesc is the grpc.ServiceDesc for Idps service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -449,6 +599,22 @@ var Idps_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveIdps",
 			Handler:    _Idps_ResolveIdps_Handler,
+		},
+		{
+			MethodName: "ListOfferedIdps",
+			Handler:    _Idps_ListOfferedIdps_Handler,
+		},
+		{
+			MethodName: "BeginIdpLogin",
+			Handler:    _Idps_BeginIdpLogin_Handler,
+		},
+		{
+			MethodName: "FinishIdpLogin",
+			Handler:    _Idps_FinishIdpLogin_Handler,
+		},
+		{
+			MethodName: "NoteRefusedLogin",
+			Handler:    _Idps_NoteRefusedLogin_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

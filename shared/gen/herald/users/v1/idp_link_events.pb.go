@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A user can no longer log in with an account at the provider. If the event has a cause, there is one
+// A user can no longer log in with an account at the provider, and the logins with it have ended. If the event has a cause, there is one
 // for each user and provider, even if the user was linked to several accounts there.
 type IdpLinkRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -82,11 +82,11 @@ var File_herald_users_v1_idp_link_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_idp_link_events_proto_rawDesc = "" +
 	"\n" +
-	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"\x85\x01\n" +
+	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"^\n" +
 	"\x0eIdpLinkRemoved\x12\x15\n" +
 	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:F\x8a\x82)B\n" +
-	"\bidp_link\x12\aremoved:\x04userR%it ends a way to log in, and no login0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x05cause\x18\x02 \x01(\tR\x05cause:\x1f\x8a\x82)\x1b\n" +
+	"\bidp_link\x12\aremoved:\x04user \x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_idp_link_events_proto_rawDescOnce sync.Once

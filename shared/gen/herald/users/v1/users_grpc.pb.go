@@ -113,6 +113,7 @@ const (
 	Users_ResolveSubject_FullMethodName               = "/herald.users.v1.Users/ResolveSubject"
 	Users_ResolveCaller_FullMethodName                = "/herald.users.v1.Users/ResolveCaller"
 	Users_CheckPassword_FullMethodName                = "/herald.users.v1.Users/CheckPassword"
+	Users_CheckExternalAccount_FullMethodName         = "/herald.users.v1.Users/CheckExternalAccount"
 	Users_CheckFactor_FullMethodName                  = "/herald.users.v1.Users/CheckFactor"
 	Users_ChooseNextPassword_FullMethodName           = "/herald.users.v1.Users/ChooseNextPassword"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
@@ -397,6 +398,9 @@ type UsersClient interface {
 	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
 	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
 	CheckPassword(ctx context.Context, in *CheckPasswordRequest, opts ...grpc.CallOption) (*CheckPasswordResponse, error)
+	// Returns who is linked to an account at an identity provider. It fails with `IDP_LINK_NOT_FOUND` if nobody is, and
+	// with `IDP_LINK_OTHER_TENANT` if the link does not say that the account belongs to that tenant.
+	CheckExternalAccount(ctx context.Context, in *CheckExternalAccountRequest, opts ...grpc.CallOption) (*CheckExternalAccountResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
 	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
 	CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error)
@@ -1341,6 +1345,16 @@ func (c *usersClient) CheckPassword(ctx context.Context, in *CheckPasswordReques
 	return out, nil
 }
 
+func (c *usersClient) CheckExternalAccount(ctx context.Context, in *CheckExternalAccountRequest, opts ...grpc.CallOption) (*CheckExternalAccountResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckExternalAccountResponse)
+	err := c.cc.Invoke(ctx, Users_CheckExternalAccount_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckFactorResponse)
@@ -1713,6 +1727,9 @@ type UsersServer interface {
 	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
 	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
 	CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error)
+	// Returns who is linked to an account at an identity provider. It fails with `IDP_LINK_NOT_FOUND` if nobody is, and
+	// with `IDP_LINK_OTHER_TENANT` if the link does not say that the account belongs to that tenant.
+	CheckExternalAccount(context.Context, *CheckExternalAccountRequest) (*CheckExternalAccountResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
 	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
 	CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error)
@@ -2018,6 +2035,9 @@ func (UnimplementedUsersServer) ResolveCaller(context.Context, *ResolveCallerReq
 }
 func (UnimplementedUsersServer) CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckPassword not implemented")
+}
+func (UnimplementedUsersServer) CheckExternalAccount(context.Context, *CheckExternalAccountRequest) (*CheckExternalAccountResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckExternalAccount not implemented")
 }
 func (UnimplementedUsersServer) CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckFactor not implemented")
@@ -3707,6 +3727,24 @@ func _Users_CheckPassword_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_CheckExternalAccount_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckExternalAccountRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CheckExternalAccount(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CheckExternalAccount_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CheckExternalAccount(ctx, req.(*CheckExternalAccountRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_CheckFactor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckFactorRequest)
 	if err := dec(in); err != nil {
@@ -4257,6 +4295,10 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckPassword",
 			Handler:    _Users_CheckPassword_Handler,
+		},
+		{
+			MethodName: "CheckExternalAccount",
+			Handler:    _Users_CheckExternalAccount_Handler,
 		},
 		{
 			MethodName: "CheckFactor",

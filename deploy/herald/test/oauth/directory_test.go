@@ -1,0 +1,117 @@
+package oauth_test
+
+import (
+	"maps"
+	"net/http"
+	"testing"
+
+	"herald/shared/testkit/directory"
+)
+
+// company is a system whose organization logs people in with a directory.
+type company struct {
+	world
+	at *directory.Directory
+	// idp is the provider.
+	idp string
+}
+
+func newCompany(t testing.TB, settings string) company {
+	t.Helper()
+	d := directory.Start(t)
+	w := start(t, "HERALD_DIRECTORY_AUTHORITY="+d.URL, "HERALD_OUTBOUND_PRIVATE=true")
+	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+directory.ClientID+
+		`","clientSecret":"`+directory.Secret+`"`+settings+`}`)
+	return company{w, d, made["id"].(string)}
+}
+
+// linked imports a person with an account of the company.
+func (c company) linked(name, object, more string) {
+	c.TB.Helper()
+	c.Must("POST", "/management/v1/users/human/_import", person(name, `,"idps":[{"configId":"`+c.idp+
+		`","externalUserId":"`+object+`","tenantId":"`+directory.Company+`","displayName":"`+name+`"}]`+more))
+}
+
+// arrive logs in at the directory from the login page, and returns where that leads.
+func (c company) arrive(v *visitor, p page) page {
+	c.TB.Helper()
+	v.named(p, "Sign in")
+	forward := v.press(p, "Company")
+	v.named(forward, "You sign in elsewhere")
+	return v.visit(attribute(element(element(forward.root, "main"), "a"), "href"))
+}
+
+// history returns the reasons for which logins were refused, the newest first.
+func (c company) history() (reasons []string) {
+	c.TB.Helper()
+	list := c.Must("POST", "/management/v1/idps/"+c.idp+"/changes/_search", `{}`)["result"].([]any)
+	for _, entry := range list {
+		change := entry.(map[string]any)
+		if data, _ := change["data"].(map[string]any); change["eventType"] == "idp.login_refused" {
+			reasons = append(reasons, data["reason"].(string))
+		}
+	}
+	return reasons
+}
+
+// An employee logs in to somebody's application with the account of the company's directory. The session ends with the
+// provider, and so do the tokens.
+func TestEmployeeLogsIn(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, "")
+	c.linked("ada", directory.Ada, "")
+	shop, v := c.application("Shop"), c.visitor()
+	v.named(c.arrive(v, v.visit(shop.request("scope", apiScope))), "Let this application act for you?")
+	tokens := func(a *application, p page) string {
+		v.named(v.submit(p), "Welcome")
+		return a.token()
+	}
+	first := tokens(shop, v.visit(shop.request("scope", apiScope)))
+	if status, id := c.me(first); status != http.StatusOK || id != "ada" {
+		t.Fatalf("%d, %q", status, id)
+	}
+	// The next application asks nothing, and one that wants a new login sends the person to the directory again.
+	v.named(v.visit(c.application("Bank").request()), "Welcome")
+	v.named(c.arrive(v, v.visit(c.application("Safe").request("prompt", "login"))), "Welcome")
+	if begun := c.at.Begun(); begun.Get("prompt") != "login" || begun.Get("max_age") != "0" {
+		t.Errorf("the directory was asked with %v", begun)
+	}
+}
+
+// Hostile case 2: whoever is not linked to an account, comes from another tenant, or with a provider that is not active
+// any more, is not let in, and the administrators see why. An e-mail address lets nobody in.
+func TestStrangersOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, `,"emailVerified":true`)
+	c.linked("ada", directory.Ada, "")
+	shop := c.application("Shop")
+	for _, a := range []struct {
+		claims          directory.Claims
+		heading, reason string
+	}{
+		{directory.Claims{"tid": directory.Other}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
+		{directory.Claims{"tid": directory.Personal}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
+		{directory.Claims{"oid": directory.Other, "email": "ada@example.com", "preferred_username": "ada"},
+			"Nobody here has this account", "IDP_LINK_NOT_FOUND"},
+		{directory.Claims{"iss": "https://evil.example/" + directory.Company + "/v2.0"},
+			"This account cannot be used here", "IDP_TENANT_REFUSED"},
+		{directory.Claims{"nonce": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
+		{directory.Claims{"aud": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
+	} {
+		c.at.Honest()
+		c.at.Change(directory.IDToken, func(claims directory.Claims) { maps.Copy(claims, a.claims) })
+		if tid, there := a.claims["tid"]; there {
+			c.at.LogIn(directory.Claims{"tid": tid})
+		}
+		v := c.visitor()
+		v.named(c.arrive(v, v.visit(shop.request())), a.heading)
+		if got := c.history(); len(got) == 0 || got[0] != a.reason {
+			t.Errorf("%v: the history has %v", a.claims, got)
+		}
+	}
+	c.at.Honest()
+	v := c.visitor()
+	offered := v.visit(shop.request())
+	c.Must("POST", "/management/v1/idps/"+c.idp+"/_deactivate", "{}")
+	v.named(v.press(offered, "Company"), "This way to sign in is switched off")
+}

@@ -1,0 +1,362 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/store"
+	"herald/shared/boot"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+// idps stands in for the service idp. The organization o1 has the provider i1.
+type idps struct {
+	idpv1.UnimplementedIdpsServer
+	testkit.Unguarded
+	mu       sync.Mutex
+	state    idpv1.IdpState
+	begun    *idpv1.BeginIdpLoginRequest
+	finished *idpv1.FinishIdpLoginRequest
+	noted    []string
+}
+
+// idpFaults are those of the real service, by the code that causes them here.
+var idpFaults = map[string]*fault.Fault{
+	"off":     fault.New(fault.Precondition, "IDP_NOT_ACTIVE", "The identity provider is not active"),
+	"gone":    fault.New(fault.NotFound, "IDP_NOT_FOUND", "Identity provider not found"),
+	"away":    fault.New(fault.Unavailable, "IDP_AWAY", "The identity provider does not answer as it should"),
+	"refused": fault.New(fault.Precondition, "IDP_CODE_REFUSED", "The identity provider refused the login"),
+	"invalid": fault.New(fault.Precondition, "IDP_TOKEN_INVALID", "It cannot be trusted"),
+	"tenant":  fault.New(fault.Precondition, "IDP_TENANT_REFUSED", "The account belongs to another tenant"),
+	"broken":  fault.ErrInternal,
+}
+
+func (i *idps) ListOfferedIdps(
+	_ context.Context, r *idpv1.ListOfferedIdpsRequest,
+) (*idpv1.ListOfferedIdpsResponse, error) {
+	found := &idpv1.ListOfferedIdpsResponse{}
+	if r.OrgId == "o1" {
+		found.Idps = []*idpv1.OfferedIdp{{Id: "i1", Name: "Company <b>"}}
+	}
+	return found, nil
+}
+
+func (i *idps) ResolveIdps(context.Context, *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return &idpv1.ResolveIdpsResponse{Idps: []*idpv1.Idp{{Id: "i1", State: i.state}}}, nil
+}
+
+func (i *idps) BeginIdpLogin(
+	_ context.Context, r *idpv1.BeginIdpLoginRequest,
+) (*idpv1.BeginIdpLoginResponse, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.begun = r
+	return &idpv1.BeginIdpLoginResponse{
+		Address: "https://directory.example/authorize?a=1&b=2", IdpName: "Company <b>",
+	}, nil
+}
+
+func (i *idps) FinishIdpLogin(
+	_ context.Context, r *idpv1.FinishIdpLoginRequest,
+) (*idpv1.FinishIdpLoginResponse, error) {
+	if f := idpFaults[r.Code]; f != nil {
+		return nil, f
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.finished = r
+	return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: &idpv1.IdpProviderOptions{},
+		Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, Amr: []string{"pwd"}}}, nil
+}
+
+func (i *idps) NoteRefusedLogin(
+	_ context.Context, r *idpv1.NoteRefusedLoginRequest,
+) (*idpv1.NoteRefusedLoginResponse, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.noted = append(i.noted, r.OrgId+"/"+r.IdpId+" "+r.Reason+" "+r.TenantId+" "+r.ExternalUserId)
+	return &idpv1.NoteRefusedLoginResponse{}, nil
+}
+
+func (i *idps) notes() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.noted)
+}
+
+// accounts are the answers of users by the account.
+var accounts = map[string]*usersv1.CheckExternalAccountResponse{
+	"ada":      {State: usersv1.UserState_USER_STATE_ACTIVE, OrgActive: true},
+	"factor":   {State: usersv1.UserState_USER_STATE_ACTIVE, OrgActive: true, NeedsFactor: true},
+	"locked":   {State: usersv1.UserState_USER_STATE_LOCKED, OrgActive: true},
+	"inactive": {State: usersv1.UserState_USER_STATE_ACTIVE},
+}
+
+func (u *users) CheckExternalAccount(
+	_ context.Context, r *usersv1.CheckExternalAccountRequest,
+) (*usersv1.CheckExternalAccountResponse, error) {
+	found := accounts[r.ExternalUserId]
+	switch {
+	case r.ExternalUserId == "elsewhere":
+		return nil, fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT", "The link does not name the tenant")
+	case found == nil:
+		return nil, fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND", "The user is not linked to that account")
+	}
+	return &usersv1.CheckExternalAccountResponse{
+		UserId: "u1", OrgId: "o1", State: found.State, OrgActive: found.OrgActive, Generation: u.subjectOf().Generation,
+		OrgGeneration: 1, Credential: "idp:" + r.IdpId + ":" + r.ExternalUserId, NeedsFactor: found.NeedsFactor,
+	}, nil
+}
+
+const (
+	externalPath   = loginPath + "externalidp"
+	forwardPath    = externalPath + "/forward"
+	externalCookie = "__Host-herald-external"
+)
+
+// externalBrowser is a browser with a session in a world with identity providers.
+type externalBrowser struct {
+	*testing.T
+	pages   http.Handler
+	idps    *idps
+	service *boot.Service
+	session string
+}
+
+func newExternalBrowser(t *testing.T) externalBrowser {
+	t.Helper()
+	g, i := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}
+	address, err := boot.ParsePublicURL(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.PublicURL = address
+	s := kit.Open(t, g)
+	shareKeys(t, s)
+	if err := New(t.Context(), s, Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, s)
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
+	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
+	testkit.Serve(t, g, "idp", &idpv1.Idps_ServiceDesc, i)
+	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, s, ""}
+	b.session = cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
+	return b
+}
+
+// begin begins a login at the provider and returns its cookie and state.
+func (b externalBrowser) begin() (login, state string) {
+	b.Helper()
+	w := call(b.T, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Cookie", b.session)
+	leads(b.T, w, forwardPath)
+	login = cookie(b.T, w, externalCookie)
+	shows(b.T, call(b.T, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
+	b.idps.mu.Lock()
+	defer b.idps.mu.Unlock()
+	return login, b.idps.begun.State
+}
+
+// arrive comes back from the provider.
+func (b externalBrowser) arrive(login string, query ...string) *httptest.ResponseRecorder {
+	b.Helper()
+	values := url.Values{}
+	for i := 0; i < len(query); i += 2 {
+		values.Set(query[i], query[i+1])
+	}
+	return call(b.T, b.pages, externalPath+"/callback?"+values.Encode(), nil, "Cookie", login,
+		"Sec-Fetch-Site", "cross-site")
+}
+
+// credential returns that of the session with a cookie, "" if there is none.
+func (b externalBrowser) credential(session string) string {
+	b.Helper()
+	_, value, _ := strings.Cut(session, "=")
+	found, _, err := store.New(b.service.Journal).Session(b.Context(), secret.Hash(value))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return found.Credential
+}
+
+func TestExternalLogin(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	page := call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session)
+	shows(t, page, 200, "login")
+	body := page.Body.String()
+	if !strings.Contains(body, "Company &lt;b&gt;") || !strings.Contains(body, `value="i1"`) {
+		t.Error("the page does not offer the provider")
+	}
+	login, state := b.begin()
+	forward := call(t, b.pages, forwardPath, nil, "Cookie", login)
+	if got := forward.Header().Get("Refresh"); got != "0;url=https://directory.example/authorize?a=1&b=2" {
+		t.Errorf("the page leads to %q", got)
+	}
+	in := b.arrive(login, "state", state, "code", "ada")
+	leads(t, in, loginPath)
+	session := cookie(t, in, sessionCookie)
+	if got := b.credential(session); got != "idp:i1:ada" {
+		t.Errorf("the session's credential is %q", got)
+	}
+	shows(t, call(t, b.pages, loginPath, nil, "Cookie", session), 200, "session")
+	begun, finished := b.idps.begun, b.idps.finished
+	challenge := base64.RawURLEncoding.EncodeToString(secret.Hash(finished.CodeVerifier))
+	if begun.CodeChallenge != challenge || begun.Nonce != finished.Nonce || begun.Nonce == begun.State ||
+		len(finished.CodeVerifier) < 43 || !begun.Again || begun.OrgId != "o1" || begun.IdpId != "i1" {
+		t.Errorf("began with %v, came back with %v", begun, finished)
+	}
+	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 || len(b.idps.notes()) != 0 {
+		t.Errorf("%d logins wait, noted %v", n, b.idps.notes())
+	}
+}
+
+// Hostile case 2: a login comes back once, with its state, in the browser that began it.
+func TestExternalLoginIsBoundToTheBrowser(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	first, state := b.begin()
+	second, others := b.begin()
+	for name, query := range map[string][]string{
+		"another browser": {"", "state", state, "code", "ada"},
+		"another login":   {second, "state", state, "code", "ada"},
+		"no state":        {first, "code", "ada"}, "empty state": {first, "state", "", "code", "ada"},
+		"an invented cookie":   {externalCookie + "=" + strings.Repeat("a", 43), "state", state, "code", "ada"},
+		"an error for another": {first, "state", others, "error", "access_denied"}, "nothing": {""},
+	} {
+		w := b.arrive(query[0], query[1:]...)
+		shows(t, w, 400, "externalgone")
+		if cookie(t, w, sessionCookie) != "" {
+			t.Errorf("%s: there is a session", name)
+		}
+	}
+	if w := b.arrive(first, "state", state, "code", "ada"); cookie(t, w, sessionCookie) == "" {
+		t.Error("attacks from elsewhere have ended the login")
+	}
+	shows(t, b.arrive(first, "state", state, "code", "ada"), 400, "externalgone")
+	if n := testkit.Race(t, 20, func(int) error {
+		if cookie(t, b.arrive(second, "state", others, "code", "ada"), sessionCookie) == "" {
+			return domain.ErrExternalLoginGone
+		}
+		return nil
+	}, domain.ErrExternalLoginGone.ID); n != 1 {
+		t.Errorf("%d of 20 came back", n)
+	}
+	shows(t, call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Sec-Fetch-Site", "cross-site"), 403, "foreign")
+}
+
+// Everybody who cannot log in learns what to do, and the administrators learn why.
+func TestRefusedExternalLogins(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	for _, c := range []struct {
+		query      []string
+		status     int
+		page, note string
+	}{
+		{[]string{"error", "access_denied"}, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
+		{[]string{"error", "<script>"}, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
+		{nil, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
+		{[]string{"code", "off"}, 403, "externaloff", "IDP_NOT_ACTIVE  "},
+		{[]string{"code", "gone"}, 403, "externaloff", "IDP_NOT_FOUND  "},
+		{[]string{"code", "away"}, 503, "away", "IDP_AWAY  "},
+		{[]string{"code", "refused"}, 403, "externalrefused", "IDP_CODE_REFUSED  "},
+		{[]string{"code", "invalid"}, 403, "externalrefused", "IDP_TOKEN_INVALID  "},
+		{[]string{"code", "tenant"}, 403, "externaltenant", "IDP_TENANT_REFUSED  "},
+		{[]string{"code", "broken"}, 500, "failed", ""},
+		{[]string{"code", "nobody"}, 403, "externalunknown", "IDP_LINK_NOT_FOUND t1 nobody"},
+		{[]string{"code", "elsewhere"}, 403, "externalunknown", "IDP_LINK_OTHER_TENANT t1 elsewhere"},
+		{[]string{"code", "locked"}, 403, "inactive", domain.ErrExternalUserInactive.ID + " t1 locked"},
+		{[]string{"code", "inactive"}, 403, "inactive", domain.ErrExternalUserInactive.ID + " t1 inactive"},
+	} {
+		before := len(b.idps.notes())
+		login, state := b.begin()
+		w := b.arrive(login, append(c.query, "state", state)...)
+		shows(t, w, c.status, c.page)
+		if cookie(t, w, sessionCookie) != "" || strings.Contains(w.Body.String(), "<script") {
+			t.Errorf("%v: %s", c.query, w.Body)
+		}
+		var want []string
+		if c.note != "" {
+			want = []string{"o1/i1 " + c.note}
+		}
+		if got := b.idps.notes()[before:]; !slices.Equal(got, want) {
+			t.Errorf("%v: noted %q, want %q", c.query, got, want)
+		}
+	}
+}
+
+// Only what the page offers can be begun.
+func TestUnofferedExternalLogins(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	for _, id := range []string{"", "i2", "i1 "} {
+		shows(t, call(t, b.pages, externalPath, url.Values{"idp": {id}}, "Cookie", b.session), 400, "externaloff")
+	}
+	shows(t, call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}), 400, "externaloff")
+	shows(t, call(t, b.pages, forwardPath, nil), 400, "externalgone")
+	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 {
+		t.Errorf("%d logins wait", n)
+	}
+}
+
+// A person with a second factor here is asked for it, and has no session before.
+func TestExternalLoginWithFactor(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	login, state := b.begin()
+	w := b.arrive(login, "state", state, "code", "factor")
+	leads(t, w, loginPath+"factor")
+	step := cookie(t, w, loginCookie)
+	if step == "" || cookie(t, w, sessionCookie) != "" {
+		t.Fatalf("cookies %q", w.Header()["Set-Cookie"])
+	}
+	done := call(t, b.pages, loginPath+"factor", url.Values{"code": {"123456"}}, "Cookie", step)
+	leads(t, done, loginPath)
+	if got := b.credential(cookie(t, done, sessionCookie)); got != "idp:i1:factor" {
+		t.Errorf("the session's credential is %q", got)
+	}
+}
+
+// A provider that is deactivated while somebody logs in gives no session. Its sessions end with it, and others stay.
+func TestExternalSessionsEndWithTheProvider(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	login, state := b.begin()
+	session := cookie(t, b.arrive(login, "state", state, "code", "ada"), sessionCookie)
+	local := cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
+
+	b.idps.mu.Lock()
+	b.idps.state = idpv1.IdpState_IDP_STATE_INACTIVE
+	b.idps.mu.Unlock()
+	login, state = b.begin()
+	w := b.arrive(login, "state", state, "code", "ada")
+	shows(t, w, 403, "externaloff")
+	if got := b.credential(cookie(t, w, sessionCookie)); got != "" {
+		t.Errorf("there is a session of %q", got)
+	}
+	noted := []string{"o1/i1 " + domain.ErrExternalLoginOver.ID + "  "}
+	if got := b.idps.notes(); !slices.Equal(got, noted) {
+		t.Errorf("noted %q", got)
+	}
+	kit.Herald(t, b.service.Ground, "idp").Tell("o1", "i1", "admin", &idpv1.IdpDeactivated{})
+	testkit.Until(t, b.service.DB, "sessions", `not exists (select from sessions where credential like 'idp:%')`)
+	shows(t, call(t, b.pages, loginPath, nil, "Cookie", session), 200, "login")
+	shows(t, call(t, b.pages, loginPath, nil, "Cookie", local), 200, "session")
+}

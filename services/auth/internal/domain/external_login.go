@@ -1,0 +1,70 @@
+package domain
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// ExternalLoginLifetime is how long a person has at an identity provider.
+const ExternalLoginLifetime = 10 * time.Minute
+
+// Faults of logins with accounts at identity providers.
+var (
+	// ErrExternalLoginGone is returned for a login that has expired or come back before, or that another browser has
+	// begun.
+	ErrExternalLoginGone = fault.New(fault.NotFound, "EXTERNAL_LOGIN_GONE",
+		"The login at the identity provider has expired, or another browser has begun it; begin again")
+	// ErrExternalLoginDenied is returned if the provider, or the person there, did not let the browser in.
+	ErrExternalLoginDenied = fault.New(fault.Precondition, "EXTERNAL_LOGIN_DENIED",
+		"The identity provider did not let the person in")
+	// ErrExternalLoginOver is returned for a login whose provider was deactivated or removed meanwhile.
+	ErrExternalLoginOver = fault.New(fault.Precondition, "EXTERNAL_LOGIN_OVER",
+		"The identity provider is not active any more")
+	ErrExternalUserInactive = fault.New(fault.Precondition, "EXTERNAL_USER_INACTIVE",
+		"The user of the account is not active")
+)
+
+// ExternalLogin is a login that has begun at an identity provider. The browser has a cookie for it.
+type ExternalLogin struct {
+	OrgID, IdpID string
+	// RequestID is that of the client's request; empty for a person who logs in for no application.
+	RequestID string
+	Language  string
+	// Again reports that the person must authenticate at the provider, also if the browser is logged in there.
+	Again     bool
+	BegunAt   time.Time
+	ExpiresAt time.Time
+}
+
+// clockSkew is how far the clock of a provider may be behind. Its times are in whole seconds too.
+const clockSkew = time.Minute
+
+// AuthTime returns when the person authenticated at the provider, which says so in seconds since 1970, or says 0. It is
+// the time of the login if the person was just asked there.
+func (l ExternalLogin) AuthTime(said int64, now time.Time) time.Time {
+	at := time.Unix(said, 0)
+	if said == 0 || !at.Before(l.BegunAt.Add(-clockSkew)) {
+		return now
+	}
+	return at
+}
+
+// externalCredential begins the credential of logins with an account at an identity provider. The id of the provider
+// follows, and the account.
+const externalCredential = "idp:"
+
+// Provider returns the id of the provider with whose account the person logged in, "" for other logins.
+func (s Session) Provider() string {
+	rest, external := strings.CutPrefix(s.Credential, externalCredential)
+	if !external {
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, ":")
+	return id
+}
+
+// Own reports whether the person has authenticated here, and not at an identity provider.
+func (s Session) Own() bool { return s.Provider() == "" && slices.Contains(s.AMR, AMRPassword) }

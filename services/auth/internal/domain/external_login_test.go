@@ -1,0 +1,35 @@
+package domain_test
+
+import (
+	"testing"
+	"time"
+
+	"herald/services/auth/internal/domain"
+)
+
+// A person who was just asked at the provider has authenticated now, although the provider's clock is a little behind.
+func TestTimeOfAnExternalLogin(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 11, 22, 12, 0, 0, 500, time.UTC)
+	now := begun.Add(20 * time.Second)
+	l := domain.ExternalLogin{BegunAt: begun}
+	for said, want := range map[int64]time.Time{
+		0: now, begun.Unix(): now, begun.Unix() - 59: now, now.Unix() + 1000: now,
+		begun.Unix() - 60: begun.Add(-60 * time.Second).Truncate(time.Second),
+		1700000000:        time.Unix(1700000000, 0), -5: time.Unix(-5, 0),
+	} {
+		if got := l.AuthTime(said, now); !got.Equal(want) {
+			t.Errorf("%d: %v, want %v", said, got, want)
+		}
+	}
+}
+
+func TestProviderOfASession(t *testing.T) {
+	t.Parallel()
+	for credential, want := range map[string]string{"password": "", "": "", "idp:company:1:2": "company", "idp:": "",
+		"key:idp:1": ""} {
+		if got := (domain.Session{Credential: credential}).Provider(); got != want {
+			t.Errorf("%q is of %q", credential, got)
+		}
+	}
+}

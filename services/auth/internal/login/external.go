@@ -1,0 +1,169 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/external"
+	"herald/services/auth/internal/look"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// org returns the organization whose identity providers a page offers: the one for whose users the client asks, or else
+// the client's own. Without a client it is that of the session of the browser, if it has one.
+func (p *Pages) org(v visit) string {
+	if v.ID != "" {
+		asked, err := domain.AskedOrg(v.asked.Scopes)
+		if err != nil || asked != "" {
+			return asked
+		}
+		return v.client.OrgID
+	}
+	s, _, err := p.Sessions.Session(v.Request)
+	if err != nil {
+		return ""
+	}
+	return s.OrgID
+}
+
+// offers returns the identity providers that a page offers. People with a password can log in also while nobody knows
+// the providers.
+func (p *Pages) offers(v visit) []external.Offer {
+	offers, err := p.external.Offered(v.Context(), p.org(v))
+	if err != nil {
+		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
+	}
+	return offers
+}
+
+// begin begins a login at an identity provider that the page offers.
+func (p *Pages) begin(w http.ResponseWriter, v visit) {
+	id, offers := v.values.Get("idp"), p.offers(v)
+	if !slices.ContainsFunc(offers, func(o external.Offer) bool { return o.ID == id }) {
+		p.externalNotice(w, v, http.StatusBadRequest, "externaloff")
+		return
+	}
+	s, there, err := p.Sessions.Session(v.Request)
+	if err == nil {
+		err = p.external.Begin(w, v.Request, domain.ExternalLogin{
+			OrgID: p.org(v), IdpID: id, RequestID: v.ID, Language: v.Language,
+			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
+			Again: there && s.OrgID == p.org(v) || v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now()),
+		})
+	}
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	redirect(w, v, v.address(forwardPath))
+}
+
+// forward sends the browser to the identity provider. It is a page and no redirect: browsers check the redirects after
+// a form, and nobody knows to which addresses a provider sends them.
+func (p *Pages) forward(w http.ResponseWriter, v visit) {
+	_, to, err := p.external.Forward(v.Request)
+	if err != nil {
+		p.refuse(w, v, external.Arrived{}, err)
+		return
+	}
+	w.Header().Set("Refresh", "0;url="+to.Address)
+	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "forward", Body: forwardBody, Data: to,
+		Language: v.Language})
+}
+
+// arrive takes a browser that comes back from an identity provider.
+func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	r = r.WithContext(ctx)
+	a, err := p.external.Arrive(w, r)
+	v := visit{Request: r, ID: a.RequestID, Language: a.Language}
+	if !p.asked(w, &v) {
+		return
+	}
+	if err != nil {
+		p.refuse(w, v, a, err)
+		return
+	}
+	found, err := p.external.User(ctx, a)
+	switch {
+	case err != nil:
+		p.refuse(w, v, a, err)
+	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
+		p.refuse(w, v, a, domain.ErrExternalUserInactive)
+	default:
+		p.enter(w, v, a, p.external.Login(a, found))
+	}
+}
+
+// enter goes on with somebody whose account is linked to a user.
+func (p *Pages) enter(w http.ResponseWriter, v visit, a external.Arrived, l domain.Login) {
+	p.external.Succeeded()
+	p.Posts.Return(v.RemoteAddr)
+	if !l.Done() {
+		if err := p.Sessions.Begin(w, v.Request, l); err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		redirect(w, v, v.address(step(l)))
+		return
+	}
+	s, err := p.Sessions.Open(w, v.Request, l)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.finish(w, v, s)
+}
+
+// stillOn ends a session whose identity provider was deactivated while it was made, says so and returns false.
+func (p *Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
+	id := s.Provider()
+	if id == "" {
+		return true
+	}
+	err := p.external.StillOn(v.Context(), s.OrgID, id)
+	if err == nil {
+		return true
+	}
+	if errors.Is(err, domain.ErrExternalLoginOver) {
+		err = errors.Join(err, p.Sessions.EndOne(v.Context(), s, s.ID))
+	}
+	p.refuse(w, v, external.Arrived{ExternalLogin: domain.ExternalLogin{OrgID: s.OrgID, IdpID: id}}, err)
+	return false
+}
+
+// refuse says why somebody cannot log in with an account, and notes it for the administrators.
+func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why error) {
+	p.external.Refused(v.Context(), a, why)
+	switch f := fault.From(why); f.ID {
+	case domain.ErrExternalLoginGone.ID:
+		p.externalNotice(w, v, http.StatusBadRequest, "externalgone")
+	case domain.ErrExternalLoginDenied.ID:
+		p.externalNotice(w, v, http.StatusForbidden, "externaldenied")
+	case domain.ErrExternalUserInactive.ID:
+		p.notice(w, v, http.StatusForbidden, "inactive")
+	case domain.ErrExternalLoginOver.ID, idpOff, idpGone:
+		p.externalNotice(w, v, http.StatusForbidden, "externaloff")
+	case tenantRefused:
+		p.externalNotice(w, v, http.StatusForbidden, "externaltenant")
+	case linkMissing, linkDiffers:
+		p.externalNotice(w, v, http.StatusForbidden, "externalunknown")
+	default:
+		if f.Code == fault.Precondition {
+			p.externalNotice(w, v, http.StatusForbidden, "externalrefused")
+			return
+		}
+		p.failed(w, v, why)
+	}
+}
+
+// externalNotice says what the matter is, with a way back to the login page.
+func (p *Pages) externalNotice(w http.ResponseWriter, v visit, status int, name string) {
+	p.Look.Write(w, v.Request, look.Page{Status: status, Name: name, Body: look.NoticeBody, Data: v.address(Path),
+		Language: v.Language})
+}

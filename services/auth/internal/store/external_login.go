@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/event"
+	"herald/shared/postgres"
+)
+
+const externalFields = `org_id, idp_id, request_id, language, again, begun_at, expires_at`
+
+// BeginExternalLogin writes a login at an identity provider by the hash of its cookie.
+func (s Store) BeginExternalLogin(ctx context.Context, hash []byte, l domain.ExternalLogin) error {
+	_, err := s.journal.DB.Exec(ctx, `insert into external_logins (hash, `+externalFields+`)
+		values (@hash, `+postgres.Each("@", externalFields)+`)`, postgres.Args{
+		"hash": hash, "org_id": l.OrgID, "idp_id": l.IdpID, "request_id": l.RequestID, "language": l.Language,
+		"again": l.Again, "begun_at": l.BegunAt, "expires_at": l.ExpiresAt,
+	})
+	return postgres.Fault(err)
+}
+
+// ExternalLogin returns the login with a cookie of that hash, or domain.ErrExternalLoginGone.
+func (s Store) ExternalLogin(ctx context.Context, hash []byte) (domain.ExternalLogin, error) {
+	l, err := postgres.One[domain.ExternalLogin](ctx, s.journal.DB,
+		`select `+externalFields+` from external_logins where hash = @hash and expires_at > @now`,
+		postgres.Args{"hash": hash, "now": s.journal.Now()})
+	return l, postgres.Missing(err, domain.ErrExternalLoginGone)
+}
+
+// EndExternalLogin removes a login, so that it comes back once. It returns domain.ErrExternalLoginGone if it is not
+// there.
+func (s Store) EndExternalLogin(ctx context.Context, hash []byte) error {
+	done, err := s.journal.DB.Exec(ctx, `delete from external_logins where hash = @hash`, postgres.Args{"hash": hash})
+	return wrote(done.RowsAffected(), err, domain.ErrExternalLoginGone)
+}
+
+// ofIdp is a condition on the credential of a login: it is an account at the provider @id.
+const ofIdp = `credential like 'idp:%' and starts_with(credential, 'idp:' || @id || ':')`
+
+// DeleteOfIdp deletes a batch of the logins with accounts of a provider, and of what people gave clients with them. It
+// reports whether there may be more.
+func (s Store) DeleteOfIdp(ctx context.Context, idpID string) (more bool, err error) {
+	return s.deleteOfPeople(ctx, ofIdp, idpID)
+}
+
+// Note writes an event about an object of an organization, which changes nothing here.
+func (s Store) Note(ctx context.Context, orgID, id string, happened proto.Message) error {
+	_, err := s.journal.Create(ctx, happened, event.Statement{AggregateID: id, OrganizationID: orgID})
+	return err
+}

@@ -1,0 +1,342 @@
+package directory_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/services/idp/internal/directory"
+	"herald/services/idp/internal/domain"
+	"herald/shared/secret"
+	stand "herald/shared/testkit/directory"
+)
+
+const callback = "https://login.example.com/ui/login/externalidp/callback"
+
+// world is a directory and Herald's side of it.
+type world struct {
+	*stand.Directory
+	herald *directory.Directory
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	d := stand.Start(t)
+	return world{d, herald(t, d.URL)}
+}
+
+func herald(t testing.TB, authority string) *directory.Directory {
+	return heraldAt(t, authority, time.Now)
+}
+
+func heraldAt(t testing.TB, authority string, now func() time.Time) *directory.Directory {
+	t.Helper()
+	h, err := directory.New(directory.Config{Authority: authority, Private: true, Callback: callback, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// provider returns a provider with all options for accounts of a tenant.
+func provider(tenant domain.Tenant) domain.Idp {
+	return domain.Idp{ID: "i1", ClientID: stand.ClientID, Settings: domain.Settings{
+		Tenant: tenant, Scopes: []string{"openid", "profile", "email"},
+		Options: domain.Options{IsCreationAllowed: true, IsAutoUpdate: true},
+	}}
+}
+
+var anybody = domain.Tenant{}
+
+// login goes to the directory and comes back with the parameters of the request.
+func (w world) login(i domain.Idp) (domain.Account, error) {
+	w.Helper()
+	verifier := secret.RandomString(43)
+	address, err := w.herald.Address(w.Context(), i, directory.Login{State: "state", Nonce: "nonce",
+		Challenge: base64.RawURLEncoding.EncodeToString(secret.Hash(verifier))})
+	if err != nil {
+		return domain.Account{}, err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return w.herald.Account(w.Context(), i, secret.NewText(stand.Secret), directory.Answer{
+		Code: w.Code(u.Query()), Nonce: "nonce", Verifier: verifier,
+	})
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.LogIn(stand.Claims{"auth_time": 1700000000, "amr": []string{"pwd", "mfa", "pwd", "unknown"}, "locale": "de-CH"})
+	got, err := w.login(provider(anybody))
+	want := domain.Account{TenantID: stand.Company, ObjectID: stand.Ada, UserName: "ada@company.example",
+		DisplayName: "Ada Lovelace", First: "Ada", Last: "Lovelace", Email: "ada@company.example",
+		PreferredLanguage: "de-CH", AuthTime: 1700000000, AMR: []string{"pwd", "mfa"}}
+	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// The id token has everything, so userinfo is not asked. Metadata and keys are kept.
+	if _, err := w.login(provider(anybody)); err != nil || w.Asked(stand.Userinfo) != 0 ||
+		w.Asked(stand.Metadata) != 1 || w.Asked(stand.Keys) != 1 {
+		t.Errorf("%v, userinfo %d, metadata %d, keys %d", err, w.Asked(stand.Userinfo), w.Asked(stand.Metadata),
+			w.Asked(stand.Keys))
+	}
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := provider(anybody)
+	i.Scopes = []string{"User.Read"}
+	for _, again := range []bool{false, true} {
+		address, err := w.herald.Address(t.Context(), i, directory.Login{
+			State: "s", Nonce: "n", Challenge: "c", Again: again,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := url.Values{"client_id": {stand.ClientID}, "redirect_uri": {callback}, "response_type": {"code"},
+			"scope": {"openid User.Read"}, "state": {"s"}, "nonce": {"n"}, "code_challenge": {"c"},
+			"code_challenge_method": {"S256"}}
+		if again {
+			want["prompt"], want["max_age"] = []string{"login"}, []string{"0"}
+		}
+		if u.Query().Encode() != want.Encode() || !strings.HasPrefix(address, w.URL+"/authorize?") {
+			t.Errorf("%s", address)
+		}
+	}
+}
+
+// Which accounts can log in at which providers (specification 2.5).
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	of := func(id string) domain.Tenant {
+		made, err := domain.NewTenant(domain.TenantCommon, &id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	organizations := domain.Tenant{TenantType: domain.TenantOrganizations}
+	consumers := domain.Tenant{TenantType: domain.TenantConsumers}
+	for _, c := range []struct {
+		name string
+		domain.Tenant
+		company, other, personal bool
+	}{
+		{"common", anybody, true, true, true},
+		{"organizations", organizations, true, true, false},
+		{"consumers", consumers, false, false, true},
+		{"one", of(stand.Company), true, false, false},
+		{"one in capitals", of(strings.ToUpper(stand.Company)), true, false, false},
+		{"another", of(stand.Other), false, true, false},
+		{"domain", of(stand.Domain), true, false, false},
+	} {
+		for tenant, admitted := range map[string]bool{
+			stand.Company: c.company, stand.Other: c.other, stand.Personal: c.personal,
+		} {
+			w.LogIn(stand.Claims{"tid": tenant})
+			got, err := w.login(provider(c.Tenant))
+			if admitted && (err != nil || got.TenantID != tenant) ||
+				!admitted && !errors.Is(err, domain.ErrTenantRefused) {
+				t.Errorf("%s, tenant %s: %+v, %v", c.name, tenant, got, err)
+			}
+		}
+	}
+}
+
+// What a token that is signed by the directory may not say.
+func TestHostileTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	for name, c := range map[string]struct {
+		claims stand.Claims
+		want   error
+	}{
+		"issuer of another tenant": {stand.Claims{"iss": w.URL + "/" + stand.Other + "/v2.0"}, domain.ErrTenantRefused},
+		"issuer of another directory": {
+			stand.Claims{"iss": "https://evil.example/" + stand.Company + "/v2.0"}, domain.ErrTenantRefused,
+		},
+		"issuer of the metadata":   {stand.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, domain.ErrTenantRefused},
+		"issuer without a version": {stand.Claims{"iss": w.URL + "/" + stand.Company}, domain.ErrTenantRefused},
+		"tenant is no guid":        {stand.Claims{"tid": "..", "iss": w.URL + "/../v2.0"}, domain.ErrTenantRefused},
+		"no issuer":                {stand.Claims{"iss": nil}, domain.ErrTenantRefused},
+		"no tenant":                {stand.Claims{"tid": nil}, domain.ErrTokenInvalid},
+		"no object":                {stand.Claims{"oid": nil}, domain.ErrTokenInvalid},
+		"object is a number":       {stand.Claims{"oid": 7}, domain.ErrTokenInvalid},
+		"long object":              {stand.Claims{"oid": strings.Repeat("a", 201)}, domain.ErrTokenInvalid},
+		"audience":                 {stand.Claims{"aud": "another"}, domain.ErrTokenInvalid},
+		"two audiences":            {stand.Claims{"aud": []string{stand.ClientID, "another"}}, domain.ErrTokenInvalid},
+		"no audience":              {stand.Claims{"aud": nil}, domain.ErrTokenInvalid},
+		"another azp":              {stand.Claims{"azp": "another"}, domain.ErrTokenInvalid},
+		"another nonce":            {stand.Claims{"nonce": "another"}, domain.ErrTokenInvalid},
+		"no nonce":                 {stand.Claims{"nonce": nil}, domain.ErrTokenInvalid},
+		"expired":                  {stand.Claims{"exp": now.Add(-time.Minute).Unix()}, domain.ErrTokenInvalid},
+		"no expiry":                {stand.Claims{"exp": nil}, domain.ErrTokenInvalid},
+		"issued in the future":     {stand.Claims{"iat": now.Add(time.Hour).Unix()}, domain.ErrTokenInvalid},
+		"not issued":               {stand.Claims{"iat": nil}, domain.ErrTokenInvalid},
+		"not valid yet":            {stand.Claims{"nbf": now.Add(time.Hour).Unix()}, domain.ErrTokenInvalid},
+		"no subject":               {stand.Claims{"sub": nil}, domain.ErrTokenInvalid},
+	} {
+		w.Honest()
+		w.Change(stand.IDToken, func(claims stand.Claims) {
+			for claim, value := range c.claims {
+				claims[claim] = value
+			}
+		})
+		if got, err := w.login(provider(anybody)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// An answer that is none ends the login within its bounds, and nothing of it gets into the error.
+func TestHostileAnswers(t *testing.T) {
+	t.Parallel()
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	huge := answer(200, `{"keys":["`+strings.Repeat("a", 1<<20)+`"]}`)
+	many := answer(200, `{"keys":[`+strings.Repeat("{},", 200)+`{}]}`)
+	redirect := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusTemporaryRedirect)
+	}
+	for _, c := range []struct {
+		what, name string
+		by         http.HandlerFunc
+		want       error
+	}{
+		{stand.Metadata, "404", answer(404, "{}"), domain.ErrIdpAway},
+		{stand.Metadata, "no JSON", answer(200, "<html>"), domain.ErrIdpAway},
+		{stand.Metadata, "empty", answer(200, "{}"), domain.ErrIdpAway},
+		{stand.Metadata, "huge", huge, domain.ErrIdpAway},
+		{stand.Metadata, "redirect", redirect, domain.ErrIdpAway},
+		{stand.Keys, "500", answer(500, ""), domain.ErrIdpAway},
+		{stand.Keys, "huge", huge, domain.ErrIdpAway},
+		{stand.Keys, "many", many, domain.ErrIdpAway},
+		{stand.Keys, "redirect", redirect, domain.ErrIdpAway},
+		{stand.Keys, "none", answer(200, `{"keys":[]}`), domain.ErrTokenInvalid},
+		{stand.Token, "500", answer(500, `{"error":"invalid_grant"}`), domain.ErrIdpAway},
+		{stand.Token, "no JSON", answer(200, "<html>"), domain.ErrIdpAway},
+		{stand.Token, "huge", huge, domain.ErrIdpAway},
+		{stand.Token, "redirect", redirect, domain.ErrIdpAway},
+		{
+			stand.Token, "refused", answer(400, `{"error":"invalid_client","error_description":"canary"}`),
+			domain.ErrCodeRefused,
+		},
+		{stand.Token, "no id token", answer(200, `{"access_token":"a","token_type":"Bearer"}`), domain.ErrTokenInvalid},
+		{
+			stand.Token, "no token", answer(200, `{"access_token":"a","token_type":"Bearer","id_token":"canary"}`),
+			domain.ErrTokenInvalid,
+		},
+		{stand.Userinfo, "500", answer(500, "canary"), domain.ErrIdpAway},
+		{stand.Userinfo, "huge", huge, domain.ErrIdpAway},
+	} {
+		w := newWorld(t)
+		w.Change(stand.IDToken, func(c stand.Claims) { c["email"] = nil })
+		w.Replace(c.what, c.by)
+		got, err := w.login(provider(anybody))
+		if !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s %s: %+v, %v", c.what, c.name, got, err)
+		}
+	}
+}
+
+// An answer that never ends is given up when the caller's time is over.
+func TestEndlessAnswers(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{stand.Metadata, stand.Keys, stand.Token} {
+		w := newWorld(t)
+		w.Replace(what, func(out http.ResponseWriter, r *http.Request) {
+			_, _ = out.Write([]byte("{"))
+			_ = http.NewResponseController(out).Flush()
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := w.herald.Account(ctx, provider(anybody), secret.NewText(stand.Secret), directory.Answer{
+			Code: w.Code(url.Values{"redirect_uri": {callback}, "nonce": {"n"},
+				"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash("v"))}}),
+			Nonce: "n", Verifier: "v"})
+		cancel()
+		if !errors.Is(err, domain.ErrIdpAway) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// The metadata must be those of the directory that was asked, and lead nowhere without TLS.
+func TestHostileMetadata(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(stand.Claims){
+		"another issuer":     func(c stand.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" },
+		"no tenant":          func(c stand.Claims) { c["issuer"] = "https://evil.example/v2.0" },
+		"file":               func(c stand.Claims) { c["jwks_uri"] = "file:///etc/passwd" },
+		"no host":            func(c stand.Claims) { c["token_endpoint"] = "https:///token" },
+		"script":             func(c stand.Claims) { c["authorization_endpoint"] = "javascript:alert(1)" },
+		"userinfo elsewhere": func(c stand.Claims) { c["userinfo_endpoint"] = "gopher://evil.example" },
+	} {
+		w := newWorld(t)
+		w.Change(stand.Metadata, change)
+		if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A domain that stands for no tenant admits nobody.
+	w := newWorld(t)
+	w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = w.URL + "/{tenantid}/v2.0" })
+	if _, err := w.login(provider(domain.Tenant{TenantID: stand.Domain})); !errors.Is(err, domain.ErrTenantRefused) {
+		t.Error(err)
+	}
+}
+
+func TestAuthorities(t *testing.T) {
+	t.Parallel()
+	for authority, private := range map[string][2]bool{ // accepted without and with HERALD_OUTBOUND_PRIVATE
+		"https://login.microsoftonline.com": {true, true}, "https://login.example.us/": {true, true},
+		"http://127.0.0.1:8080": {false, true}, "http://localhost:80": {false, true},
+		"http://login.example.com": {false, false}, "http://10.0.0.1": {false, false}, "": {false, false},
+		"login.example.com": {false, false}, "https://user@login.example.com": {false, false},
+		"https://login.example.com?a": {false, false}, "ftp://login.example.com": {false, false},
+	} {
+		for i, allowed := range private {
+			_, err := directory.New(directory.Config{Authority: authority, Private: i == 1, Now: time.Now})
+			if (err == nil) != allowed {
+				t.Errorf("%q, private %d: %v", authority, i, err)
+			}
+		}
+	}
+}
+
+// Without the setting nothing on the own machine is asked, whatever the directory says.
+func TestPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	for _, authority := range []string{"https://127.0.0.1:1", "https://169.254.169.254", "https://[::1]:1",
+		"https://localhost:1"} {
+		h, err := directory.New(directory.Config{Authority: authority, Callback: callback, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = h.Address(t.Context(), provider(anybody), directory.Login{State: "s", Nonce: "n", Challenge: "c"})
+		if !errors.Is(err, domain.ErrIdpAway) || !strings.Contains(err.Error(), "not public") {
+			t.Errorf("%s: %v", authority, err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"herald/services/idp/internal/domain"
+)
+
+const (
+	// lifetime is how long metadata and keys are kept. A key that is not among them is looked for earlier.
+	lifetime = time.Hour
+	// patience is how often a tenant's keys are looked for at most.
+	patience = time.Minute
+	// most is how many tenants are kept, and how many keys one may have.
+	most, mostKeys = 1000, 100
+)
+
+// metadata are those of one tenant (OpenID Connect Discovery section 3).
+type metadata struct {
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	UserinfoEndpoint      string   `json:"userinfo_endpoint"`
+	JWKSURI               string   `json:"jwks_uri"`
+	AuthMethods           []string `json:"token_endpoint_auth_methods_supported"`
+
+	// tenant is the one in the issuer, or {tenantid}.
+	tenant string
+	readAt time.Time
+}
+
+// onlyPost reports whether a client cannot authenticate with HTTP Basic, which is what it does if nothing else is said.
+func (m metadata) onlyPost() bool {
+	post := false
+	for _, method := range m.AuthMethods {
+		switch method {
+		case "client_secret_basic":
+			return false
+		case "client_secret_post":
+			post = true
+		}
+	}
+	return post
+}
+
+// key is a public key of the directory.
+type key struct {
+	jose.JSONWebKey
+	// issuer is whose tokens the key may sign, possibly with {tenantid}. Empty for all that the metadata speak of.
+	issuer string
+}
+
+// keys are those at an address.
+type keys struct {
+	all    []key
+	readAt time.Time
+}
+
+// published is what the directory has published: metadata by tenant, and keys by their address.
+type published struct {
+	mu       sync.Mutex
+	metadata map[string]metadata
+	keys     map[string]keys
+}
+
+// metadata returns those of a tenant.
+func (d *Directory) metadata(ctx context.Context, segment string) (metadata, error) {
+	d.published.mu.Lock()
+	m, there := d.published.metadata[segment]
+	d.published.mu.Unlock()
+	if there && d.now().Sub(m.readAt) < lifetime {
+		return m, nil
+	}
+	m = metadata{}
+	if err := d.get(ctx, d.base+"/"+segment+"/v2.0/.well-known/openid-configuration", &m); err != nil {
+		return metadata{}, err
+	}
+	m.readAt, m.tenant = d.now(), domain.TenantOf(d.base, m.Issuer)
+	if m.tenant == "" {
+		return metadata{}, away("the metadata of %s have the issuer %.200q", segment, m.Issuer)
+	}
+	for _, address := range []string{m.AuthorizationEndpoint, m.TokenEndpoint, m.JWKSURI} {
+		if !d.safe(address) {
+			return metadata{}, away("the metadata of %s have the address %.200q", segment, address)
+		}
+	}
+	if m.UserinfoEndpoint != "" && !d.safe(m.UserinfoEndpoint) {
+		return metadata{}, away("the metadata of %s have the address %.200q", segment, m.UserinfoEndpoint)
+	}
+	d.published.mu.Lock()
+	defer d.published.mu.Unlock()
+	if d.published.metadata == nil || len(d.published.metadata) >= most {
+		d.published.metadata = map[string]metadata{}
+	}
+	d.published.metadata[segment] = m
+	return m, nil
+}
+
+// safe reports whether an address has TLS, or the directory itself is on the own machine.
+func (d *Directory) safe(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || d.plain && u.Scheme == "http")
+}
+
+// keysAt returns the keys at an address. If wanted is not among those that are kept, it looks for it again.
+func (d *Directory) keysAt(ctx context.Context, address string, wanted func([]key) bool) ([]key, error) {
+	d.published.mu.Lock()
+	kept := d.published.keys[address]
+	d.published.mu.Unlock()
+	age := d.now().Sub(kept.readAt)
+	if age < patience || age < lifetime && wanted(kept.all) {
+		return kept.all, nil
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := d.get(ctx, address, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) > mostKeys {
+		return nil, away("there are %d keys", len(set.Keys))
+	}
+	kept = keys{readAt: d.now()}
+	for _, raw := range set.Keys {
+		var k struct {
+			Issuer string `json:"issuer"`
+		}
+		var public jose.JSONWebKey
+		// Keys of kinds that are not known here are for others (RFC 7517 section 5).
+		if json.Unmarshal(raw, &public) == nil && json.Unmarshal(raw, &k) == nil && public.IsPublic() {
+			kept.all = append(kept.all, key{public, k.Issuer})
+		}
+	}
+	d.published.mu.Lock()
+	defer d.published.mu.Unlock()
+	if d.published.keys == nil || len(d.published.keys) >= most {
+		d.published.keys = map[string]keys{}
+	}
+	d.published.keys[address] = kept
+	return kept.all, nil
+}
+
+// get reads a JSON document.
+func (d *Directory) get(ctx context.Context, address string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return domain.ErrIdpAway.Because(err)
+	}
+	return d.read(r, into)
+}
+
+// read makes a request and reads the JSON document that answers it.
+func (d *Directory) read(r *http.Request, into any) error {
+	r.Header.Set("Accept", "application/json")
+	answer, err := d.http.Do(r)
+	if err != nil {
+		return domain.ErrIdpAway.Because(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return away("%s answers %s", r.URL.Redacted(), answer.Status)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return domain.ErrIdpAway.Because(fmt.Errorf("%s: %w", r.URL.Redacted(), err))
+	}
+	return nil
+}
+
+func away(format string, args ...any) error {
+	return domain.ErrIdpAway.Because(fmt.Errorf(format, args...))
+}

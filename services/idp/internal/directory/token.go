@@ -1,0 +1,166 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"golang.org/x/oauth2"
+
+	"herald/services/idp/internal/domain"
+	"herald/shared/secret"
+)
+
+// leeway is how far the clocks of the directory and of Herald may be apart.
+const leeway = 30 * time.Second
+
+// claims are those of an id token that a login uses. Userinfo has the second part of them too.
+type claims struct {
+	Nonce           string   `json:"nonce"`
+	AuthorizedParty string   `json:"azp"`
+	TenantID        string   `json:"tid"`
+	ObjectID        string   `json:"oid"`
+	AuthTime        int64    `json:"auth_time"`
+	AMR             []string `json:"amr"`
+	profile
+
+	subject string
+}
+
+// profile is what a directory says about a person (OpenID Connect Core section 5.1). xms_pl is a claim of directories
+// of the Entra kind: the language that the person prefers.
+type profile struct {
+	Name              string `json:"name"`
+	GivenName         string `json:"given_name"`
+	FamilyName        string `json:"family_name"`
+	PreferredUsername string `json:"preferred_username"`
+	Email             string `json:"email"`
+	Locale            string `json:"locale"`
+	Language          string `json:"xms_pl"`
+}
+
+// verify checks an id token (OpenID Connect Core section 3.1.3.7). It came over a connection to the directory, and its
+// signature is checked all the same.
+func (d *Directory) verify(
+	ctx context.Context, i domain.Idp, m metadata, raw, nonce string,
+) (claims, error) {
+	signed, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		return claims{}, domain.ErrTokenInvalid.Because(err)
+	}
+	signer, err := d.signer(ctx, m, signed.Headers[0].KeyID)
+	if err != nil {
+		return claims{}, err
+	}
+	var (
+		standard jwt.Claims
+		c        claims
+	)
+	if err := signed.Claims(signer.Key, &standard, &c); err != nil {
+		return claims{}, domain.ErrTokenInvalid.Because(err)
+	}
+	c.subject = standard.Subject
+	if err := d.standard(i, standard, c, nonce); err != nil {
+		return claims{}, domain.ErrTokenInvalid.Because(err)
+	}
+	c.TenantID = strings.ToLower(c.TenantID)
+	if err := i.Admits(c.TenantID, m.tenant); err != nil {
+		return claims{}, domain.ErrTenantRefused.Because(fmt.Errorf("tenant %.60q", c.TenantID))
+	}
+	issuer := domain.Issuer(d.base, c.TenantID)
+	if standard.Issuer != issuer || !signer.signs(issuer, c.TenantID) {
+		return claims{}, domain.ErrTenantRefused.Because(fmt.Errorf(
+			"the token of tenant %s has the issuer %.200q, and its key is one of %.200q", c.TenantID, standard.Issuer,
+			signer.issuer))
+	}
+	return c, nil
+}
+
+// standard checks what all tokens have.
+func (d *Directory) standard(i domain.Idp, s jwt.Claims, c claims, nonce string) error {
+	err := s.ValidateWithLeeway(jwt.Expected{Time: d.now()}, leeway)
+	switch {
+	case err != nil:
+		return err
+	case s.Expiry == nil || s.IssuedAt == nil || s.Subject == "":
+		return errors.New("exp, iat or sub is missing")
+	case !slices.Equal(s.Audience, jwt.Audience{i.ClientID}):
+		return errors.New("the audience is not this client alone")
+	case c.AuthorizedParty != "" && c.AuthorizedParty != i.ClientID:
+		return errors.New("azp is another client")
+	case nonce == "" || !secret.Equal([]byte(c.Nonce), []byte(nonce)):
+		return errors.New("the nonce is that of another login")
+	case c.TenantID == "" || c.ObjectID == "" || len(c.ObjectID) > 200:
+		return errors.New("tid or oid is missing: they come with the scope profile")
+	}
+	return nil
+}
+
+// signer returns the key that has signed a token. Without an id the key must be the only one.
+func (d *Directory) signer(ctx context.Context, m metadata, id string) (key, error) {
+	find := func(all []key) (found []key) {
+		for _, k := range all {
+			usable := (k.Use == "" || k.Use == "sig") && (k.Algorithm == "" || k.Algorithm == string(jose.RS256))
+			if usable && (id == "" || k.KeyID == id) {
+				found = append(found, k)
+			}
+		}
+		return found
+	}
+	all, err := d.keysAt(ctx, m.JWKSURI, func(all []key) bool { return len(find(all)) > 0 })
+	if err != nil {
+		return key{}, err
+	}
+	found := find(all)
+	if len(found) != 1 {
+		return key{}, domain.ErrTokenInvalid.Because(
+			fmt.Errorf("%d keys can be the one with the id %.100q", len(found), id))
+	}
+	return found[0], nil
+}
+
+// signs reports whether the key may sign tokens of an issuer.
+func (k key) signs(issuer, tenantID string) bool {
+	return k.issuer == "" || strings.ReplaceAll(k.issuer, "{tenantid}", tenantID) == issuer
+}
+
+// lacksProfile reports whether the id token lacks something that users need.
+func (c claims) lacksProfile() bool { return c.GivenName == "" || c.FamilyName == "" || c.Email == "" }
+
+// userinfo adds what the id token lacks (OpenID Connect Core section 5.3).
+func (d *Directory) userinfo(ctx context.Context, m metadata, token *oauth2.Token, c *claims) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.UserinfoEndpoint, http.NoBody)
+	if err != nil {
+		return domain.ErrIdpAway.Because(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token.AccessToken)
+	var more struct {
+		Subject string `json:"sub"`
+		profile
+	}
+	if err := d.read(r, &more); err != nil {
+		return err
+	}
+	if more.Subject != c.subject {
+		return domain.ErrTokenInvalid.Because(errors.New("userinfo speaks of somebody else"))
+	}
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{
+		{&c.Name, more.Name}, {&c.GivenName, more.GivenName}, {&c.FamilyName, more.FamilyName},
+		{&c.PreferredUsername, more.PreferredUsername}, {&c.Email, more.Email}, {&c.Locale, more.Locale},
+		{&c.Language, more.Language},
+	} {
+		if *f.to == "" {
+			*f.to = f.from
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package domain
+
+import (
+	"regexp"
+	"strings"
+
+	"herald/shared/fault"
+)
+
+// Faults of logins with accounts of a directory. Their causes are for the log.
+var (
+	ErrIdpAway = fault.New(fault.Unavailable, "IDP_AWAY",
+		"The identity provider does not answer as it should; try again later")
+	ErrCodeRefused = fault.New(fault.Precondition, "IDP_CODE_REFUSED",
+		"The identity provider refused the login: its client id, client secret or redirect URI may be wrong")
+	ErrTokenInvalid = fault.New(fault.Precondition, "IDP_TOKEN_INVALID",
+		"What the identity provider says about the login cannot be trusted")
+	ErrTenantRefused = fault.New(fault.Precondition, "IDP_TENANT_REFUSED",
+		"The account belongs to a tenant whose accounts cannot log in")
+)
+
+// personalTenant is the tenant of all personal accounts.
+const personalTenant = "9188040d-6c67-4c5b-b112-36a304b66dad"
+
+// tenantOfAny stands in the issuer of a directory's metadata for the tenant of an account.
+const tenantOfAny = "{tenantid}"
+
+var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// Segment returns the part of the directory's addresses that says which accounts can log in.
+func (t Tenant) Segment() string {
+	switch {
+	case t.TenantID != "":
+		return t.TenantID
+	case t.TenantType == TenantOrganizations:
+		return "organizations"
+	case t.TenantType == TenantConsumers:
+		return "consumers"
+	default:
+		return "common"
+	}
+}
+
+// One reports whether accounts of one tenant alone can log in.
+func (t Tenant) One() bool { return t.TenantID != "" || t.TenantType == TenantConsumers }
+
+// Admits refuses an account of a tenant that cannot log in. published is the tenant in the issuer that the directory
+// publishes at the address of Segment.
+func (t Tenant) Admits(tenantID, published string) error {
+	personal := tenantID == personalTenant
+	switch {
+	case !guid.MatchString(tenantID),
+		guid.MatchString(t.TenantID) && tenantID != t.TenantID,
+		t.TenantID != "" && published == tenantOfAny, // nobody says which tenant has that domain
+		t.TenantID == "" && t.TenantType == TenantOrganizations && personal,
+		t.TenantID == "" && t.TenantType == TenantConsumers && !personal,
+		published != tenantOfAny && published != tenantID:
+		return ErrTenantRefused
+	}
+	return nil
+}
+
+// Issuer returns the issuer of a tenant's tokens (OpenID Connect Core section 2). base is the directory's address.
+func Issuer(base, tenantID string) string { return base + "/" + tenantID + "/v2.0" }
+
+// TenantOf returns the tenant in an issuer, which can be {tenantid} in metadata. It returns "" for the issuer of
+// another directory.
+func TenantOf(base, issuer string) string {
+	rest, begins := strings.CutPrefix(issuer, base+"/")
+	tenant, ends := strings.CutSuffix(rest, "/v2.0")
+	if !begins || !ends || tenant != tenantOfAny && !guid.MatchString(tenant) {
+		return ""
+	}
+	return tenant
+}
+
+// Account is an account of a directory. Everything but the two ids may be empty.
+type Account struct {
+	TenantID, ObjectID                 string
+	UserName, DisplayName, First, Last string
+	Email, PreferredLanguage           string
+	// AuthTime is when the person authenticated, in seconds since 1970; 0 if the directory does not say it.
+	AuthTime int64
+	// AMR is with what (RFC 8176).
+	AMR []string
+}

@@ -1,0 +1,192 @@
+package idp_test
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+	"herald/shared/testkit/directory"
+)
+
+// login is a world with a directory.
+type login struct {
+	*world
+	at   *directory.Directory
+	auth idpv1.IdpsClient
+	log  *testkit.Lines
+}
+
+func newLogin(t *testing.T) login {
+	t.Helper()
+	d, log := directory.Start(t), &testkit.Lines{}
+	c := config
+	c.Authority, c.OutboundPrivate = d.URL, true
+	w := newWorldAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
+	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.ground, "auth")), log}
+}
+
+// provider creates a provider whose client the directory knows.
+func (l login) provider(more ...func(*idpv1.CreateDirectoryIdpRequest)) string {
+	l.Helper()
+	r := &idpv1.CreateDirectoryIdpRequest{Name: "Company", ClientId: directory.ClientID, ClientSecret: directory.Secret}
+	for _, change := range more {
+		change(r)
+	}
+	made, err := l.CreateDirectoryIdp(l.inA, r)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return made.Id
+}
+
+const verifier = "verifier-verifier-verifier-verifier-verifier"
+
+func (l login) begin(orgID, id string) (*idpv1.BeginIdpLoginResponse, error) {
+	return l.auth.BeginIdpLogin(l.Context(), &idpv1.BeginIdpLoginRequest{
+		OrgId: orgID, IdpId: id, State: "s", Nonce: "n",
+		CodeChallenge: base64.RawURLEncoding.EncodeToString(secret.Hash(verifier)),
+	})
+}
+
+func (l login) finish(orgID, id, code string) (*idpv1.FinishIdpLoginResponse, error) {
+	return l.auth.FinishIdpLogin(l.Context(), &idpv1.FinishIdpLoginRequest{OrgId: orgID, IdpId: id, Code: code,
+		Nonce: "n", CodeVerifier: verifier})
+}
+
+// code returns a code of a login that begins now.
+func (l login) code(id string) string {
+	l.Helper()
+	to, err := l.begin("org-a", id)
+	if err != nil {
+		l.Fatal(err)
+	}
+	u, err := url.Parse(to.Address)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return l.at.Code(u.Query())
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	id := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) {
+		r.EmailVerified, r.ProviderOptions = true, &idpv1.IdpProviderOptions{IsLinkingAllowed: true}
+		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(directory.Company)}
+	})
+	if to, err := l.begin("org-a", id); err != nil || to.IdpName != "Company" ||
+		!strings.HasPrefix(to.Address, l.at.URL+"/authorize?") {
+		t.Errorf("%v, %v", to, err)
+	}
+	code := l.code(id)
+	got, err := l.finish("org-a", id, code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, &idpv1.FinishIdpLoginResponse{
+		Account: &idpv1.ExternalAccount{
+			TenantId: directory.Company, ExternalUserId: directory.Ada, UserName: "ada@company.example",
+			DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", Email: "ada@company.example",
+			EmailVerified: true,
+		},
+		IdpName: "Company", ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true}, OneTenant: true,
+	})
+	_, err = l.finish("org-a", id, code)
+	refused(t, err, "IDP_CODE_REFUSED")
+	if text := l.log.String(); !strings.Contains(text, `invalid_grant`) || strings.Contains(text, code) ||
+		strings.Contains(text, "private text") || strings.Contains(text, "ada@") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// Nobody logs in with a provider that is not active, or that is another organization's.
+func TestLoginNeedsAnActiveProvider(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	id := l.provider()
+	code := l.code(id)
+	for _, where := range [][2]string{{"org-b", id}, {"org-a", "nowhere"}, {"", id}} {
+		_, err := l.begin(where[0], where[1])
+		refused(t, err, "IDP_NOT_FOUND")
+		_, err = l.finish(where[0], where[1], code)
+		refused(t, err, "IDP_NOT_FOUND")
+	}
+	if _, err := l.DeactivateIdp(l.inA, &idpv1.IdpRequest{Id: id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.begin("org-a", id)
+	refused(t, err, "IDP_NOT_ACTIVE")
+	_, err = l.finish("org-a", id, code)
+	refused(t, err, "IDP_NOT_ACTIVE")
+	if n := l.at.Asked(directory.Token); n != 0 {
+		t.Errorf("the directory was asked for %d tokens", n)
+	}
+}
+
+func TestLoginFaults(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	id := l.provider()
+	l.at.LogIn(directory.Claims{"oid": nil})
+	_, err := l.finish("org-a", id, l.code(id))
+	refused(t, err, "IDP_TOKEN_INVALID")
+	one := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) {
+		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(directory.Other)}
+	})
+	l.at.Honest()
+	_, err = l.finish("org-a", one, l.code(one))
+	refused(t, err, "IDP_TENANT_REFUSED")
+	l.at.Replace(directory.Token, http.NotFound)
+	_, err = l.finish("org-a", id, l.code(id))
+	refused(t, err, "IDP_AWAY")
+}
+
+func TestOfferedIdps(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	first, off := l.provider(), l.provider()
+	l.directory(l.inB, "Foreign")
+	if _, err := l.DeactivateIdp(l.inA, &idpv1.IdpRequest{Id: off}); err != nil {
+		t.Fatal(err)
+	}
+	for orgID, want := range map[string]*idpv1.ListOfferedIdpsResponse{
+		"org-a": {Idps: []*idpv1.OfferedIdp{{Id: first, Name: "Company"}}}, "org-c": {}, "": {},
+	} {
+		got, err := l.auth.ListOfferedIdps(t.Context(), &idpv1.ListOfferedIdpsRequest{OrgId: orgID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, want)
+	}
+}
+
+// Administrators find in the history of a provider why somebody could not log in. It does not change the provider.
+func TestRefusedLogins(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	id := l.provider()
+	before := l.get(id)
+	note := &idpv1.NoteRefusedLoginRequest{OrgId: "org-a", IdpId: id, Reason: "IDP_TENANT_REFUSED",
+		TenantId: directory.Other, ExternalUserId: directory.Ada}
+	if _, err := l.auth.NoteRefusedLogin(t.Context(), note); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.SearchIdpChanges(l.inA, &idpv1.SearchIdpChangesRequest{Id: id})
+	if err != nil || len(got.Result) != 2 || got.Result[0].EventType != "idp.login_refused" ||
+		got.Result[0].Data.Fields["reason"].GetStringValue() != "IDP_TENANT_REFUSED" ||
+		got.Result[0].Data.Fields["externalUserId"].GetStringValue() != directory.Ada {
+		t.Errorf("%v, %v", got, err)
+	}
+	same(t, l.get(id), before)
+	for _, where := range [][2]string{{"org-b", id}, {"org-a", "nowhere"}} {
+		note.OrgId, note.IdpId = where[0], where[1]
+		_, err := l.auth.NoteRefusedLogin(t.Context(), note)
+		refused(t, err, "IDP_NOT_FOUND")
+	}
+}

@@ -1,0 +1,94 @@
+package users_test
+
+import (
+	"strings"
+	"testing"
+
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+func (w *world) came(account, tenant string, one bool) (*usersv1.CheckExternalAccountResponse, error) {
+	w.Helper()
+	idp, id, _ := strings.Cut(account, "/")
+	return w.auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
+		IdpId: idp, ExternalUserId: id, TenantId: tenant, OneTenant: one,
+	})
+}
+
+// Provider, tenant and id together name an account. An e-mail address names nobody.
+func TestCheckExternalAccount(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	r := linked("ada", "company/1", "school/2")
+	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
+	r.Idps[0].TenantId = "Company-Tenant"
+	ada := w.importLinked(r)
+	got, err := w.came("company/1", "company-tenant", false)
+	if err != nil || got.UserId != ada || got.OrgId != w.orgID || !got.OrgActive || got.Generation != 1 ||
+		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
+		got.Credential != "idp:company:1" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := w.came("school/2", "any", true); err != nil || got.UserId != ada {
+		t.Errorf("without a tenant: %v, %v", got, err)
+	}
+	for account, want := range map[string]string{
+		"company/1": "IDP_LINK_OTHER_TENANT", "school/2": "IDP_LINK_OTHER_TENANT", "school/1": "IDP_LINK_NOT_FOUND",
+		"company/ada@example.com": "IDP_LINK_NOT_FOUND", "company/": "IDP_LINK_NOT_FOUND", "/1": "IDP_LINK_NOT_FOUND",
+	} {
+		_, err := w.came(account, "another", false)
+		refused(t, err, want)
+	}
+	if _, err := w.moves()["locked"](w.admin, ada); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.came("school/2", "any", true); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A login with an account ends with the link, and with it what was made during the login.
+func TestLoginsEndWithTheLink(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	ada := w.importLinked(linked("ada", "company/1", "company/2"))
+	other := w.importLinked(linked("eve", "company/3"))
+	resolve := func(credential string) error {
+		_, err := w.auth.ResolveCaller(w.Context(), &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
+			UserId: ada, Generation: 1, Credential: credential,
+		}})
+		return err
+	}
+	for credential, want := range map[string]string{"idp:company:1": "idp:company:1", "idp:company:3": "",
+		"idp:school:1": "", "idp:company:": "", "idp:": "", "idp:company:%": ""} {
+		got := w.subject(&usersv1.ResolveSubjectRequest{UserId: ada, Credential: credential}).Credential
+		if got != want || (resolve(credential) == nil) != (want != "") {
+			t.Errorf("%q: the user has %q, %v", credential, got, resolve(credential))
+		}
+	}
+	c := w.caller(w.admin, ada, "")
+	c.TokenID, c.Credential, c.AuthenticatedAt = "", "idp:company:1", w.ground.Now()
+	made, err := w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := w.rows(`personal_access_tokens t join user_idp_links l on l.external_user_id = '1'
+			and t.makers @> l.makers where t.id = $1 and t.user_id = any (t.makers)`, made.TokenId); n != 1 {
+		t.Error("the token does not have the makers of the link")
+	}
+	if _, err := w.gateway.RemoveUserIdpLink(w.admin, &usersv1.RemoveUserIdpLinkRequest{
+		UserId: ada, IdpId: "company", ExternalUserId: "1",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, resolve("idp:company:1"), "TOKEN_INVALID")
+	if err := resolve("idp:company:2"); err != nil {
+		t.Errorf("the other account: %v", err)
+	}
+	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+	refused(t, err, "TOKEN_INVALID")
+	of := &usersv1.ResolveSubjectRequest{UserId: other, Credential: "idp:company:3"}
+	if w.subject(of).Credential == "" {
+		t.Error("another user's login ended")
+	}
+}
