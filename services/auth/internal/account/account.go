@@ -37,6 +37,9 @@ var (
 	overviewBody = look.Body(files, "overview.html", "parts.html")
 	formBody     = look.Body(files, "form.html", "parts.html")
 	listBody     = look.Body(files, "list.html", "parts.html")
+	emailBody    = look.Body(files, "email.html", "parts.html")
+	otpBody      = look.Body(files, "otp.html", "parts.html")
+	shownBody    = look.Body(files, "shown.html", "parts.html")
 	goneBody     = look.Body(files, "gone.html", "parts.html")
 )
 
@@ -85,6 +88,17 @@ func (p *Pages) all() []page {
 		{name: "", open: p.overview},
 		{name: "profile", open: p.profile, send: p.saveProfile},
 		{name: "password", fresh: true, open: p.password, send: p.changePassword},
+		{name: "email", open: p.email, send: p.verifyEmail},
+		{name: "email/change", fresh: true, open: p.askEmail, send: p.changeEmail},
+		{name: "otp", open: p.otp},
+		{name: "otp/add", open: p.askOTP, send: p.addOTP},
+		{name: "otp/end", fresh: true, open: p.askEndOTP, send: p.endOTP},
+		{name: "otp/codes", fresh: true, open: p.askCodes, send: p.renewCodes},
+		{name: "tokens", open: p.tokens},
+		{name: "tokens/new", fresh: true, open: p.askToken, send: p.makeToken},
+		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
+		{name: "idplinks", open: p.idpLinks},
+		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
 		{name: "sessions", open: p.sessions},
 		{name: "sessions/end", fresh: true, open: p.askEnd, send: p.end},
 		{name: "sessions/others", fresh: true, open: p.askEndOthers, send: p.endOthers},
@@ -203,7 +217,11 @@ func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.Han
 
 // logIn sends a browser to the login, from which it comes back to the page.
 func (p *Pages) logIn(w http.ResponseWriter, v visit) {
-	query := url.Values{"request": {requestOf(v.page.name, v.id())}}
+	name, id := v.page.name, v.id()
+	if v.idp() != "" { // the login keeps one id
+		name, id = parent(name), ""
+	}
+	query := url.Values{"request": {requestOf(name, id)}}
 	if v.Language != "" {
 		query.Set("lang", v.Language)
 	}

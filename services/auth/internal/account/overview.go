@@ -27,8 +27,12 @@ func (p *Pages) overview(w http.ResponseWriter, v visit) {
 		DisplayName: me.User.GetHuman().GetProfile().GetDisplayName()}
 	for _, to := range []link{
 		{"profile", "profile.title"},
+		{"email", "email.title"},
 		{"password", "changepassword.title"},
+		{"otp", "otp.title"},
 		{"sessions", "sessions.title"},
+		{"idplinks", "idplinks.title"},
+		{"tokens", "tokens.title"},
 	} {
 		o.Links = append(o.Links, link{v.address(to.Address), to.Key})
 	}

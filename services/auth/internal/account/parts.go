@@ -115,10 +115,15 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	case f.ID == freshLogin, f.Code == fault.Unauthenticated:
 		p.logIn(w, v)
 	case f.Code == fault.NotFound:
-		p.write(w, v, look.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.frame()})
+		p.gone(w, v)
 	case f.ID == passwordLocked, f.ID == factorLocked:
 		p.Look.Locked(w, v.Request, f.RetryAfter, v.Language)
 	default:
 		p.Look.Failed(w, v.Request, err, look.Again{Address: v.address(v.page.name), Language: v.Language})
 	}
+}
+
+// gone says that something is not there, or is somebody else's.
+func (p *Pages) gone(w http.ResponseWriter, v visit) {
+	p.write(w, v, look.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.frame()})
 }

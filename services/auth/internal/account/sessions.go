@@ -47,7 +47,7 @@ func (p *Pages) askEnd(w http.ResponseWriter, v visit) {
 			return
 		}
 	}
-	p.failed(w, v, domain.ErrSessionNotFound)
+	p.gone(w, v)
 }
 
 func (p *Pages) end(w http.ResponseWriter, v visit) {

@@ -118,8 +118,7 @@ func (e Enrol) Take(w http.ResponseWriter, r *http.Request, p Place) {
 	done, err := e.Users.VerifyMyOtp(r.Context(), &usersv1.VerifyMyOtpRequest{Code: code})
 	switch f := fault.From(err); {
 	case err == nil:
-		e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "recovery", Body: recoveryBody,
-			Data: shown{Place: p, Codes: done.RecoveryCodes}})
+		e.Codes(w, r, p, done.RecoveryCodes)
 	case f.ID == codeWrong:
 		e.scan(w, r, http.StatusBadRequest, again)
 	case f.ID == locked:
@@ -129,6 +128,12 @@ func (e Enrol) Take(w http.ResponseWriter, r *http.Request, p Place) {
 	default:
 		e.failed(w, r, p, err)
 	}
+}
+
+// Codes writes the page with recovery codes, which are shown once.
+func (e Enrol) Codes(w http.ResponseWriter, r *http.Request, p Place, codes []string) {
+	e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "recovery", Body: recoveryBody,
+		Data: shown{Place: p, Codes: codes}})
 }
 
 // begin makes a new secret. It replaces one that was never confirmed.

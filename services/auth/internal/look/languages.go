@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/rpc"
 )
 
 const (
@@ -106,7 +107,7 @@ func (l *languages) current(ctx context.Context) choice {
 	// All pages wait for this answer, so it does not end with the request of one of them.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	r, err := l.text.ResolveLanguages(ctx, &textv1.ResolveLanguagesRequest{})
+	r, err := l.text.ResolveLanguages(rpc.OnOwnBehalf(ctx), &textv1.ResolveLanguagesRequest{})
 	if err != nil {
 		if !l.away {
 			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts",

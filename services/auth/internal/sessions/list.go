@@ -7,6 +7,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/owners"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/id"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -19,8 +20,8 @@ func (s Sessions) All(ctx context.Context, n domain.Session) ([]domain.Session, 
 
 // EndOne ends one of the sessions of a session's person, and what the person gave clients with it. It returns
 // domain.ErrSessionNotFound if the person has no such session.
-func (s Sessions) EndOne(ctx context.Context, n domain.Session, id string) error {
-	_, err := s.Store.EndSession(ctx, n.UserID, id, &authv1.SessionEnded{UserId: n.UserID})
+func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
+	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
 	return err
 }
 
@@ -58,6 +59,7 @@ func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session
 	if !n.Alive(u) {
 		return false, nil
 	}
+	n.ID, n.CreatedAt, n.UsedAt = id.New(), s.Now(), s.Now() // applications hear of the end of the old one
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
 		return false, err
