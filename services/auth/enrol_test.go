@@ -17,7 +17,15 @@ const (
 func (u *users) SearchMyAuthFactors(
 	context.Context, *usersv1.SearchMyAuthFactorsRequest,
 ) (*usersv1.SearchAuthFactorsResponse, error) {
-	return &usersv1.SearchAuthFactorsResponse{}, nil
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.own.codes == 0 {
+		return &usersv1.SearchAuthFactorsResponse{}, nil
+	}
+	return &usersv1.SearchAuthFactorsResponse{Result: []*usersv1.AuthFactor{{
+		State: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
+		Type:  &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.own.codes}},
+	}}}, nil
 }
 
 func (u *users) AddMyOtp(_ context.Context, r *usersv1.AddMyOtpRequest) (*usersv1.AddMyOtpResponse, error) {

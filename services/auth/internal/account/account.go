@@ -99,6 +99,8 @@ func (p *Pages) all() []page {
 		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
 		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
+		{name: "access", open: p.access},
+		{name: "access/end", open: p.askTakeBack, send: p.takeBack},
 		{name: "sessions", open: p.sessions},
 		{name: "sessions/end", fresh: true, open: p.askEnd, send: p.end},
 		{name: "sessions/others", fresh: true, open: p.askEndOthers, send: p.endOthers},

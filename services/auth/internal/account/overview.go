@@ -31,6 +31,7 @@ func (p *Pages) overview(w http.ResponseWriter, v visit) {
 		{"password", "changepassword.title"},
 		{"otp", "otp.title"},
 		{"sessions", "sessions.title"},
+		{"access", "access.title"},
 		{"idplinks", "idplinks.title"},
 		{"tokens", "tokens.title"},
 	} {

@@ -132,3 +132,9 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 		return aud == c.ID || aud == c.Project.ID && aud != ""
 	})
 }
+
+// Given is that a person gave an application something, at the last login to it.
+type Given struct {
+	ClientID string
+	AuthTime time.Time
+}

@@ -34,6 +34,8 @@ const (
 	AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED AuthorizationEnd = 2
 	// A refresh token was used twice, or by another client (RFC 6749 section 10.4).
 	AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED AuthorizationEnd = 3
+	// The person took back what they had given the application.
+	AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK AuthorizationEnd = 4
 )
 
 // Enum value maps for AuthorizationEnd.
@@ -43,12 +45,14 @@ var (
 		1: "AUTHORIZATION_END_REVOKED",
 		2: "AUTHORIZATION_END_CODE_MISUSED",
 		3: "AUTHORIZATION_END_REFRESH_TOKEN_MISUSED",
+		4: "AUTHORIZATION_END_TAKEN_BACK",
 	}
 	AuthorizationEnd_value = map[string]int32{
 		"AUTHORIZATION_END_UNSPECIFIED":           0,
 		"AUTHORIZATION_END_REVOKED":               1,
 		"AUTHORIZATION_END_CODE_MISUSED":          2,
 		"AUTHORIZATION_END_REFRESH_TOKEN_MISUSED": 3,
+		"AUTHORIZATION_END_TAKEN_BACK":            4,
 	}
 )
 
@@ -228,12 +232,13 @@ const file_herald_auth_v1_authorization_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x120\n" +
 	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by:}\x8a\x82)y\n" +
-	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see whyz\tclient_id\x1a\auser_id*\xa5\x01\n" +
+	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see whyz\tclient_id\x1a\auser_id*\xc7\x01\n" +
 	"\x10AuthorizationEnd\x12!\n" +
 	"\x1dAUTHORIZATION_END_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19AUTHORIZATION_END_REVOKED\x10\x01\x12\"\n" +
 	"\x1eAUTHORIZATION_END_CODE_MISUSED\x10\x02\x12+\n" +
-	"'AUTHORIZATION_END_REFRESH_TOKEN_MISUSED\x10\x03B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"'AUTHORIZATION_END_REFRESH_TOKEN_MISUSED\x10\x03\x12 \n" +
+	"\x1cAUTHORIZATION_END_TAKEN_BACK\x10\x04B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_authorization_proto_rawDescOnce sync.Once

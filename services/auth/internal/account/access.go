@@ -1,0 +1,51 @@
+package account
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/given"
+)
+
+func (p *Pages) access(w http.ResponseWriter, v visit) {
+	all, err := p.given().Applications(v.Context(), v.session)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	shown := list{EmptyKey: "access.none"}
+	for _, a := range all {
+		shown.Rows = append(shown.Rows, row{Title: a.Name, Lines: []line{{Key: "access.since", At: a.AuthTime}},
+			Address: v.address("access/end", "id", a.ClientID), ActionKey: "access.end"})
+	}
+	p.writeList(w, v, "access", shown)
+}
+
+func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
+	all, err := p.given().Applications(v.Context(), v.session)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	for _, a := range all {
+		if a.ClientID == v.id() {
+			p.confirm(w, v, "accessend", "access.end", line{Text: a.Name}, line{Key: "access.since", At: a.AuthTime})
+			return
+		}
+	}
+	p.gone(w, v)
+}
+
+func (p *Pages) takeBack(w http.ResponseWriter, v visit) {
+	switch some, err := p.given().TakeBack(v.as(), v.session, v.id()); {
+	case err != nil:
+		p.failed(w, v, err)
+	case !some:
+		p.gone(w, v)
+	default:
+		p.done(w, v, "access")
+	}
+}
+
+func (p *Pages) given() given.Given {
+	return given.Given{Store: p.Sessions.Store, Owners: p.Sessions.Owners}
+}
