@@ -12,6 +12,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -172,15 +173,27 @@ func TestAccessOfApplications(t *testing.T) {
 		give("u1", clientID)
 	}
 	give("u2", "c3")
+	for _, clientID := range []string{"c1", "c4"} { // of c4 it is only remembered
+		if err := a.store.GiveConsent(t.Context(), domain.Consent{UserID: "u1", ClientID: clientID, OrgID: "o1"},
+			&authv1.ConsentGiven{UserId: "u1", ClientId: clientID}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	page := a.open(session, "/access")
 	shows(t, page, 200, "access")
-	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "/access/end?id=") != 2 {
+	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "/access/end?id=") != 3 {
 		t.Error(body)
 	}
 	a.sameAsMissing(session, "/access/end", "id", "c3")
 	shows(t, a.open(session, "/access/end?id=c1"), 200, "accessend")
 	leads(t, a.send(session, "/access/end", "id", "c1"), accountPath+"/access?done=true")
 	shows(t, a.send(session, "/access/end", "id", "c1"), 404, "accountgone")
+	leads(t, a.send(session, "/access/end", "id", "c4"), accountPath+"/access?done=true")
+	for _, clientID := range []string{"c1", "c4"} {
+		if c, err := a.store.Consent(t.Context(), "u1", clientID); err != nil || c.UserID != "" {
+			t.Errorf("what u1 let %s know is still remembered: %v %v", clientID, c, err)
+		}
+	}
 	for id, alive := range map[string]bool{"u1c1": false, "u1c2": true, "u2c3": true} {
 		if _, err := a.store.Token(t.Context(), domain.KindAccess, secret.Hash(id)); (err == nil) != alive {
 			t.Errorf("the token of %s: %v", id, err)

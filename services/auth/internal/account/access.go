@@ -14,7 +14,7 @@ func (p *Pages) access(w http.ResponseWriter, v visit) {
 	}
 	shown := list{EmptyKey: "access.none"}
 	for _, a := range all {
-		shown.Rows = append(shown.Rows, row{Title: a.Name, Lines: []line{{Key: "access.since", At: a.AuthTime}},
+		shown.Rows = append(shown.Rows, row{Title: a.Name, Lines: []line{{Key: "access.since", At: a.GivenAt}},
 			Address: v.address("access/end", "id", a.ClientID), ActionKey: "access.end"})
 	}
 	p.writeList(w, v, "access", shown)
@@ -28,7 +28,7 @@ func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
 	}
 	for _, a := range all {
 		if a.ClientID == v.id() {
-			p.confirm(w, v, "accessend", "access.end", line{Text: a.Name}, line{Key: "access.since", At: a.AuthTime})
+			p.confirm(w, v, "accessend", "access.end", line{Text: a.Name}, line{Key: "access.since", At: a.GivenAt})
 			return
 		}
 	}

@@ -133,8 +133,8 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 	})
 }
 
-// Given is that a person gave an application something, at the last login to it.
+// Given is that a person gave an application something: when they last logged in to it or agreed to what it asks for.
 type Given struct {
 	ClientID string
-	AuthTime time.Time
+	GivenAt  time.Time
 }

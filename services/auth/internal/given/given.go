@@ -60,9 +60,18 @@ func (g Given) Applications(ctx context.Context, s domain.Session) ([]Applicatio
 	return there, nil
 }
 
-// TakeBack ends all that a session's person gave an application. It reports whether there was any.
+// TakeBack ends all that a session's person gave an application, and forgets what they agreed to. It reports whether
+// there was any.
 func (g Given) TakeBack(ctx context.Context, s domain.Session, clientID string) (bool, error) {
-	return g.Store.TakeBack(ctx, s.UserID, clientID, &authv1.AuthorizationEnded{
+	err := g.Store.WithdrawConsent(ctx, s.UserID, clientID, &authv1.ConsentWithdrawn{
+		UserId: s.UserID, ClientId: clientID,
+	})
+	if err != nil && !errors.Is(err, domain.ErrConsentNotFound) {
+		return false, err
+	}
+	agreed := err == nil
+	some, err := g.Store.TakeBack(ctx, s.UserID, clientID, &authv1.AuthorizationEnded{
 		UserId: s.UserID, ClientId: clientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
 	})
+	return agreed || some, err
 }

@@ -16,13 +16,17 @@ const (
 	givenBatch = 100
 )
 
-// Given returns the applications to which a user gave something that is still worth something, the last login first.
+// Given returns the applications to which a user gave something that is still worth something, or of which it is
+// remembered that the user agreed, the last one first.
 func (s Store) Given(ctx context.Context, u domain.Subject) ([]domain.Given, error) {
-	return postgres.All[domain.Given](ctx, s.journal.DB, `select client_id, max(auth_time) as auth_time
-		from authorizations
-		where user_id = @user_id and user_generation = @user_generation and org_id = @org_id
-			and org_generation = @org_generation and project_id <> '' and expires_at > @now
-		group by client_id order by max(auth_time) desc, client_id limit @most`,
+	return postgres.All[domain.Given](ctx, s.journal.DB, `select client_id, max(at) as given_at
+		from (
+			select client_id, auth_time as at from authorizations
+			where user_id = @user_id and user_generation = @user_generation and org_id = @org_id
+				and org_generation = @org_generation and project_id <> '' and expires_at > @now
+			union all
+			select client_id, changed_at from consents where user_id = @user_id
+		) given group by client_id order by given_at desc, client_id limit @most`,
 		postgres.Args{"user_id": u.ID, "user_generation": u.Generation, "org_id": u.OrgID,
 			"org_generation": u.Orgs[u.OrgID].Generation, "now": s.journal.Now(), "most": mostGiven})
 }

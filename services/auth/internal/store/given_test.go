@@ -26,7 +26,7 @@ func (w world) give(id, userID, clientID string, at time.Time, change func(*doma
 	}
 }
 
-func (w world) given(userID string) (all []string) {
+func (w world) gave(userID string) (all []string) {
 	w.Helper()
 	found, err := w.Given(w.Context(), domain.Session{UserID: userID, UserGeneration: 1, OrgID: "o",
 		OrgGeneration: 1}.Owner())
@@ -34,7 +34,7 @@ func (w world) given(userID string) (all []string) {
 		w.Fatal(err)
 	}
 	for _, g := range found {
-		all = append(all, fmt.Sprint(g.ClientID, " ", g.AuthTime.Sub(now)))
+		all = append(all, fmt.Sprint(g.ClientID, " ", g.GivenAt.Sub(now)))
 	}
 	return all
 }
@@ -52,7 +52,15 @@ func TestGiven(t *testing.T) {
 	w.give("moved", "u1", "app5", now, func(a *domain.Authorization) { a.OrgID = "o2" })
 	w.give("closed", "u1", "app6", now, func(a *domain.Authorization) { a.OrgGeneration = 0 })
 	w.give("machine", "u1", "u1", now, func(a *domain.Authorization) { a.ProjectID = "" })
-	if got := w.given("u1"); !slices.Equal(got, []string{"app2 -1s", "app1 -1m0s"}) {
+	for _, c := range []domain.Consent{
+		{UserID: "u1", ClientID: "app1", OrgID: "o"}, {UserID: "u1", ClientID: "app7", OrgID: "o"},
+		{UserID: "u2", ClientID: "app8", OrgID: "o"},
+	} {
+		if err := w.GiveConsent(t.Context(), c, &authv1.ConsentGiven{UserId: c.UserID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.gave("u1"); !slices.Equal(got, []string{"app1 0s", "app7 0s", "app2 -1s"}) {
 		t.Errorf("u1 gave %q", got)
 	}
 	take := func(userID, clientID string) bool {
@@ -69,7 +77,7 @@ func TestGiven(t *testing.T) {
 	if !take("u1", "app1") || take("u1", "app1") {
 		t.Error("app1 was not taken back once")
 	}
-	if got := w.given("u1"); !slices.Equal(got, []string{"app2 -1s"}) {
+	if got := w.gave("u1"); !slices.Equal(got, []string{"app1 0s", "app7 0s", "app2 -1s"}) {
 		t.Errorf("left to u1 are %q", got)
 	}
 	for id, alive := range map[string]bool{"a1": false, "a2": false, "a3": true, "a4": true} {
