@@ -1,7 +1,6 @@
 package password
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +56,7 @@ func TestEstimatesOfTime(t *testing.T) { // not parallel: it measures times
 		}
 		_, kept := hash.open()
 		took := fastest(kept, longest)
-		t.Log(fmt.Sprintf("%.40s takes %v, estimated as %v", encoded, took, kept.takes(cryptLimit)))
+		t.Logf("%.40s takes %v, estimated as %v", encoded, took, kept.takes(cryptLimit))
 		if took > 4*slow*own {
 			t.Errorf("%.40s takes %v, a hash of today %v", encoded, took, own)
 		}

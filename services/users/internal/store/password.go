@@ -121,7 +121,8 @@ func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lastin
 	if err != nil {
 		return domain.Candidate{}, err
 	}
-	who, wait := domain.Candidate{Stranger: key.Stranger("login name", name)}, time.Duration(0)
+	who := domain.Candidate{Stranger: key.Stranger("login name", name)}
+	var wait time.Duration
 	if len(found) == 1 {
 		who = found[0]
 		wait, err = s.TryPassword(ctx, who.ID, now)
