@@ -77,7 +77,7 @@ mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only 
 bench: ## Measure the whole system beside its floor, in the same run
 	@deploy/setup.sh run
 	@go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./deploy/herald/test/bench
-	@go test -count=1 -v ./deploy/herald/test/replicas -loops 10000 -races 10000
+	@go test -count=1 -v ./deploy/herald/test/replicas -loops 10000 -races 10000 -deactivations 500
 
 .PHONY: images
 images: ## Build the image of all services, IMAGE (default herald:local)

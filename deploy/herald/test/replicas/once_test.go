@@ -25,7 +25,9 @@ import (
 const redirectURI, password = "http://127.0.0.1/callback", "correct horse"
 
 // browse sends a request as a browser would, and returns where its answer leads to and its cookies.
-func (r *replicas) browse(gateway int, method, uri string, form url.Values) (to *url.URL, cookies []*http.Cookie) {
+func (r *replicas) browse(
+	gateway int, method, uri string, form url.Values, sent ...*http.Cookie,
+) (to *url.URL, cookies []*http.Cookie) {
 	r.T.Helper()
 	q, err := http.NewRequestWithContext(r.T.Context(), method, r.gateways[gateway%len(r.gateways)]+uri,
 		strings.NewReader(form.Encode()))
@@ -34,6 +36,9 @@ func (r *replicas) browse(gateway int, method, uri string, form url.Values) (to 
 	}
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	q.Header.Set("Origin", r.URL)
+	for _, c := range sent {
+		q.AddCookie(c)
+	}
 	w, err := r.client.Transport.RoundTrip(q)
 	if err != nil {
 		r.T.Fatal(err)
