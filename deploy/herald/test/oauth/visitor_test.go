@@ -129,10 +129,15 @@ func (v *visitor) send(p page, form *html.Node, fields ...string) page {
 	return v.follow(r)
 }
 
-// login logs a person in to an application, and returns the tokens.
+// login logs a person in to an application, and returns the tokens. A person of another organization is asked first
+// whether the application may learn of them.
 func (v *visitor) login(a *application, name string, more ...string) answer {
 	v.TB.Helper()
-	v.named(v.enter(v.visit(a.request(more...)), name), "Welcome")
+	at := v.enter(v.visit(a.request(more...)), name)
+	if at.heading() == "Share your data?" {
+		at = v.submit(at)
+	}
+	v.named(at, "Welcome")
 	return a.redeem()
 }
 
