@@ -36,3 +36,9 @@ for (const library of ["oauth4webapi", "openid-client"]) {
     `// Made by \`npm run build\`; do not edit. Made of, with their SHA-256:\n${head}\n${outputFiles[0].text}\n${notices.join("\n")}`,
   );
 }
+
+// axe-core is for pages, and is committed as it is.
+writeFileSync(
+  "dist/axe-core.js",
+  `// Made by \`npm run build\`; do not edit. Made of, with their SHA-256:\n${head}\n${readFileSync("node_modules/axe-core/axe.min.js", "utf8").trim()}\n\n/*\nnode_modules/axe-core\n${licence("node_modules/axe-core")}\n*/\n`,
+);
