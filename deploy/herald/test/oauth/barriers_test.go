@@ -22,6 +22,7 @@ type reader struct {
 	texts map[string]string
 	// language is that of the texts, and in the names of what the reader needs.
 	language string
+	axe      string
 	shop     *application
 	// seen are the names of the pages that were looked at.
 	seen []string
@@ -30,7 +31,7 @@ type reader struct {
 func (w world) reader(t *testing.T, language string) *reader {
 	t.Helper()
 	r := &reader{chromium: chromium{t, browser.Open(t, chromedp.Flag("accept-lang", language))}, world: w, t: t,
-		language: language}
+		language: language, axe: whole.Axe(t)}
 	if err := json.Unmarshal([]byte(whole.File(t, "services/auth/internal/look/texts/"+language+".json")),
 		&r.texts); err != nil {
 		t.Fatal(err)
@@ -55,8 +56,18 @@ var views = []struct {
 }{{"light", 1280}, {"dark", 320}}
 
 // barriers returns what axe finds on the page, one a line.
-const barriers = `axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(v =>
+const barriers = `;axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(v =>
 	v.id + ": " + v.nodes.map(n => n.html + " " + n.failureSummary).join("; ")).join("\n"))`
+
+// barriers returns what axe finds on the page.
+func (r *reader) barriers() string {
+	r.t.Helper()
+	found, err := chromedp.Run(r.ctx, chromedp.Evaluate[string](r.axe+barriers, chromedp.EvalAwaitPromise))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return found
+}
 
 // on fails the test unless the browser shows the page of that name, and there is no barrier on it: on a wide screen
 // in light colours, and on a phone in dark ones.
@@ -64,9 +75,6 @@ func (r *reader) on(name string) {
 	r.t.Helper()
 	if got, want := r.read("h1"), r.texts[name+".title"]; got != want || want == "" {
 		r.t.Fatalf("the page is %q, want %s", got, name)
-	}
-	if _, err := chromedp.Run(r.ctx, chromedp.Evaluate[any](whole.Axe(r.t)+";\n0")); err != nil {
-		r.t.Fatal(err)
 	}
 	for _, v := range views {
 		if _, err := chromedp.Call(r.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -79,11 +87,7 @@ func (r *reader) on(name string) {
 		}); err != nil {
 			r.t.Fatal(err)
 		}
-		found, err := chromedp.Run(r.ctx, chromedp.Evaluate[string](barriers, chromedp.EvalAwaitPromise))
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if found != "" {
+		if found := r.barriers(); found != "" {
 			r.t.Errorf("%s, %s: %s", name, v.scheme, found)
 		}
 		wide, err := chromedp.Run(r.ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
@@ -123,7 +127,14 @@ func (r *reader) clicks(selector, name string) {
 func TestPagesHaveNoBarriers(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	shop := w.application("Shop")
+	shop, r := w.application("Shop"), w.reader(t, "en")
+	r.chromium.visit(shop.request())
+	if _, err := chromedp.Run(r.ctx, chromedp.Evaluate[any](`document.querySelector("label").remove()`)); err != nil {
+		t.Fatal(err)
+	}
+	if found := r.barriers(); !strings.Contains(found, "label: ") {
+		t.Errorf("a field without a label is no barrier: %s", found)
+	}
 	for _, language := range []string{"en", "de"} {
 		var seen []string
 		for name, look := range map[string]func(*reader){
