@@ -71,10 +71,13 @@ func TestInitialPersonLogsIn(t *testing.T) {
 	if got := c.submit("name", "bob", "current", "correct horse"); got != "Your account still has to be activated" {
 		t.Fatalf("the login leads to %q", got)
 	}
-	if got := c.visit(w.link("bob@example.com")); got != "Activate your account" {
-		t.Fatalf("the mail leads to %q", got)
+	c.picture(t, "initial")
+	if got := c.submit("code", "AAAAAAAA"); got != "Activate your account" ||
+		!strings.Contains(c.read(".fault"), "wrong") {
+		t.Fatalf("a wrong code leads to %q", got)
 	}
-	if got := c.submit(); got != "Your account is active" {
+	code := regexp.MustCompile(`code=(\w+)`).FindStringSubmatch(w.link("bob@example.com"))
+	if got := c.submit("code", code[1]); got != "Your account is active" {
 		t.Fatalf("the code leads to %q", got)
 	}
 	if got := c.click("a.button"); got != "Sign in" || c.read(".whose bdi") != "Shop" {

@@ -103,7 +103,7 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 		}
 		p.Look.Write(w, v.Request, look.Page{
 			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
-			Data: map[string]string{"ResendPath": mailkind.Init.Page().Path + "/resend", "UserID": found.UserId,
+			Data: map[string]string{"Path": mailkind.Init.Page().Path, "UserID": found.UserId,
 				"OrgID": found.OrgId, "Language": v.Language},
 		})
 		return
