@@ -228,13 +228,13 @@ func (a *attack) begin() (stop func()) {
 		_, _ = io.WriteString(c, "GET /docs/viewer/redoc.js HTTP/1.1\r\nHost: x\r\n\r\n")
 		silent = append(silent, c)
 	}
-	return func() {
+	return sync.OnceFunc(func() {
 		over.Store(true)
 		clients.Wait()
 		for _, c := range silent {
 			_ = c.Close()
 		}
-	}
+	})
 }
 
 // one sends a request. It may be refused, because there is no room for all, or take too long behind the others.

@@ -46,6 +46,7 @@ func TestFloodOfInventedTokens(t *testing.T) { // not parallel: it measures time
 	flooded := map[string][]time.Duration{}
 	v.work(time.Second, map[string][]time.Duration{}) // the first requests are slower
 	stop := a.begin()
+	defer stop()
 	v.work(during, flooded)
 	stop()
 	slices.Sort(flooded[floor])
