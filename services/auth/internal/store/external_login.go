@@ -43,7 +43,7 @@ const ofIdp = `credential like 'idp:%' and starts_with(credential, 'idp:' || @id
 // DeleteOfIdp deletes a batch of the logins with accounts of a provider, and of what people gave clients with them. It
 // reports whether there may be more.
 func (s Store) DeleteOfIdp(ctx context.Context, idpID string) (more bool, err error) {
-	return s.deleteOfPeople(ctx, ofIdp, idpID)
+	return s.deleteWithSessions(ctx, byLogin, ofIdp, idpID)
 }
 
 // Note writes an event about an object of an organization, which changes nothing here.

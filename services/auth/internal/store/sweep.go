@@ -13,8 +13,12 @@ const sweepBatch = 1000
 var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests", "sessions",
 	"logins", "devices", "external_logins"}
 
-// ofPeople are the tables with rows of users, with the columns user_id and org_id, besides sessions.
-var ofPeople = []string{"logins", "authorizations", "consents"}
+// byLogin are the tables with rows that depend on a login, with the columns user_id, org_id and credential, besides
+// sessions. ofPeople are all tables with rows of users, with the columns user_id and org_id, besides sessions.
+var (
+	byLogin  = []string{"logins", "authorizations"}
+	ofPeople = append(byLogin, "consents")
+)
 
 // ofClients are the tables with rows of applications, with the column client_id.
 var ofClients = []string{"authorizations", "consents"}
@@ -34,20 +38,21 @@ func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
 
 // DeleteOfUser deletes a batch of a user's logins, authorizations and consents. It reports whether there may be more.
 func (s Store) DeleteOfUser(ctx context.Context, userID string) (more bool, err error) {
-	return s.deleteOfPeople(ctx, `user_id = @id and user_id <> ''`, userID)
+	return s.deleteWithSessions(ctx, ofPeople, `user_id = @id and user_id <> ''`, userID)
 }
 
 // DeleteOfOrg does the same for all users of an organization.
 func (s Store) DeleteOfOrg(ctx context.Context, orgID string) (more bool, err error) {
-	return s.deleteOfPeople(ctx, `org_id = @id`, orgID)
+	return s.deleteWithSessions(ctx, ofPeople, `org_id = @id`, orgID)
 }
 
-func (s Store) deleteOfPeople(ctx context.Context, where, id string) (more bool, err error) {
+// deleteWithSessions ends the sessions for which a condition on @id holds, and deletes a batch of such rows of tables.
+func (s Store) deleteWithSessions(ctx context.Context, tables []string, where, id string) (more bool, err error) {
 	more, err = s.endSessions(ctx, where, postgres.Args{"id": id})
 	if err != nil {
 		return false, err
 	}
-	for _, table := range ofPeople {
+	for _, table := range tables {
 		full, err := s.deleteBatch(ctx, table, where, postgres.Args{"id": id})
 		if err != nil {
 			return false, err
