@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
@@ -32,6 +34,7 @@ type idps struct {
 	begun    *idpv1.BeginIdpLoginRequest
 	finished *idpv1.FinishIdpLoginRequest
 	noted    []string
+	options  *idpv1.IdpProviderOptions
 }
 
 // idpFaults are those of the real service, by the code that causes them here.
@@ -81,8 +84,10 @@ func (i *idps) FinishIdpLogin(
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.finished = r
-	return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: &idpv1.IdpProviderOptions{},
-		Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, Amr: []string{"pwd"}}}, nil
+	return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: i.options,
+		Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, UserName: r.Code,
+			FirstName: "Ada <b>", LastName: "L", Email: "ada@example.com", EmailVerified: true,
+			Amr: []string{"pwd"}}}, nil
 }
 
 func (i *idps) NoteRefusedLogin(
@@ -112,6 +117,9 @@ func (u *users) CheckExternalAccount(
 	_ context.Context, r *usersv1.CheckExternalAccountRequest,
 ) (*usersv1.CheckExternalAccountResponse, error) {
 	found := accounts[r.ExternalUserId]
+	if u.made(r.ExternalUserId) {
+		found = accounts["ada"]
+	}
 	switch {
 	case r.ExternalUserId == "elsewhere":
 		return nil, fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT", "The link does not name the tenant")
@@ -122,6 +130,44 @@ func (u *users) CheckExternalAccount(
 		UserId: "u1", OrgId: "o1", State: found.State, OrgActive: found.OrgActive, Generation: u.subjectOf().Generation,
 		OrgGeneration: 1, Credential: "idp:" + r.IdpId + ":" + r.ExternalUserId, NeedsFactor: found.NeedsFactor,
 	}, nil
+}
+
+// made reports whether a user was created for an account.
+func (u *users) made(account string) bool {
+	return slices.ContainsFunc(u.requests(), func(m proto.Message) bool {
+		r, ok := m.(*usersv1.CreateExternalUserRequest)
+		return ok && r.User.Idps[0].ExternalUserId == account
+	})
+}
+
+// updated returns the updates of users.
+func (u *users) updated() (all []*usersv1.UpdateExternalUserRequest) {
+	for _, m := range u.requests() {
+		if r, ok := m.(*usersv1.UpdateExternalUserRequest); ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (u *users) CreateExternalUser(
+	_ context.Context, r *usersv1.CreateExternalUserRequest,
+) (*usersv1.CreateExternalUserResponse, error) {
+	switch r.User.UserName {
+	case "taken":
+		return nil, fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken")
+	case "lacking":
+		return nil, fault.ErrInvalid
+	}
+	u.called(r)
+	return &usersv1.CreateExternalUserResponse{UserId: "u1"}, nil
+}
+
+func (u *users) UpdateExternalUser(
+	_ context.Context, r *usersv1.UpdateExternalUserRequest,
+) (*usersv1.UpdateExternalUserResponse, error) {
+	u.called(r)
+	return &usersv1.UpdateExternalUserResponse{}, nil
 }
 
 const (
@@ -135,13 +181,14 @@ type externalBrowser struct {
 	*testing.T
 	pages   http.Handler
 	idps    *idps
+	users   *users
 	service *boot.Service
 	session string
 }
 
 func newExternalBrowser(t *testing.T) externalBrowser {
 	t.Helper()
-	g, i := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}
+	g, i, u := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &users{}
 	address, err := boot.ParsePublicURL(public)
 	if err != nil {
 		t.Fatal(err)
@@ -153,18 +200,18 @@ func newExternalBrowser(t *testing.T) externalBrowser {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
+	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
 	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
 	testkit.Serve(t, g, "idp", &idpv1.Idps_ServiceDesc, i)
-	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, s, ""}
+	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, u, s, ""}
 	b.session = cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
 	return b
 }
 
 // begin begins a login at the provider and returns its cookie and state.
-func (b externalBrowser) begin() (login, state string) {
+func (b externalBrowser) begin(confirmed ...string) (login, state string) {
 	b.Helper()
-	w := call(b.T, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Cookie", b.session)
+	w := call(b.T, b.pages, externalPath, url.Values{"idp": {"i1"}, "confirmed": confirmed}, "Cookie", b.session)
 	leads(b.T, w, forwardPath)
 	login = cookie(b.T, w, externalCookie)
 	shows(b.T, call(b.T, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
@@ -359,4 +406,53 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	testkit.Until(t, b.service.DB, "sessions", `not exists (select from sessions where credential like 'idp:%')`)
 	shows(t, call(t, b.pages, loginPath, nil, "Cookie", session), 200, "login")
 	shows(t, call(t, b.pages, loginPath, nil, "Cookie", local), 200, "session")
+}
+
+// Who has an account that nobody is linked to gets a user if the provider's options say so: at once, or after the
+// person has agreed to it for this very account.
+func TestExternalLoginCreatesUsers(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	come := func(account string, confirmed ...string) *httptest.ResponseRecorder {
+		login, state := b.begin(confirmed...)
+		return b.arrive(login, "state", state, "code", account)
+	}
+	b.idps.options = &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true}
+	shows(t, come("new", "t1/new"), 403, "externalunknown")
+	b.idps.options = &idpv1.IdpProviderOptions{IsCreationAllowed: true}
+	for _, confirmed := range []string{"", "t1/other", "t2/new", "new", strings.Repeat("a", 401)} {
+		w := come("new", confirmed)
+		shows(t, w, 200, "externalnew")
+		body := w.Body.String()
+		if !strings.Contains(body, "Ada &lt;b&gt;") || !strings.Contains(body, `value="t1/new"`) ||
+			cookie(t, w, sessionCookie) != "" || b.users.made("new") {
+			t.Errorf("%q: %s", confirmed, body)
+		}
+	}
+	if w := come("new", "t1/new"); b.credential(cookie(t, w, sessionCookie)) != "idp:i1:new" || b.idps.begun.Again {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	b.idps.options = &idpv1.IdpProviderOptions{IsAutoCreation: true, IsAutoUpdate: true}
+	if w := come("auto"); b.credential(cookie(t, w, sessionCookie)) != "idp:i1:auto" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	for _, m := range b.users.requests() {
+		if r, ok := m.(*usersv1.CreateExternalUserRequest); ok && (r.OrgId != "o1" || !r.User.Email.IsEmailVerified ||
+			r.User.Idps[0].TenantId != "t1" || r.User.Idps[0].ConfigId != "i1") {
+			t.Errorf("created %v", r)
+		}
+	}
+	shows(t, come("taken"), 403, "externaltaken")
+	shows(t, come("lacking"), 403, "externallacking")
+	if got, want := b.idps.notes(), []string{"IDP_LINK_NOT_FOUND t1 new", "USER_NAME_TAKEN t1 taken",
+		domain.ErrExternalProfile.ID + " t1 lacking"}; len(got) != len(want) || got[1] != "o1/i1 "+want[1] {
+		t.Errorf("noted %q", got)
+	}
+	if got := b.users.updated(); len(got) != 0 {
+		t.Errorf("updated %v", got)
+	}
+	come("ada")
+	if got := b.users.updated(); len(got) != 1 || got[0].UserId != "u1" || got[0].FirstName != "Ada <b>" {
+		t.Errorf("updated %v", got)
+	}
 }

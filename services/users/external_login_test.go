@@ -92,3 +92,81 @@ func TestLoginsEndWithTheLink(t *testing.T) {
 		t.Error("another user's login ended")
 	}
 }
+
+func external(name, account string) *usersv1.CreateExternalUserRequest {
+	idp, id, _ := strings.Cut(account, "/")
+	m := minimal(name)
+	return &usersv1.CreateExternalUserRequest{User: &usersv1.HumanUserData{
+		UserName: name, Profile: m.Profile, Email: m.Email,
+		Idps: []*usersv1.IdpLink{{ConfigId: idp, ExternalUserId: id, TenantId: "t1"}},
+	}}
+}
+
+// A user for an account is active at once, and gets a mail only if the address is not verified (specification 2.10).
+// Nobody else made the account's link, so it stays when the user gets a role.
+func TestCreateExternalUser(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	for name, verified := range map[string]bool{"ada": true, "eve": false} {
+		r := external(name, "company/"+name)
+		r.OrgId, r.User.Email.IsEmailVerified = w.orgID, verified
+		made, err := w.auth.CreateExternalUser(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.came("company/"+name, "t1", false)
+		if err != nil || got.UserId != made.UserId || got.State != usersv1.UserState_USER_STATE_ACTIVE {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		mails := w.rows(`codes where user_id = $1 and purpose = 'verifyemail'`, made.UserId)
+		if (mails == 0) != verified || w.rows(`codes where user_id = $1`, made.UserId) != mails {
+			t.Errorf("%s: %d mails", name, mails)
+		}
+		w.addIamMember(made.UserId, "IAM_OWNER")
+		if _, err := w.came("company/"+name, "t1", false); err != nil {
+			t.Errorf("%s with a role: %v", name, err)
+		}
+		_, err = w.auth.CreateExternalUser(t.Context(), r)
+		refused(t, err, "USER_NAME_TAKEN")
+		r.User.UserName = "another"
+		_, err = w.auth.CreateExternalUser(t.Context(), r)
+		refused(t, err, "IDP_LINK_TAKEN")
+	}
+	unknown := external("new", "elsewhere/1")
+	unknown.OrgId = w.orgID
+	_, err := w.auth.CreateExternalUser(t.Context(), unknown)
+	refused(t, err, "IDP_UNKNOWN")
+	unnamed := external("", "company/1")
+	unnamed.OrgId = w.orgID
+	_, err = w.auth.CreateExternalUser(t.Context(), unnamed)
+	refused(t, err, "INVALID_ARGUMENT")
+	_, err = w.auth.CreateExternalUser(t.Context(), external("new", "company/1"))
+	refused(t, err, "ORG_NOT_FOUND")
+}
+
+// A login takes over what the provider tells, and nothing else changes.
+func TestUpdateExternalUser(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	ada := w.importLinked(linked("ada", "company/1"))
+	before := w.user(ada)
+	if _, err := w.auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.user(ada); got.Details.Sequence != before.Details.Sequence {
+		t.Errorf("nothing to take over changed %v", got)
+	}
+	if _, err := w.auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
+		UserId: ada, LastName: "Byron", PreferredLanguage: "de-CH",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got, was := w.user(ada).GetHuman(), before.GetHuman()
+	if got.Profile.LastName != "Byron" || got.Profile.FirstName != was.Profile.FirstName ||
+		got.Profile.PreferredLanguage != "de-CH" || got.Profile.DisplayName != was.Profile.DisplayName ||
+		got.Email.Email != was.Email.Email {
+		t.Errorf("%v", got)
+	}
+	_, err := w.auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: "nobody"})
+	refused(t, err, "USER_NOT_FOUND")
+}

@@ -1,8 +1,10 @@
 package oauth_test
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	"herald/shared/testkit/directory"
@@ -114,4 +116,37 @@ func TestStrangersOfTheDirectory(t *testing.T) {
 	offered := v.visit(shop.request())
 	c.Must("POST", "/management/v1/idps/"+c.idp+"/_deactivate", "{}")
 	v.named(v.press(offered, "Company"), "This way to sign in is switched off")
+}
+
+// A new employee agrees to get an account, which is active at once. At the next login names are taken over. An account
+// whose address somebody has is another person.
+func TestNewEmployee(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true,"isAutoUpdate":true}`)
+	c.Must("POST", "/management/v1/users/human/_import", person("eve", ""))
+	c.at.LogIn(directory.Claims{"email": "eve@example.com"})
+	shop, v := c.application("Shop"), c.visitor()
+	asked := c.arrive(v, v.visit(shop.request("scope", apiScope)))
+	v.named(asked, "You are new here")
+	forward := v.press(asked, "Create my account")
+	agreed := v.visit(attribute(element(element(forward.root, "main"), "a"), "href"))
+	v.named(agreed, "Let this application act for you?")
+	v.named(v.submit(agreed), "Welcome")
+	_, id := c.me(shop.token())
+	user := func() string { return fmt.Sprint(c.Must("GET", "/management/v1/users/"+id, "")) }
+	if got := user(); id == "eve" || !strings.Contains(got, "USER_STATE_ACTIVE") ||
+		!strings.Contains(got, "isEmailVerified:true") || !strings.Contains(got, "userName:ada@company.example") {
+		t.Errorf("%q is %s", id, got)
+	}
+	c.at.LogIn(directory.Claims{"family_name": "Byron"})
+	other := c.visitor()
+	other.named(c.arrive(other, other.visit(shop.request())), "Welcome")
+	if got := user(); !strings.Contains(got, "lastName:Byron") {
+		t.Errorf("after the next login: %s", got)
+	}
+	c.at.LogIn(directory.Claims{"oid": directory.Other, "preferred_username": "eve"})
+	third := c.visitor()
+	p := c.arrive(third, third.visit(shop.request()))
+	third.named(third.visit(attribute(element(element(third.press(p, "Create my account").root, "main"), "a"), "href")),
+		"Your account cannot be created")
 }

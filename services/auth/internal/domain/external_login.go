@@ -23,6 +23,9 @@ var (
 	// ErrExternalLoginOver is returned for a login whose provider was deactivated or removed meanwhile.
 	ErrExternalLoginOver = fault.New(fault.Precondition, "EXTERNAL_LOGIN_OVER",
 		"The identity provider is not active any more")
+	// ErrExternalProfile is returned for an account of which the provider does not tell what a user needs.
+	ErrExternalProfile = fault.New(fault.Precondition, "EXTERNAL_PROFILE_INCOMPLETE",
+		"The identity provider tells no first name, last name, user name or e-mail address that a user can have")
 	ErrExternalUserInactive = fault.New(fault.Precondition, "EXTERNAL_USER_INACTIVE",
 		"The user of the account is not active")
 )
@@ -34,10 +37,15 @@ type ExternalLogin struct {
 	RequestID string
 	Language  string
 	// Again reports that the person must authenticate at the provider, also if the browser is logged in there.
-	Again     bool
+	Again bool
+	// Confirmed is the account for which the person has agreed to get a user, as AccountKey returns it; empty for none.
+	Confirmed string
 	BegunAt   time.Time
 	ExpiresAt time.Time
 }
+
+// AccountKey returns what names an account at a provider.
+func AccountKey(tenantID, objectID string) string { return tenantID + "/" + objectID }
 
 // clockSkew is how far the clock of a provider may be behind. Its times are in whole seconds too.
 const clockSkew = time.Minute

@@ -143,13 +143,6 @@ func oauthError(code string) string {
 	}
 }
 
-// User returns who is linked to the account with which somebody came back.
-func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
-	return l.Users.CheckExternalAccount(ctx, &usersv1.CheckExternalAccountRequest{
-		IdpId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId, OneTenant: a.OneTenant,
-	})
-}
-
 // Login returns the login of a user with an account.
 func (l *Logins) Login(a Arrived, u *usersv1.CheckExternalAccountResponse) domain.Login {
 	return domain.Login{

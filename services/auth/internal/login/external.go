@@ -47,12 +47,18 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 		p.externalNotice(w, v, http.StatusBadRequest, "externaloff")
 		return
 	}
+	confirmed := v.values.Get("confirmed")
+	if len(confirmed) > maxName || !domain.Plain(confirmed) {
+		confirmed = ""
+	}
 	s, there, err := p.Sessions.Session(v.Request)
 	if err == nil {
 		err = p.external.Begin(w, v.Request, domain.ExternalLogin{
 			OrgID: p.org(v), IdpID: id, RequestID: v.ID, Language: v.Language,
 			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
-			Again: there && s.OrgID == p.org(v) || v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now()),
+			Again: confirmed == "" && (there && s.OrgID == p.org(v) ||
+				v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now())),
+			Confirmed: confirmed,
 		})
 	}
 	if err != nil {
@@ -90,7 +96,10 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := p.external.User(ctx, a)
+	ask, asks := errors.AsType[external.ErrAsk](err)
 	switch {
+	case asks:
+		p.askNew(w, v, ask.Account)
 	case err != nil:
 		p.refuse(w, v, a, err)
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
@@ -98,6 +107,17 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.enter(w, v, a, p.external.Login(a, found))
 	}
+}
+
+// newForm asks whether a user is to be created.
+type newForm struct {
+	kept
+	external.Account
+}
+
+func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Account) {
+	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "externalnew", Body: newBody,
+		Data: newForm{v.kept(), a}, Language: v.Language})
 }
 
 // enter goes on with somebody whose account is linked to a user.
@@ -151,6 +171,10 @@ func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why e
 		p.externalNotice(w, v, http.StatusForbidden, "externaloff")
 	case tenantRefused:
 		p.externalNotice(w, v, http.StatusForbidden, "externaltenant")
+	case nameTaken, linkTaken:
+		p.externalNotice(w, v, http.StatusForbidden, "externaltaken")
+	case domain.ErrExternalProfile.ID:
+		p.externalNotice(w, v, http.StatusForbidden, "externallacking")
 	case linkMissing, linkDiffers:
 		p.externalNotice(w, v, http.StatusForbidden, "externalunknown")
 	default:

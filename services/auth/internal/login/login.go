@@ -58,6 +58,7 @@ var (
 	sessionBody = look.Body(files, "session.html", "kept.html")
 	initialBody = look.Body(files, "initial.html")
 	forwardBody = look.Body(files, "forward.html")
+	newBody     = look.Body(files, "new.html", "kept.html")
 )
 
 // Requests are those of clients, which wait for a person.

@@ -16,6 +16,8 @@ const (
 	factorWrong    = "FACTOR_WRONG"
 	factorLocked   = "OTP_LOCKED"
 	linkMissing    = "IDP_LINK_NOT_FOUND"
+	linkTaken      = "IDP_LINK_TAKEN"
+	nameTaken      = "USER_NAME_TAKEN"
 	linkDiffers    = "IDP_LINK_OTHER_TENANT"
 	tenantRefused  = "IDP_TENANT_REFUSED"
 	idpOff         = "IDP_NOT_ACTIVE"

@@ -12,7 +12,7 @@ import (
 func TestExternalLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	l := domain.ExternalLogin{OrgID: "o", IdpID: "i", RequestID: "r", Language: "de", Again: true,
+	l := domain.ExternalLogin{OrgID: "o", IdpID: "i", RequestID: "r", Language: "de", Again: true, Confirmed: "t/o",
 		BegunAt: now.Add(-time.Minute), ExpiresAt: now.Add(time.Minute)}
 	w.must(w.BeginExternalLogin(t.Context(), []byte("one"), l))
 	old := l

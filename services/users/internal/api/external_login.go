@@ -1,10 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/id"
 )
 
 // CheckExternalAccount returns who is linked to an account at an identity provider.
@@ -23,4 +26,49 @@ func (u Users) CheckExternalAccount(
 		OrgActive: found.OrgState == domain.OrgActive, Generation: uint64(found.Generation),
 		OrgGeneration: uint64(found.OrgGeneration), Credential: found.Credential, NeedsFactor: found.OTPReady,
 	}, nil
+}
+
+// CreateExternalUser creates a user who is linked to an account at an identity provider.
+func (u Users) CreateExternalUser(
+	ctx context.Context, r *usersv1.CreateExternalUserRequest,
+) (*usersv1.CreateExternalUserResponse, error) {
+	o, err := u.Store.Org(ctx, r.OrgId)
+	if err != nil {
+		return nil, err
+	}
+	if o.State != domain.OrgActive {
+		return nil, domain.ErrOrgNotActive
+	}
+	n, err := newHuman(r.OrgId, r.User)
+	if err == nil {
+		err = u.checkIdpLinks(ctx, n.OrgID, n.IdpLinks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.ID = id.New()
+	created := imported(&n, u.settle(&n))
+	// Nobody else has made the link: it must not end when somebody else loses a role.
+	_, err = u.Store.CreateUser(caller.With(ctx, caller.Caller{UserID: n.ID, OrganizationID: n.OrgID}), n, created)
+	return &usersv1.CreateExternalUserResponse{UserId: n.ID}, err
+}
+
+// UpdateExternalUser replaces a person's names and language, where the identity provider tells them.
+func (u Users) UpdateExternalUser(
+	ctx context.Context, r *usersv1.UpdateExternalUserRequest,
+) (*usersv1.UpdateExternalUserResponse, error) {
+	found, err := u.Store.AnyUser(ctx, r.UserId)
+	if err != nil {
+		return nil, err
+	}
+	language, err := domain.Language("preferredLanguage", r.PreferredLanguage)
+	if err != nil {
+		return nil, err
+	}
+	_, err = u.updateProfile(ctx, found.OrgID, found.ID, &usersv1.UpdateProfileRequest{
+		FirstName: cmp.Or(r.FirstName, found.FirstName), LastName: cmp.Or(r.LastName, found.LastName),
+		DisplayName: cmp.Or(r.DisplayName, found.DisplayName), NickName: found.NickName,
+		PreferredLanguage: cmp.Or(language, found.PreferredLanguage), Gender: usersv1.Gender(found.Gender),
+	})
+	return &usersv1.UpdateExternalUserResponse{}, err
 }

@@ -201,6 +201,217 @@ func (x *CheckExternalAccountResponse) GetNeedsFactor() bool {
 	return false
 }
 
+// Sent by the login page, for a person whose account at an identity provider nobody is linked to.
+type CreateExternalUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	// The person with one link.
+	User          *HumanUserData `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateExternalUserRequest) Reset() {
+	*x = CreateExternalUserRequest{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateExternalUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateExternalUserRequest) ProtoMessage() {}
+
+func (x *CreateExternalUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateExternalUserRequest.ProtoReflect.Descriptor instead.
+func (*CreateExternalUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CreateExternalUserRequest) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
+	}
+	return ""
+}
+
+func (x *CreateExternalUserRequest) GetUser() *HumanUserData {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+type CreateExternalUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateExternalUserResponse) Reset() {
+	*x = CreateExternalUserResponse{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateExternalUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateExternalUserResponse) ProtoMessage() {}
+
+func (x *CreateExternalUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateExternalUserResponse.ProtoReflect.Descriptor instead.
+func (*CreateExternalUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CreateExternalUserResponse) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+// Sent by the login page, with what the identity provider says about a person who logs in. An empty field says nothing.
+type UpdateExternalUserRequest struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	UserId            string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	FirstName         string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
+	LastName          string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	DisplayName       string                 `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	PreferredLanguage string                 `protobuf:"bytes,5,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *UpdateExternalUserRequest) Reset() {
+	*x = UpdateExternalUserRequest{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateExternalUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateExternalUserRequest) ProtoMessage() {}
+
+func (x *UpdateExternalUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateExternalUserRequest.ProtoReflect.Descriptor instead.
+func (*UpdateExternalUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *UpdateExternalUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetFirstName() string {
+	if x != nil {
+		return x.FirstName
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetLastName() string {
+	if x != nil {
+		return x.LastName
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetPreferredLanguage() string {
+	if x != nil {
+		return x.PreferredLanguage
+	}
+	return ""
+}
+
+type UpdateExternalUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateExternalUserResponse) Reset() {
+	*x = UpdateExternalUserResponse{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateExternalUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateExternalUserResponse) ProtoMessage() {}
+
+func (x *UpdateExternalUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateExternalUserResponse.ProtoReflect.Descriptor instead.
+func (*UpdateExternalUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{5}
+}
+
 var File_herald_users_v1_external_login_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_external_login_proto_rawDesc = "" +
@@ -225,7 +436,20 @@ const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\n" +
 	"credential\x18\a \x01(\tR\n" +
 	"credential\x12!\n" +
-	"\fneeds_factor\x18\b \x01(\bR\vneedsFactorB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\fneeds_factor\x18\b \x01(\bR\vneedsFactor\"n\n" +
+	"\x19CreateExternalUserRequest\x12\x15\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12:\n" +
+	"\x04user\x18\x02 \x01(\v2\x1e.herald.users.v1.HumanUserDataB\x06\xbaH\x03\xc8\x01\x01R\x04user\"5\n" +
+	"\x1aCreateExternalUserResponse\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"\xe9\x01\n" +
+	"\x19UpdateExternalUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
+	"\n" +
+	"first_name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tfirstName\x12%\n" +
+	"\tlast_name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blastName\x12+\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vdisplayName\x126\n" +
+	"\x12preferred_language\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18#R\x11preferredLanguage\"\x1c\n" +
+	"\x1aUpdateExternalUserResponseB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_external_login_proto_rawDescOnce sync.Once
@@ -239,19 +463,25 @@ func file_herald_users_v1_external_login_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_external_login_proto_rawDescData
 }
 
-var file_herald_users_v1_external_login_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_herald_users_v1_external_login_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_users_v1_external_login_proto_goTypes = []any{
 	(*CheckExternalAccountRequest)(nil),  // 0: herald.users.v1.CheckExternalAccountRequest
 	(*CheckExternalAccountResponse)(nil), // 1: herald.users.v1.CheckExternalAccountResponse
-	(UserState)(0),                       // 2: herald.users.v1.UserState
+	(*CreateExternalUserRequest)(nil),    // 2: herald.users.v1.CreateExternalUserRequest
+	(*CreateExternalUserResponse)(nil),   // 3: herald.users.v1.CreateExternalUserResponse
+	(*UpdateExternalUserRequest)(nil),    // 4: herald.users.v1.UpdateExternalUserRequest
+	(*UpdateExternalUserResponse)(nil),   // 5: herald.users.v1.UpdateExternalUserResponse
+	(UserState)(0),                       // 6: herald.users.v1.UserState
+	(*HumanUserData)(nil),                // 7: herald.users.v1.HumanUserData
 }
 var file_herald_users_v1_external_login_proto_depIdxs = []int32{
-	2, // 0: herald.users.v1.CheckExternalAccountResponse.state:type_name -> herald.users.v1.UserState
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	6, // 0: herald.users.v1.CheckExternalAccountResponse.state:type_name -> herald.users.v1.UserState
+	7, // 1: herald.users.v1.CreateExternalUserRequest.user:type_name -> herald.users.v1.HumanUserData
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_external_login_proto_init() }
@@ -266,7 +496,7 @@ func file_herald_users_v1_external_login_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_external_login_proto_rawDesc), len(file_herald_users_v1_external_login_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

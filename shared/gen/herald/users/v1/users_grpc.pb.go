@@ -114,6 +114,8 @@ const (
 	Users_ResolveCaller_FullMethodName                = "/herald.users.v1.Users/ResolveCaller"
 	Users_CheckPassword_FullMethodName                = "/herald.users.v1.Users/CheckPassword"
 	Users_CheckExternalAccount_FullMethodName         = "/herald.users.v1.Users/CheckExternalAccount"
+	Users_CreateExternalUser_FullMethodName           = "/herald.users.v1.Users/CreateExternalUser"
+	Users_UpdateExternalUser_FullMethodName           = "/herald.users.v1.Users/UpdateExternalUser"
 	Users_CheckFactor_FullMethodName                  = "/herald.users.v1.Users/CheckFactor"
 	Users_ChooseNextPassword_FullMethodName           = "/herald.users.v1.Users/ChooseNextPassword"
 	Users_PrepareMail_FullMethodName                  = "/herald.users.v1.Users/PrepareMail"
@@ -401,6 +403,11 @@ type UsersClient interface {
 	// Returns who is linked to an account at an identity provider. It fails with `IDP_LINK_NOT_FOUND` if nobody is, and
 	// with `IDP_LINK_OTHER_TENANT` if the link does not say that the account belongs to that tenant.
 	CheckExternalAccount(ctx context.Context, in *CheckExternalAccountRequest, opts ...grpc.CallOption) (*CheckExternalAccountResponse, error)
+	// Creates a user who is linked to an account at an identity provider of the organization. The rules are those of an
+	// import, and the user is who has made it. It fails with `ORG_NOT_ACTIVE` if the organization is not active.
+	CreateExternalUser(ctx context.Context, in *CreateExternalUserRequest, opts ...grpc.CallOption) (*CreateExternalUserResponse, error)
+	// Replaces a person's names and language by those that an identity provider tells at a login.
+	UpdateExternalUser(ctx context.Context, in *UpdateExternalUserRequest, opts ...grpc.CallOption) (*UpdateExternalUserResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
 	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
 	CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error)
@@ -1355,6 +1362,26 @@ func (c *usersClient) CheckExternalAccount(ctx context.Context, in *CheckExterna
 	return out, nil
 }
 
+func (c *usersClient) CreateExternalUser(ctx context.Context, in *CreateExternalUserRequest, opts ...grpc.CallOption) (*CreateExternalUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateExternalUserResponse)
+	err := c.cc.Invoke(ctx, Users_CreateExternalUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *usersClient) UpdateExternalUser(ctx context.Context, in *UpdateExternalUserRequest, opts ...grpc.CallOption) (*UpdateExternalUserResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateExternalUserResponse)
+	err := c.cc.Invoke(ctx, Users_UpdateExternalUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) CheckFactor(ctx context.Context, in *CheckFactorRequest, opts ...grpc.CallOption) (*CheckFactorResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckFactorResponse)
@@ -1730,6 +1757,11 @@ type UsersServer interface {
 	// Returns who is linked to an account at an identity provider. It fails with `IDP_LINK_NOT_FOUND` if nobody is, and
 	// with `IDP_LINK_OTHER_TENANT` if the link does not say that the account belongs to that tenant.
 	CheckExternalAccount(context.Context, *CheckExternalAccountRequest) (*CheckExternalAccountResponse, error)
+	// Creates a user who is linked to an account at an identity provider of the organization. The rules are those of an
+	// import, and the user is who has made it. It fails with `ORG_NOT_ACTIVE` if the organization is not active.
+	CreateExternalUser(context.Context, *CreateExternalUserRequest) (*CreateExternalUserResponse, error)
+	// Replaces a person's names and language by those that an identity provider tells at a login.
+	UpdateExternalUser(context.Context, *UpdateExternalUserRequest) (*UpdateExternalUserResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
 	// after too many wrong codes, and with `LOGIN_OVER` if the user has changed since the password was checked.
 	CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error)
@@ -2038,6 +2070,12 @@ func (UnimplementedUsersServer) CheckPassword(context.Context, *CheckPasswordReq
 }
 func (UnimplementedUsersServer) CheckExternalAccount(context.Context, *CheckExternalAccountRequest) (*CheckExternalAccountResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckExternalAccount not implemented")
+}
+func (UnimplementedUsersServer) CreateExternalUser(context.Context, *CreateExternalUserRequest) (*CreateExternalUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateExternalUser not implemented")
+}
+func (UnimplementedUsersServer) UpdateExternalUser(context.Context, *UpdateExternalUserRequest) (*UpdateExternalUserResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateExternalUser not implemented")
 }
 func (UnimplementedUsersServer) CheckFactor(context.Context, *CheckFactorRequest) (*CheckFactorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckFactor not implemented")
@@ -3745,6 +3783,42 @@ func _Users_CheckExternalAccount_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_CreateExternalUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateExternalUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).CreateExternalUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_CreateExternalUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).CreateExternalUser(ctx, req.(*CreateExternalUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Users_UpdateExternalUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateExternalUserRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).UpdateExternalUser(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_UpdateExternalUser_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).UpdateExternalUser(ctx, req.(*UpdateExternalUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_CheckFactor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckFactorRequest)
 	if err := dec(in); err != nil {
@@ -4299,6 +4373,14 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckExternalAccount",
 			Handler:    _Users_CheckExternalAccount_Handler,
+		},
+		{
+			MethodName: "CreateExternalUser",
+			Handler:    _Users_CreateExternalUser_Handler,
+		},
+		{
+			MethodName: "UpdateExternalUser",
+			Handler:    _Users_UpdateExternalUser_Handler,
 		},
 		{
 			MethodName: "CheckFactor",
