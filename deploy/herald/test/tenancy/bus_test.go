@@ -29,6 +29,8 @@ import (
 // mistake.
 var (
 	internals = map[string][]string{
+		"herald.auth.v1.Auth.OpenEndpoint":           {"gateway"},
+		"herald.auth.v1.Auth.OpenPage":               {"gateway"},
 		"herald.auth.v1.Auth.ResolveToken":           {"gateway"},
 		"herald.auth.v1.Auth.ServeEndpoint":          {"gateway"},
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},

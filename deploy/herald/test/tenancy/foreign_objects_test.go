@@ -262,6 +262,6 @@ func (w *world) prepare(s site, m contract.Method, of ids) {
 		w.mailKnown(id)
 	}
 	if first, ok := before[string(m.Name())]; ok {
-		w.must(s.org, w.fill(s, of, first), `{"subject":"Welcome","phone":"+41791234567"}`)
+		w.must(s.org, w.fill(s, of, first), `{"subject":"Welcome","phone":"+41791234567","primaryColor":"#0b6e4f"}`)
 	}
 }

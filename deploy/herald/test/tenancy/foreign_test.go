@@ -321,6 +321,10 @@ func (w *world) allows(a attempt) {
 	}
 	switch {
 	case o.place == own && (s.org == org || w.everywhere(a.Method)):
+		if before[string(a.Name())] != "" && len(o.fields) == 0 {
+			w.settings.Lock()
+			defer w.settings.Unlock()
+		}
 		if writes || before[string(a.Name())] != "" {
 			o.ids = w.fresh(s, a.Method)
 			o.ids["language"] = languages[int(w.texts.Add(1))%len(languages)]

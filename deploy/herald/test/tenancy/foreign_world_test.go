@@ -35,6 +35,7 @@ type world struct {
 	db           map[string]*pgx.Conn
 	querying     sync.Mutex // a connection runs one query at a time
 	importing    sync.Mutex // a caller has two imports at once at most
+	settings     sync.Mutex // what an organization has once is removed by one call at a time
 	conn         *grpc.ClientConn
 	client       *http.Client
 	publicKey    string

@@ -51,10 +51,11 @@ var told = map[string]string{
 }
 
 func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
-	request, client, _, ok := e.agreeing(w, r, r.URL.Query().Get("request"))
+	request, client, session, ok := e.agreeing(w, r, r.URL.Query().Get("request"))
 	if !ok {
 		return
 	}
+	r = look.Branded(r, client.BrandingOf(session.OrgID))
 	orgs, err := e.Owners.Orgs(r.Context(), client.OrgID)
 	if err != nil {
 		e.page(w, r, err)

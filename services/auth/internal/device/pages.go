@@ -143,10 +143,11 @@ type question struct {
 }
 
 func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
-	d, client, _, ok := p.waiting(w, r, r.URL.Query().Get("device"))
+	d, client, session, ok := p.waiting(w, r, r.URL.Query().Get("device"))
 	if !ok {
 		return
 	}
+	r = look.Branded(r, client.BrandingOf(session.OrgID))
 	orgs, err := p.Owners.Orgs(r.Context(), client.OrgID)
 	if err != nil {
 		p.failed(w, r, err)
@@ -184,6 +185,7 @@ func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	r = look.Branded(r, client.BrandingOf(session.OrgID))
 	code := d.UserCode
 	if r.PostFormValue("answer") != "allow" {
 		p.done(w, r, "devicerefused", p.Store.Deny(r.Context(), code))

@@ -80,6 +80,24 @@ type Project struct {
 	Branding int32
 }
 
+// How login pages look for applications of a project, as the contract of projects numbers it.
+const (
+	brandingOfProject int32 = 1
+	brandingOfUser    int32 = 2
+)
+
+// BrandingOf returns the organization whose branding the login to the client has: "" for Herald's look. The user's
+// organization is empty as long as nobody has logged in, because it would tell who exists.
+func (c Client) BrandingOf(userOrgID string) string {
+	switch {
+	case c.Project.Branding == brandingOfUser && userOrgID != "":
+		return userOrgID
+	case c.Project.Branding == brandingOfUser || c.Project.Branding == brandingOfProject:
+		return c.OrgID
+	}
+	return ""
+}
+
 // WebOrigins returns the origins of web pages that may use the client's tokens: those of its redirect URIs and those
 // that its owner added. An application without web pages has none.
 func (c Client) WebOrigins() []string {

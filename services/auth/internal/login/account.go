@@ -33,6 +33,7 @@ func (p *Pages) account(v visit, s domain.Session) (account, error) {
 
 // choose asks whether to go on with the account of the browser.
 func (p *Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
+	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
 	if err != nil {
 		p.failed(w, v, err)

@@ -20,6 +20,7 @@ func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, enrol.Plac
 			p.failed(w, v, err)
 			return
 		}
+		v = v.branded(s.OrgID)
 		person, err := p.acting.As(v.Context(), s)
 		if err != nil {
 			p.failed(w, v, err)

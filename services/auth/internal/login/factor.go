@@ -27,7 +27,7 @@ func (p *Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) f
 		case step(l) != v.URL.Path:
 			redirect(w, v, v.address(step(l)))
 		default:
-			next(w, v, l)
+			next(w, v.branded(l.OrgID), l)
 		}
 	}
 }

@@ -215,6 +215,7 @@ func (p *Pages) asked(w http.ResponseWriter, v *visit) bool {
 		v.Language = p.Look.Wanted(v.Context(), v.asked.UILocales)
 	}
 	p.Look.PostTo(w, v.asked.RedirectURI)
+	*v = v.branded("")
 	return true
 }
 

@@ -47,6 +47,7 @@ func (p *Pages) start(w http.ResponseWriter, v visit) {
 
 // again asks somebody who has logged in for the password once more.
 func (p *Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
+	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
 	if err != nil {
 		p.failed(w, v, err)
@@ -96,6 +97,7 @@ func (p *Pages) password(w http.ResponseWriter, v visit) {
 
 // known goes on with somebody whose password was right.
 func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
+	v = v.branded(found.OrgId)
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
 		if v.ID != "" {

@@ -74,7 +74,7 @@ func (p *Pages) withUnverified(
 		case email == "":
 			p.finish(w, v, s)
 		default:
-			next(w, v, s, email)
+			next(w, v.branded(s.OrgID), s, email)
 		}
 	}
 }

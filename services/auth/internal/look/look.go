@@ -6,9 +6,7 @@ package look
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -47,6 +45,7 @@ func Body(files fs.FS, names ...string) *template.Template {
 // Look writes pages in the languages that have texts and that the service text allows.
 type Look struct {
 	languages *languages
+	brandings *brandings
 	catalogs  map[string]texts
 	policy    string
 	log       *slog.Logger
@@ -59,12 +58,11 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(style))
 	return &Look{
-		languages: newLanguages(catalogs, text, now, log), catalogs: catalogs, log: log,
-		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; img-src 'self' data:; form-action 'self'; "+
-			"frame-ancestors 'none'; base-uri 'none'",
-			base64.StdEncoding.EncodeToString(sum[:])),
+		languages: newLanguages(catalogs, text, now, log), brandings: newBrandings(text, now, log), catalogs: catalogs,
+		log: log,
+		policy: fmt.Sprintf("default-src 'none'; style-src %s; img-src 'self' data:; form-action 'self'; "+
+			"frame-ancestors 'none'; base-uri 'none'", sourceOf(style)),
 	}, nil
 }
 
@@ -105,7 +103,8 @@ func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	if p.Language = c.exact(p.Language); p.Language == "" {
 		p.Language = l.languages.reader(r)
 	}
-	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style)}
+	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style),
+		Branding: l.branding(w, r)}
 	if p.InLanguage != nil {
 		for _, tag := range slices.Sorted(maps.Keys(c.allowed)) {
 			v.Languages = append(v.Languages, another{tag, l.catalogs[tag]["name"], p.InLanguage(tag)})
@@ -155,6 +154,8 @@ type view struct {
 	Page
 	texts texts
 	Style template.CSS
+	// Branding is that of the organization for which the page is.
+	Branding branding
 	// Languages are those that the reader can pick.
 	Languages []another
 }

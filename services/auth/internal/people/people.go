@@ -27,6 +27,7 @@ func New(
 	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 	})
+	l.Mount(people)
 	later, posts := mailpages.NewLater(users, s.Now, s.Log), look.NewPosts(l, s.Now)
 	s.Background(later.Run)
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)

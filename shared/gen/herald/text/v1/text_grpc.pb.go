@@ -75,7 +75,9 @@ type TextClient interface {
 	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(ctx context.Context, in *SetAllowedLanguagesRequest, opts ...grpc.CallOption) (*SetAllowedLanguagesResponse, error)
 	// Reads the branding of the organization acted on: its color and its logo on login pages. A project's
-	// privateLabelingSetting says whose branding the login to its applications has.
+	// privateLabelingSetting says whose branding the login to its applications has: that of the project's organization
+	// (`…_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY`), or that of the person's organization once the password was entered
+	// (`…_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY`). Without a setting pages have Herald's look.
 	GetBranding(ctx context.Context, in *GetBrandingRequest, opts ...grpc.CallOption) (*GetBrandingResponse, error)
 	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
 	SetBranding(ctx context.Context, in *SetBrandingRequest, opts ...grpc.CallOption) (*SetBrandingResponse, error)
@@ -317,7 +319,9 @@ type TextServer interface {
 	// `DEFAULT_LANGUAGE_NOT_ALLOWED` if the default language is not among them.
 	SetAllowedLanguages(context.Context, *SetAllowedLanguagesRequest) (*SetAllowedLanguagesResponse, error)
 	// Reads the branding of the organization acted on: its color and its logo on login pages. A project's
-	// privateLabelingSetting says whose branding the login to its applications has.
+	// privateLabelingSetting says whose branding the login to its applications has: that of the project's organization
+	// (`…_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY`), or that of the person's organization once the password was entered
+	// (`…_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY`). Without a setting pages have Herald's look.
 	GetBranding(context.Context, *GetBrandingRequest) (*GetBrandingResponse, error)
 	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
 	SetBranding(context.Context, *SetBrandingRequest) (*SetBrandingResponse, error)

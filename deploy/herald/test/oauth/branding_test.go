@@ -1,0 +1,173 @@
+package oauth_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"golang.org/x/net/html"
+)
+
+// drawn returns a logo with a square of a color.
+func (w world) drawn(c color.Color) []byte {
+	w.TB.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 160, 48))
+	draw.Draw(picture, image.Rect(0, 0, 48, 48), image.NewUniform(c), image.Point{}, draw.Src)
+	draw.Draw(picture, image.Rect(60, 16, 160, 32), image.NewUniform(color.Black), image.Point{}, draw.Src)
+	var b bytes.Buffer
+	if err := png.Encode(&b, picture); err != nil {
+		w.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// fill returns the color of the buttons of a page, "" for Herald's.
+func (p page) fill() string {
+	for n := range p.root.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "style" {
+			if rest, found := strings.CutPrefix(text(n), ":root{--fill:"); found {
+				return rest[:len("#000000")]
+			}
+		}
+	}
+	return ""
+}
+
+const (
+	gold = "#ffcc00" // of the organization with the applications
+	navy = "#1b2a6b" // of the organization with the person
+)
+
+// branded makes an application whose project has a setting for branding.
+func (w world) branded(name, setting string) *application {
+	w.TB.Helper()
+	a := w.application(name)
+	found := w.Must("POST", "/management/v1/projects/_search",
+		`{"queries":[{"nameQuery":{"name":"`+name+`"}}]}`)["result"].([]any)[0].(map[string]any)
+	w.Must("PUT", "/management/v1/projects/"+found["id"].(string),
+		`{"name":"`+name+`","privateLabelingSetting":"PRIVATE_LABELING_SETTING_`+setting+`"}`)
+	return a
+}
+
+// People see the branding that the project asks for. That of their own organization they see once their password was
+// right: before that the page would tell who exists.
+func TestWhoseBranding(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+gold+`"}`)
+	apps := map[string]*application{
+		"": w.branded("Plain", "UNSPECIFIED"), gold: w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"),
+		navy: w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"),
+	}
+	home := w.Org
+	w.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Analytical"}`)["id"].(string)
+	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+navy+`"}`)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", `,"otpCode":"`+otpSecret+`"`))
+	for later, app := range apps {
+		first := gold
+		if later == "" {
+			first = ""
+		}
+		v := w.visitor()
+		name := v.visit(app.request("login_hint", "ada"))
+		if got := name.fill(); got != first {
+			t.Errorf("before the login to %s buttons have %q, want %q", later, got, first)
+		}
+		for _, who := range []string{"ada", "nobody"} {
+			if got := v.submit(name, "name", who, "current", "wrong horse"); got.Status != 400 || got.fill() != first {
+				t.Errorf("after a wrong password of %s buttons have %q, want %q", who, got.fill(), first)
+			}
+		}
+		factor := v.enter(name, "ada")
+		v.named(factor, "One more step")
+		if got := factor.fill(); got != later {
+			t.Errorf("after the password buttons have %q, want %q", got, later)
+		}
+		if got := v.submit(factor, "code", "000000").fill(); got != later {
+			t.Errorf("after a wrong code buttons have %q, want %q", got, later)
+		}
+		if got := v.visit(w.URL + "/ui/login/").fill(); got != "" {
+			t.Errorf("without an application buttons have %q", got)
+		}
+	}
+	w.Org = home
+	w.Must("DELETE", "/management/v1/orgs/me/branding", "")
+}
+
+// In a browser a page shows the logo and the color, in the light and in the dark, and its policy stops neither.
+func TestBrandedPageInABrowser(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	logo := w.drawn(color.RGBA{R: 0xff, G: 0xcc, A: 0xff})
+	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+gold+`"}`)
+	w.Must("PUT", "/management/v1/orgs/me/branding/logo",
+		`{"logo":"`+base64.StdEncoding.EncodeToString(logo)+`"}`)
+	address := w.Must("GET", "/management/v1/orgs/me/branding", "")["branding"].(map[string]any)["logoUrl"].(string)
+	w.served(address, logo)
+	shop, c := w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"), open(t)
+	for _, scheme := range []string{"light", "dark"} {
+		c.prefer(scheme)
+		if got := c.visit(shop.request()); got != "Sign in" {
+			t.Fatalf("the application leads to %q", got)
+		}
+		c.picture(t, "branded-"+scheme)
+		for selector, want := range map[string]map[string]string{
+			".button":  {"background-color": "rgb(255, 204, 0)", "color": "rgb(0, 0, 0)"},
+			".more a":  {"color": map[string]string{"light": "rgb(135, 108, 0)", "dark": "rgb(255, 204, 0)"}[scheme]},
+			"img.logo": {"height": map[string]string{"light": "48px", "dark": "64px"}[scheme]},
+		} {
+			for property, want := range want {
+				if got := c.styled(selector, property); got != want {
+					t.Errorf("%s: %s of %s is %s, want %s", scheme, property, selector, got, want)
+				}
+			}
+		}
+	}
+}
+
+// served fails the test unless anybody gets a logo at its address.
+func (w world) served(address string, logo []byte) {
+	w.TB.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer r.Body.Close()
+	got, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK || !bytes.Equal(got, logo) ||
+		r.Header.Get("Content-Type") != "image/png" || r.Header.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.Contains(r.Header.Get("Cache-Control"), "immutable") {
+		w.Errorf("%s answers %d, %v, %v", address, r.StatusCode, r.Header, err)
+	}
+}
+
+// prefer makes the browser prefer light or dark pages.
+func (c chromium) prefer(scheme string) {
+	c.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	if _, err := chromedp.Call(c.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// styled returns a property of the style of an element.
+func (c chromium) styled(selector, property string) string {
+	c.Helper()
+	got, err := chromedp.Run(c.ctx, chromedp.Evaluate[string](
+		fmt.Sprintf("getComputedStyle(document.querySelector(%q)).getPropertyValue(%q)", selector, property)))
+	if err != nil {
+		c.Fatal(err)
+	}
+	return got
+}

@@ -1,0 +1,26 @@
+package domain
+
+import "testing"
+
+// Whose branding a login has is the project's choice; a user's organization counts only once the user is known.
+func TestBrandingOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		setting int32
+		userOrg string
+		want    string
+	}{
+		{0, "", ""}, {0, "users", ""},
+		{1, "", "shops"}, {1, "users", "shops"},
+		{2, "", "shops"}, {2, "users", "users"},
+		{3, "users", ""},
+	} {
+		client := Client{OrgID: "shops", Project: Project{Branding: c.setting}}
+		if got := client.BrandingOf(c.userOrg); got != c.want {
+			t.Errorf("setting %d, user of %q: the branding of %q, want %q", c.setting, c.userOrg, got, c.want)
+		}
+	}
+	if got := (Client{}).BrandingOf("users"); got != "" {
+		t.Errorf("without a client the page has the branding of %q", got)
+	}
+}
