@@ -105,7 +105,7 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
 		p.refuse(w, v, a, domain.ErrExternalUserInactive)
 	default:
-		p.enter(w, v, a, p.external.Login(a, found))
+		p.enter(w, v, p.external.Login(a, found))
 	}
 }
 
@@ -121,7 +121,7 @@ func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Account) {
 }
 
 // enter goes on with somebody whose account is linked to a user.
-func (p *Pages) enter(w http.ResponseWriter, v visit, a external.Arrived, l domain.Login) {
+func (p *Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
 	p.external.Succeeded()
 	p.Posts.Return(v.RemoteAddr)
 	if !l.Done() {
