@@ -37,15 +37,28 @@ func (w world) site(library, origin string) site {
 // node runs the application of a library for Node.js and returns its address.
 func (w world) node(library string) string {
 	w.TB.Helper()
-	folder := w.TB.TempDir()
+	folder, origin := w.TB.TempDir(), nodeOrigin(w.TB)
 	whole.NodeLibraries(w.TB, folder)
-	script := filepath.Join(folder, "people.mjs")
-	text := whole.File(w.TB, "deploy/herald/test/oauth/clients/people.mjs")
+	w.runNode(folder, "people.mjs", w.site(library, origin))
+	return origin
+}
+
+// nodeOrigin returns an address at which a program can listen.
+func nodeOrigin(t testing.TB) string {
+	t.Helper()
+	return "http://" + strings.Replace(whole.FreeAddress(t), "127.0.0.1", "localhost", 1)
+}
+
+// runNode runs a program of the clients in a folder that has its libraries until the test ends. It returns when the
+// program is ready.
+func (w world) runNode(folder, program string, input any) {
+	w.TB.Helper()
+	script := filepath.Join(folder, filepath.Base(program))
+	text := whole.File(w.TB, "deploy/herald/test/oauth/clients/"+program)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	origin := "http://" + strings.Replace(whole.FreeAddress(w.TB), "127.0.0.1", "localhost", 1)
-	given, err := json.Marshal(w.site(library, origin))
+	given, err := json.Marshal(input)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -61,13 +74,12 @@ func (w world) node(library string) string {
 	w.TB.Cleanup(func() {
 		_ = c.Process.Kill()
 		if _ = c.Wait(); w.TB.Failed() {
-			w.TB.Logf("%s complains: %s", library, complaints)
+			w.TB.Logf("%s complains: %s", program, complaints)
 		}
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		w.Fatalf("%s: %q, %v", library, line, err)
+		w.Fatalf("%s: %q, %v", program, line, err)
 	}
-	return origin
 }
 
 // golang is the application of coreos/go-oidc and golang.org/x/oauth2.

@@ -9,25 +9,40 @@ import (
 	"testing"
 )
 
-// nodeLibraries is the folder of the libraries that tests use in Node.js.
-const nodeLibraries = "deploy/herald/test/oauth/clients/"
+// The folders of the libraries that tests use in Node.js: those of clients, and the one of an OpenID provider.
+const (
+	nodeClients  = "deploy/herald/test/oauth/clients/"
+	nodeProvider = nodeClients + "provider/"
+)
 
 // NodeLibraries puts openid-client and oauth4webapi into a folder, so that programs there can import them. They are
 // committed as `npm run build` made them, so that tests need neither npm nor a network.
 func NodeLibraries(t testing.TB, folder string) {
 	t.Helper()
 	for _, name := range []string{"oauth4webapi", "openid-client"} {
-		at := filepath.Join(folder, "node_modules", name)
-		if err := os.MkdirAll(at, 0o755); err != nil {
+		install(t, folder, name, library(t, nodeClients, name+".mjs"))
+	}
+}
+
+// NodeProvider puts oidc-provider into a folder in the same way.
+func NodeProvider(t testing.TB, folder string) {
+	t.Helper()
+	install(t, folder, "oidc-provider", library(t, nodeProvider, "oidc-provider.mjs"))
+}
+
+// install writes a library to where programs in a folder look for it.
+func install(t testing.TB, folder, name, text string) {
+	t.Helper()
+	at := filepath.Join(folder, "node_modules", name)
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		"index.mjs":    text,
+		"package.json": `{"name":"` + name + `","exports":"./index.mjs"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(at, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
-		}
-		for file, content := range map[string]string{
-			"index.mjs":    library(t, name+".mjs"),
-			"package.json": `{"name":"` + name + `","exports":"./index.mjs"}`,
-		} {
-			if err := os.WriteFile(filepath.Join(at, file), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 }
@@ -35,18 +50,18 @@ func NodeLibraries(t testing.TB, folder string) {
 // Axe returns the program axe-core, which finds barriers on a page. It is committed too.
 func Axe(t testing.TB) string {
 	t.Helper()
-	return library(t, "axe-core.js")
+	return library(t, nodeClients, "axe-core.js")
 }
 
-// library returns a committed library. It fails the test if the library was not made of what is there now.
-func library(t testing.TB, name string) string {
+// library returns a committed library. It fails the test if the library was not made of what its folder has now.
+func library(t testing.TB, folder, name string) string {
 	t.Helper()
-	text := File(t, nodeLibraries+"dist/"+name)
+	text := File(t, folder+"dist/"+name)
 	head, _, _ := strings.Cut(text, "\n\n")
 	for _, line := range strings.Split(head, "\n")[1:] {
 		hash, source, _ := strings.Cut(strings.TrimPrefix(line, "// "), " ")
-		if sum := sha256.Sum256([]byte(File(t, nodeLibraries+source))); fmt.Sprintf("%x", sum) != hash {
-			t.Errorf("%s has changed: type npm ci && npm run build in %s", source, nodeLibraries)
+		if sum := sha256.Sum256([]byte(File(t, folder+source))); fmt.Sprintf("%x", sum) != hash {
+			t.Errorf("%s has changed: type npm ci && npm run build in %s", source, folder)
 		}
 	}
 	return text

@@ -1,0 +1,85 @@
+package oauth_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/directory"
+)
+
+// independent starts a system whose organization logs people in with an independent OpenID provider, oidc-provider.
+func independent(t testing.TB, settings string) company {
+	t.Helper()
+	folder, origin := t.TempDir(), nodeOrigin(t)
+	w := start(t, "HERALD_DIRECTORY_AUTHORITY="+origin, "HERALD_OUTBOUND_PRIVATE=true")
+	whole.NodeProvider(t, folder)
+	w.runNode(folder, "provider/directory.mjs", map[string]any{
+		"Origin": origin, "Tenant": directory.Company, "ClientID": directory.ClientID, "Secret": directory.Secret,
+		"RedirectURI": w.URL + "/ui/login/externalidp/callback", "Account": "ada's sub",
+		"Claims": directory.Claims{"tid": directory.Company, "oid": directory.Ada, "name": "Ada Lovelace",
+			"given_name": "Ada", "family_name": "Lovelace", "preferred_username": "ada@company.example",
+			"email": "ada@company.example", "locale": "de"},
+	})
+	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+directory.ClientID+
+		`","clientSecret":"`+directory.Secret+`","tenant":{"tenantId":"`+directory.Company+`"}`+settings+`}`)
+	return company{world: w, idp: made["id"].(string)}
+}
+
+// clickTo presses a button that leads to where there is an element, possibly by a page that goes on by itself.
+func (c chromium) clickTo(selector, arrived string) {
+	c.Helper()
+	c.click(selector)
+	c.do(chromedp.WaitVisible(chromedp.CSS(arrived)))
+}
+
+// An employee logs in in a browser with an account of an independent OpenID provider. At first somebody refuses at its
+// page, then agrees to get a user, whose names are those of its userinfo. The next application asks nothing, and one
+// that wants a new login gets one that is made at the provider.
+func TestIndependentProvider(t *testing.T) {
+	t.Parallel()
+	const (
+		offer, create = `form[action="/ui/login/externalidp"] button`, `input[name="confirmed"] ~ button`
+		agree, refuse = `button[value="yes"]`, `#no button`
+	)
+	c := independent(t, `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true}`)
+	shop, b := c.application("Shop"), open(t)
+	arrives := func(heading string) {
+		t.Helper()
+		if got := b.read("h1"); got != heading {
+			t.Fatalf("%q instead of %q: %s", got, heading, b.read("body"))
+		}
+	}
+	b.visit(shop.request())
+	b.clickTo(offer, refuse)
+	b.clickTo(refuse, "main a")
+	arrives("You were not signed in there")
+	b.visit(shop.request("scope", apiScope))
+	b.clickTo(offer, agree)
+	b.clickTo(agree, create)
+	arrives("You are new here")
+	// The browser is logged in at the provider, which sends it back at once.
+	b.clickTo(create, `form[action="/ui/login/consent"] button`)
+	arrives("Let this application act for you?")
+	b.submit()
+	arrives("Welcome")
+	status, id := c.me(shop.token())
+	user := fmt.Sprint(c.Must("GET", "/management/v1/users/"+id, ""))
+	for _, want := range []string{"USER_STATE_ACTIVE", "userName:ada@company.example", "firstName:Ada",
+		"lastName:Lovelace", "preferredLanguage:de", "email:ada@company.example", "isEmailVerified:true"} {
+		if status != http.StatusOK || !strings.Contains(user, want) {
+			t.Errorf("%d, %q is %s, without %s", status, id, user, want)
+		}
+	}
+	if got := b.visit(c.application("Bank").request()); got != "Welcome" {
+		t.Errorf("the next application leads to %q", got)
+	}
+	b.visit(c.application("Safe").request("prompt", "login"))
+	b.clickTo(offer, agree)
+	b.clickTo(agree, "h1")
+	arrives("Welcome")
+}
