@@ -12,15 +12,16 @@ import (
 	"herald/shared/testkit/directory"
 )
 
-// independent starts a system whose organization logs people in with an independent OpenID provider, oidc-provider.
-func independent(t testing.TB, settings string) company {
+// independent starts a system whose organization logs people in with an independent OpenID provider, oidc-provider,
+// where clients authenticate by a method.
+func independent(t testing.TB, method, settings string) company {
 	t.Helper()
 	folder, origin := t.TempDir(), nodeOrigin(t)
 	w := start(t, "HERALD_DIRECTORY_AUTHORITY="+origin, "HERALD_OUTBOUND_PRIVATE=true")
 	whole.NodeProvider(t, folder)
 	w.runNode(folder, "provider/directory.mjs", map[string]any{
 		"Origin": origin, "Tenant": directory.Company, "ClientID": directory.ClientID, "Secret": directory.Secret,
-		"RedirectURI": w.URL + "/ui/login/externalidp/callback", "Account": "ada's sub",
+		"RedirectURI": w.URL + "/ui/login/externalidp/callback", "Method": method, "Account": "ada's sub",
 		"Claims": directory.Claims{"tid": directory.Company, "oid": directory.Ada, "name": "Ada Lovelace",
 			"given_name": "Ada", "family_name": "Lovelace", "preferred_username": "ada@company.example",
 			"email": "ada@company.example", "locale": "de"},
@@ -29,6 +30,13 @@ func independent(t testing.TB, settings string) company {
 		`","clientSecret":"`+directory.Secret+`","tenant":{"tenantId":"`+directory.Company+`"}`+settings+`}`)
 	return company{world: w, idp: made["id"].(string)}
 }
+
+// The buttons of the login page and of the provider's page.
+const (
+	offer  = `form[action="/ui/login/externalidp"] button`
+	agree  = `button[value="yes"]`
+	refuse = `#no button`
+)
 
 // clickTo presses a button that leads to where there is an element, possibly by a page that goes on by itself.
 func (c chromium) clickTo(selector, arrived string) {
@@ -42,11 +50,8 @@ func (c chromium) clickTo(selector, arrived string) {
 // that wants a new login gets one that is made at the provider.
 func TestIndependentProvider(t *testing.T) {
 	t.Parallel()
-	const (
-		offer, create = `form[action="/ui/login/externalidp"] button`, `input[name="confirmed"] ~ button`
-		agree, refuse = `button[value="yes"]`, `#no button`
-	)
-	c := independent(t, `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true}`)
+	const create = `input[name="confirmed"] ~ button`
+	c := independent(t, "client_secret_basic", `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true}`)
 	shop, b := c.application("Shop"), open(t)
 	arrives := func(heading string) {
 		t.Helper()
@@ -82,4 +87,22 @@ func TestIndependentProvider(t *testing.T) {
 	b.clickTo(offer, agree)
 	b.clickTo(agree, "h1")
 	arrives("Welcome")
+}
+
+// A linked employee logs in where clients authenticate only by parameters. The application learns how the provider says
+// that it has authenticated the person.
+func TestIndependentProviderOfLinkedEmployees(t *testing.T) {
+	t.Parallel()
+	c := independent(t, "client_secret_post", "")
+	c.linked("ada", directory.Ada, "")
+	p, b := c.party("Shop", ""), open(t)
+	b.visit(p.asks())
+	b.clickTo(offer, agree)
+	b.clickTo(agree, "h1")
+	if got := b.read("h1"); got != "Welcome" {
+		t.Fatalf("the login leads to %q: %s", got, b.read("body"))
+	}
+	if amr := fmt.Sprint(p.checked(p.good(<-p.answers))["amr"]); amr != "[pwd mfa]" {
+		t.Errorf("the person was authenticated by %s", amr)
+	}
 }

@@ -1,6 +1,6 @@
 // oidc-provider as the directory of one tenant. The standard input says what it is, in JSON: Origin, at which it
-// listens, Tenant, ClientID, Secret and RedirectURI of its client, and the claims of its account. Its page of the login
-// has a button that logs that account in, and one that refuses.
+// listens, Tenant, ClientID, Secret, RedirectURI and Method of its client, which is how clients authenticate, and
+// Account, with its Claims. Its page of the login has a button that logs the account in, and one that refuses.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
@@ -8,7 +8,15 @@ import Provider from "oidc-provider";
 const p = JSON.parse(readFileSync(0, "utf8"));
 const base = `/${p.Tenant}/v2.0`;
 const provider = new Provider(p.Origin + base, {
-  clients: [{ client_id: p.ClientID, client_secret: p.Secret, redirect_uris: [p.RedirectURI] }],
+  clients: [
+    {
+      client_id: p.ClientID,
+      client_secret: p.Secret,
+      redirect_uris: [p.RedirectURI],
+      token_endpoint_auth_method: p.Method,
+    },
+  ],
+  clientAuthMethods: [p.Method],
   cookies: { keys: [p.Secret] },
   // The id token has what comes with openid. Names and address are in userinfo.
   claims: {
