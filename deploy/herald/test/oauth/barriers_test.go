@@ -129,14 +129,17 @@ func (r *reader) clicks(selector, name string) {
 func TestPagesHaveNoBarriers(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	shop, r := w.application("Shop"), w.reader(t, "en")
-	r.chromium.visit(shop.request())
-	if _, err := chromedp.Run(r.ctx, chromedp.Evaluate[any](`document.querySelector("label").remove()`)); err != nil {
-		t.Fatal(err)
-	}
-	if found := r.barriers(); !strings.Contains(found, "label: ") {
-		t.Errorf("a field without a label is no barrier: %s", found)
-	}
+	shop := w.application("Shop")
+	t.Run("a barrier is found", func(t *testing.T) {
+		r := w.reader(t, "en")
+		r.chromium.visit(shop.request())
+		if _, err := chromedp.Run(r.ctx, chromedp.Evaluate[any](`document.querySelector("label").remove()`)); err != nil {
+			t.Fatal(err)
+		}
+		if found := r.barriers(); !strings.Contains(found, "label: ") {
+			t.Errorf("a field without a label is no barrier: %s", found)
+		}
+	})
 	for _, language := range []string{"en", "de"} {
 		var all, seen []string
 		for name, look := range map[string]func(*reader){
