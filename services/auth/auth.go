@@ -1,6 +1,6 @@
 // Package auth is the service for logins: the pages to which the links in mails lead, everything with which people
-// log in, and the endpoints of OAuth 2.0 and OpenID Connect. The gateway forwards HTTP requests to it without parsing
-// them.
+// log in, the pages of their own account, and the endpoints of OAuth 2.0 and OpenID Connect. The gateway forwards HTTP
+// requests to it without parsing them.
 package auth
 
 import (
@@ -42,8 +42,8 @@ var Migrations = store.Migrations
 // Sealed are the columns with sealed secrets.
 var Sealed = domain.Sealed()
 
-// New registers the service and makes the keys that a first start needs. It does not wait for text and users, which may
-// start later.
+// New registers the service and makes the keys that a first start needs. It does not wait for other services,
+// which may start later.
 func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err

@@ -108,9 +108,9 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 			return other.Service == e.Service && other.EndsCallers()
 		}) {
 			flaws = append(flaws, fmt.Errorf("contract of %s: other events of %s end callers, this one ends nobody: "+
-				"where somebody may do more or less after it, write ends_subject, ends_user, ends_app, "+
-				"ends_project, ends_org or ends_everybody instead of ends_nobody; where not, "+
-				"add because: \"<why>\" to herald.v1.event",
+				"where something that the gateway or auth keeps is another after it (state, roles, tokens, settings, "+
+				"names), write ends_subject, ends_user, ends_app, ends_project, ends_org or ends_everybody instead of "+
+				"ends_nobody; where not, add because: \"<why>\" to herald.v1.event",
 				e.FullName(), e.Service))
 		}
 		if first, ok := of[e.Option.Aggregate]; ok && first != e.Option.HistoryOf {
@@ -197,7 +197,7 @@ func (e Event) checkNamed(option, field string) error {
 	return nil
 }
 
-var errNobody = errors.New("the event does not say who is another caller after it: " +
+var errNobody = errors.New("the event does not say whose kept answers it ends: " +
 	"add one of ends_user: \"<field>\", ends_subject: true, ends_app: \"<field>\", ends_project: \"<field>\", " +
 	"ends_org: \"<field>\", ends_everybody: true and ends_nobody: true " +
 	"to herald.v1.event; the gateway and auth go on believing what they know of everybody else")

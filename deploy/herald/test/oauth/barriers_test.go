@@ -133,7 +133,8 @@ func TestPagesHaveNoBarriers(t *testing.T) {
 	t.Run("a barrier is found", func(t *testing.T) {
 		r := w.reader(t, "en")
 		r.chromium.visit(shop.request())
-		if _, err := chromedp.Run(r.ctx, chromedp.Evaluate[any](`document.querySelector("label").remove()`)); err != nil {
+		remove := chromedp.Evaluate[any](`document.querySelector("label").remove()`)
+		if _, err := chromedp.Run(r.ctx, remove); err != nil {
 			t.Fatal(err)
 		}
 		if found := r.barriers(); !strings.Contains(found, "label: ") {

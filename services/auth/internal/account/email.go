@@ -69,7 +69,7 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 	case f.ID == codeWrong:
 		p.emailForm(w, v, codeWrong)
 	case f.ID == codeExpired:
-		p.emailForm(w, v, "expired.text")
+		p.emailForm(w, v, "expired.title")
 	case f.ID == codeLocked:
 		p.emailForm(w, v, "locked.text")
 	default:

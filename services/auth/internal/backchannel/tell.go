@@ -33,7 +33,7 @@ const (
 	delivered result = "delivered"
 	// refused is an answer after which a further try is of no use, or an address that must not be asked.
 	refused result = "refused"
-	// failed is a try after which another one may succeed, or that the last one was.
+	// failed is a try without an answer, or with one after which another try may succeed.
 	failed result = "failed"
 	// dropped is the logout of an application that is gone, is not active, or has no address any more.
 	dropped result = "dropped"
@@ -45,8 +45,10 @@ func (n *Notifier) tell(ctx context.Context, l domain.Logout) {
 	defer cancel()
 	client, err := n.Owners.Application(asking, l.ClientID, owners.Proof{})
 	if err != nil && !errors.Is(err, owners.ErrNoClient) {
-		l.Tries-- // this was none
-		n.written(n.Store.RepeatLogout(asking, l, away))
+		l.Tries--                                              // this was none
+		writing, cancel := context.WithTimeout(ctx, queryTime) // the question may have used up its time
+		defer cancel()
+		n.written(n.Store.RepeatLogout(writing, l, away))
 		return
 	}
 	ended := dropped

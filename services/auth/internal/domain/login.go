@@ -7,7 +7,7 @@ import (
 	"herald/shared/fault"
 )
 
-// LoginLifetime is how long a person has for the second factor after the password.
+// LoginLifetime is how long a person has for what is missing of a login.
 const LoginLifetime = 10 * time.Minute
 
 // ErrLoginGone is returned for a login that has expired, or was finished or given up.
@@ -20,7 +20,8 @@ const (
 	AMRMultiple = "mfa"
 )
 
-// Login is a login that has begun: the password was right. It is worth nothing until nothing is missing.
+// Login is a login that has begun: the password or the account at a provider was right. It is worth nothing until
+// nothing is missing.
 type Login struct {
 	UserID         string
 	UserGeneration int64

@@ -22,7 +22,7 @@ const maxAgent = 200
 // ErrSessionNotFound is returned for a session that the user does not have, or that has expired.
 var ErrSessionNotFound = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
 
-// Session is a person's login in a browser. It is over when its row is gone.
+// Session is a person's login in a browser. It is over when its row is gone or Alive is false.
 type Session struct {
 	ID     string
 	UserID string
@@ -30,7 +30,7 @@ type Session struct {
 	UserGeneration int64
 	OrgID          string
 	OrgGeneration  int64
-	// AuthTime is when the person last entered a password or another factor, AMR what (RFC 8176).
+	// AuthTime is when the person last authenticated, here or at an identity provider, AMR with what (RFC 8176).
 	AuthTime time.Time
 	AMR      []string
 	// Credential is users' name of what the person logged in with, such as "password": the session ends with it.

@@ -53,8 +53,8 @@ func New(c Config) *Logins {
 	return l
 }
 
-// derived are the values of one login. The directory and the browser's history see them, and nobody can find the cookie
-// from them.
+// derived returns the value of a login for a purpose. The directory and the browser's history see it, and nobody can
+// find the cookie by it.
 func derived(cookie, purpose string) string {
 	return base64.RawURLEncoding.EncodeToString(secret.Hash(purpose + " " + cookie))
 }
@@ -166,7 +166,7 @@ func (l *Logins) StillOn(ctx context.Context, orgID, idpID string) error {
 func (l *Logins) Succeeded() { l.count.WithLabelValues("ok").Inc() }
 
 // Refused notes for the administrators why somebody could not log in: in the history of the provider, in the log and
-// in a metric. What is not the provider's or its settings' fault is not noted.
+// in a metric. Faults of Herald itself are only counted.
 func (l *Logins) Refused(ctx context.Context, a Arrived, why error) {
 	f := fault.From(why)
 	l.count.WithLabelValues(f.ID).Inc()

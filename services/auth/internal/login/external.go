@@ -123,21 +123,7 @@ func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Account) {
 // enter goes on with somebody whose account is linked to a user.
 func (p *Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
 	p.external.Succeeded()
-	p.Posts.Return(v.RemoteAddr)
-	if !l.Done() {
-		if err := p.Sessions.Begin(w, v.Request, l); err != nil {
-			p.failed(w, v, err)
-			return
-		}
-		redirect(w, v, v.address(step(l)))
-		return
-	}
-	s, err := p.Sessions.Open(w, v.Request, l)
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	p.finish(w, v, s)
+	p.entered(w, v, l)
 }
 
 // stillOn ends a session whose identity provider was deactivated while it was made, says so and returns false.

@@ -113,12 +113,16 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 		p.notice(w, v, http.StatusForbidden, "inactive")
 		return
 	}
-	p.Posts.Return(v.RemoteAddr)
-	l := domain.Login{
+	p.entered(w, v, domain.Login{
 		UserID: found.UserId, UserGeneration: int64(found.Generation), OrgID: found.OrgId,
 		OrgGeneration: int64(found.OrgGeneration), Credential: found.Credential, AuthTime: p.Now(),
 		AMR: []string{domain.AMRPassword}, NeedsFactor: found.NeedsFactor, NeedsPassword: found.ChangeRequired,
-	}
+	})
+}
+
+// entered opens a session for a login, or goes on to what is missing of it.
+func (p *Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
+	p.Posts.Return(v.RemoteAddr)
 	if !l.Done() {
 		if err := p.Sessions.Begin(w, v.Request, l); err != nil {
 			p.failed(w, v, err)

@@ -4,7 +4,7 @@ import "herald/shared/fault"
 
 // ErrIdpLinkOtherTenant is returned for an account of another tenant than the one of the link.
 var ErrIdpLinkOtherTenant = fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT",
-	"The link to the account at the identity provider does not name its tenant")
+	"The link to the account at the identity provider names another tenant or none")
 
 // ExternalLogin is who is linked to an account at an identity provider.
 type ExternalLogin struct {

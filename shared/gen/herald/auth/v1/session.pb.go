@@ -23,7 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A person logged out, or ended the session from elsewhere: the session of the browser is over, and all that the person gave clients with it was taken back.
+// A person logged out, or ended the session from elsewhere: the session of the browser is over, and all that the person
+// gave clients with it was taken back.
 type SessionEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -405,10 +406,10 @@ const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\x1cherald/auth/v1/session.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x94\x01\n" +
 	"\fSessionEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:k\x8a\x82)g\n" +
-	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\x81\x01\n" +
+	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\x7f\n" +
 	"\x10IdpSessionsEnded\x12\x14\n" +
-	"\x05cause\x18\x01 \x01(\tR\x05cause:W\x8a\x82)S\n" +
-	"\vidp_session\x12\x05endedB;the history of the provider has the deactivation or removal(\x01\"\xb9\x02\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:U\x8a\x82)Q\n" +
+	"\tidp_login\x12\x05endedB;the history of the provider has the deactivation or removal(\x01\"\xb9\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eclient_address\x18\x02 \x01(\tR\rclientAddress\x12\x1d\n" +
