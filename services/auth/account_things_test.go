@@ -221,7 +221,7 @@ func TestEmailOfAnAccount(t *testing.T) {
 		t.Error(w.Body)
 	}
 	for code, key := range map[string]string{
-		"WRONG222": "CODE_WRONG", "OVERDUE2": "expired.text", "LOCKED22": "locked.text", "": "CODE_REQUIRED",
+		"WRONG222": "CODE_WRONG", "OVERDUE2": "expired.title", "LOCKED22": "locked.text", "": "CODE_REQUIRED",
 		strings.Repeat("A", 65): "CODE_REQUIRED", "\x00": "CODE_REQUIRED",
 	} {
 		w := a.send(session, "/email", "code", code)

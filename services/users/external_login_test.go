@@ -7,11 +7,11 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-func (w *world) came(account, tenant string, one bool) (*usersv1.CheckExternalAccountResponse, error) {
+func (w *world) came(account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
 	w.Helper()
 	idp, id, _ := strings.Cut(account, "/")
 	return w.auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
-		IdpId: idp, ExternalUserId: id, TenantId: tenant, OneTenant: one,
+		IdpId: idp, ExternalUserId: id, TenantId: tenant, OnlyTenant: only,
 	})
 }
 
@@ -23,26 +23,26 @@ func TestCheckExternalAccount(t *testing.T) {
 	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
 	r.Idps[0].TenantId = "Company-Tenant"
 	ada := w.importLinked(r)
-	got, err := w.came("company/1", "company-tenant", false)
+	got, err := w.came("company/1", "company-tenant", "")
 	if err != nil || got.UserId != ada || got.OrgId != w.orgID || !got.OrgActive || got.Generation != 1 ||
 		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
 		got.Credential != "idp:company:1" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := w.came("school/2", "any", true); err != nil || got.UserId != ada {
+	if got, err := w.came("school/2", "any", "school.example"); err != nil || got.UserId != ada {
 		t.Errorf("without a tenant: %v, %v", got, err)
 	}
 	for account, want := range map[string]string{
 		"company/1": "IDP_LINK_OTHER_TENANT", "school/2": "IDP_LINK_OTHER_TENANT", "school/1": "IDP_LINK_NOT_FOUND",
 		"company/ada@example.com": "IDP_LINK_NOT_FOUND", "company/": "IDP_LINK_NOT_FOUND", "/1": "IDP_LINK_NOT_FOUND",
 	} {
-		_, err := w.came(account, "another", false)
+		_, err := w.came(account, "another", "another.example")
 		refused(t, err, want)
 	}
 	if _, err := w.moves()["locked"](w.admin, ada); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.came("school/2", "any", true); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
+	if got, err := w.came("school/2", "any", "school.example"); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestCreateExternalUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.came("company/"+name, "t1", false)
+		got, err := w.came("company/"+name, "t1", "")
 		if err != nil || got.UserId != made.UserId || got.State != usersv1.UserState_USER_STATE_ACTIVE {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -123,7 +123,7 @@ func TestCreateExternalUser(t *testing.T) {
 			t.Errorf("%s: %d mails", name, mails)
 		}
 		w.addIamMember(made.UserId, "IAM_OWNER")
-		if _, err := w.came("company/"+name, "t1", false); err != nil {
+		if _, err := w.came("company/"+name, "t1", ""); err != nil {
 			t.Errorf("%s with a role: %v", name, err)
 		}
 		_, err = w.auth.CreateExternalUser(t.Context(), r)

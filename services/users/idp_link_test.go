@@ -16,7 +16,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// idps is a double of the service idp. The organization org has the providers company and school.
+// idps is a double of the service idp. The organization org has the providers company and school, which admits one
+// tenant only.
 type idps struct {
 	idpv1.UnimplementedIdpsServer
 	testkit.Unguarded
@@ -24,10 +25,13 @@ type idps struct {
 }
 
 func (i *idps) ResolveIdps(_ context.Context, r *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
-	found := &idpv1.ResolveIdpsResponse{}
-	for _, known := range []string{"company", "school"} {
-		if r.OrgId == i.org && slices.Contains(r.IdpIds, known) {
-			found.Idps = append(found.Idps, &idpv1.Idp{Id: known})
+	found, tenant := &idpv1.ResolveIdpsResponse{}, "School.example"
+	for _, known := range []*idpv1.Idp{
+		{Id: "company"},
+		{Id: "school", Directory: &idpv1.DirectoryConfig{Tenant: &idpv1.DirectoryTenant{TenantId: &tenant}}},
+	} {
+		if r.OrgId == i.org && slices.Contains(r.IdpIds, known.Id) {
+			found.Idps = append(found.Idps, known)
 		}
 	}
 	return found, nil

@@ -107,7 +107,7 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	w.alike("one", "other")
 	if n := w.rows(`user_idp_links a join user_idp_links b using (idp_id, tenant_id, display_name)
 		where a.user_id = 'one' and b.user_id = 'other' and a.tenant_id = (case a.idp_id when 'company' then 'contoso'
-			else '' end)`); n != 2 {
+			else 'school.example' end)`); n != 2 {
 		t.Errorf("%d links are alike", n)
 	}
 }

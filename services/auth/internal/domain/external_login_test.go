@@ -14,7 +14,7 @@ func TestTimeOfAnExternalLogin(t *testing.T) {
 	now := begun.Add(20 * time.Second)
 	l := domain.ExternalLogin{BegunAt: begun}
 	for said, want := range map[int64]time.Time{
-		0: now, begun.Unix(): now, begun.Unix() - 59: now, now.Unix() + 1000: now,
+		0: begun.Add(-10 * time.Minute), begun.Unix(): now, begun.Unix() - 59: now, now.Unix() + 1000: now,
 		begun.Unix() - 60: begun.Add(-60 * time.Second).Truncate(time.Second),
 		1700000000:        time.Unix(1700000000, 0), -5: time.Unix(-5, 0),
 	} {

@@ -50,7 +50,8 @@ const linkMissing = "IDP_LINK_NOT_FOUND"
 
 func (l *Logins) linked(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
 	return l.Users.CheckExternalAccount(ctx, &usersv1.CheckExternalAccountRequest{
-		IdpId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId, OneTenant: a.OneTenant,
+		IdpId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId,
+		OnlyTenant: a.OnlyTenant,
 	})
 }
 

@@ -66,7 +66,7 @@ func (a Idps) FinishIdpLogin(
 			EmailVerified: i.EmailVerified, PreferredLanguage: found.PreferredLanguage, AuthTime: found.AuthTime,
 			Amr: found.AMR,
 		},
-		IdpName: i.Name, ProviderOptions: options(i), OneTenant: i.One(),
+		IdpName: i.Name, ProviderOptions: options(i), OnlyTenant: i.TenantID,
 	}, nil
 }
 

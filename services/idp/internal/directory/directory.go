@@ -82,6 +82,9 @@ type Login struct {
 	Again bool
 }
 
+// session is how many seconds old the person's login at the directory may be: ten days, as long as one at Herald lasts.
+const session = "864000"
+
 // Address returns where a browser goes for a login at a provider.
 func (d *Directory) Address(ctx context.Context, i domain.Idp, l Login) (string, error) {
 	m, err := d.metadata(ctx, i.Segment())
@@ -92,10 +95,13 @@ func (d *Directory) Address(ctx context.Context, i domain.Idp, l Login) (string,
 		oauth2.SetAuthURLParam("nonce", l.Nonce), oauth2.SetAuthURLParam("code_challenge", l.Challenge),
 		oauth2.SetAuthURLParam("code_challenge_method", "S256"),
 	}
+	age := session
 	if l.Again {
-		// The directory must then say when the person authenticated (OpenID Connect Core section 3.1.2.1).
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		age = "0"
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 	}
+	// The directory must then say when the person authenticated (OpenID Connect Core section 3.1.2.1).
+	options = append(options, oauth2.SetAuthURLParam("max_age", age))
 	return d.client(i, secret.Text{}, m).AuthCodeURL(l.State, options...), nil
 }
 

@@ -109,7 +109,7 @@ func TestAddress(t *testing.T) {
 		}
 		want := url.Values{"client_id": {stand.ClientID}, "redirect_uri": {callback}, "response_type": {"code"},
 			"scope": {"openid User.Read"}, "state": {"s"}, "nonce": {"n"}, "code_challenge": {"c"},
-			"code_challenge_method": {"S256"}}
+			"code_challenge_method": {"S256"}, "max_age": {"864000"}}
 		if again {
 			want["prompt"], want["max_age"] = []string{"login"}, []string{"0"}
 		}

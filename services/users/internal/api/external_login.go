@@ -16,7 +16,7 @@ func (u Users) CheckExternalAccount(
 ) (*usersv1.CheckExternalAccountResponse, error) {
 	found, err := u.Store.ExternalLogin(ctx, r.IdpId, r.ExternalUserId)
 	if err == nil {
-		err = found.CheckTenant(r.TenantId, r.OneTenant)
+		err = found.CheckTenant(r.TenantId, r.OnlyTenant)
 	}
 	if err != nil {
 		return nil, err

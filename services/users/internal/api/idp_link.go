@@ -87,8 +87,9 @@ func (u Users) checkIdpLinks(ctx context.Context, orgID string, links []domain.I
 	return domain.CheckIdpLinks(links, known)
 }
 
-// knownIdps returns the ids of those providers of the links that belong to the organization.
-func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLink) ([]string, error) {
+// knownIdps returns those providers of the links that belong to the organization, by their ids, with the tenant whose
+// accounts alone they let log in.
+func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLink) (map[string]string, error) {
 	if len(links) == 0 {
 		return nil, nil
 	}
@@ -98,7 +99,11 @@ func (u Users) knownIdps(ctx context.Context, orgID string, links []domain.IdpLi
 	if err != nil {
 		return nil, err
 	}
-	return search.Each(found.Idps, (*idpv1.Idp).GetId), nil
+	known := map[string]string{}
+	for _, i := range found.Idps {
+		known[i.Id] = strings.ToLower(i.Directory.GetTenant().GetTenantId())
+	}
+	return known, nil
 }
 
 // idpIDs returns the ids of the providers of links, each once.

@@ -9,15 +9,16 @@ var ErrIdpLinkOtherTenant = fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT
 // ExternalLogin is who is linked to an account at an identity provider.
 type ExternalLogin struct {
 	Candidate
-	// TenantID is that of the link: empty if whoever made the link did not say it.
+	// TenantID is that of the link: empty if nobody knew it when the link was made.
 	TenantID   string
 	Credential string
 }
 
-// CheckTenant refuses an account of another tenant than the link's. A link without a tenant is to an account of any:
-// it counts only if the provider lets accounts of one tenant alone log in.
-func (l ExternalLogin) CheckTenant(tenantID string, oneTenant bool) error {
-	if l.TenantID == tenantID && tenantID != "" || l.TenantID == "" && oneTenant {
+// CheckTenant refuses an account of another tenant than the link's. The link may name the only tenant that the provider
+// admitted when it was made, perhaps as a domain: then it counts if that is still the only one. A link without a tenant
+// counts for none, as whoever changes the provider would choose whose accounts it is to.
+func (l ExternalLogin) CheckTenant(tenantID, only string) error {
+	if tenantID != "" && l.TenantID != "" && (l.TenantID == tenantID || l.TenantID == only) {
 		return nil
 	}
 	return ErrIdpLinkOtherTenant

@@ -10,13 +10,14 @@ import (
 func TestTenantOfALink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		linked, came string
-		one, admits  bool
+		linked, came, only string
+		admits             bool
 	}{
-		{"a", "a", false, true}, {"a", "a", true, true}, {"a", "b", false, false}, {"a", "b", true, false},
-		{"", "a", false, false}, {"", "a", true, true}, {"a", "", true, false}, {"", "", false, false},
+		{"a", "a", "", true}, {"a", "a", "a", true}, {"a", "b", "", false}, {"a", "b", "b", false},
+		{"a.example", "a", "a.example", true}, {"a.example", "b", "b.example", false}, {"a.example", "a", "", false},
+		{"", "a", "", false}, {"", "a", "a", false}, {"a", "", "a", false}, {"", "", "", false},
 	} {
-		err := domain.ExternalLogin{TenantID: c.linked}.CheckTenant(c.came, c.one)
+		err := domain.ExternalLogin{TenantID: c.linked}.CheckTenant(c.came, c.only)
 		if c.admits != (err == nil) || err != nil && !errors.Is(err, domain.ErrIdpLinkOtherTenant) {
 			t.Errorf("%+v: %v", c, err)
 		}

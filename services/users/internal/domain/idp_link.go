@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"fmt"
 
 	"herald/shared/fault"
@@ -26,32 +27,31 @@ type IdpLink struct {
 	OrgID          string // the user's
 	IdpID          string
 	ExternalUserID string
-	// TenantID is the directory's tenant to which the account belongs. It is empty if it is not
-	// known.
+	// TenantID is the directory's tenant to which the account belongs: its id or, if the provider named it so, its
+	// domain. It is empty if it is not known.
 	TenantID    string
 	DisplayName string
 }
 
-// CheckIdpLinks returns a fault if two links name the same account, or if a link names a provider
-// that is not known.
-func CheckIdpLinks(links []IdpLink, known []string) error {
-	there, seen := map[string]bool{}, map[[2]string]bool{}
-	for _, id := range known {
-		there[id] = true
-	}
+// CheckIdpLinks returns a fault if two links name the same account, or if a link names a provider that is not known.
+// The known providers have the tenant whose accounts alone they let log in, or none: a link without a tenant gets it.
+func CheckIdpLinks(links []IdpLink, known map[string]string) error {
+	seen := map[[2]string]bool{}
 	for i, l := range links {
 		account := [2]string{l.IdpID, l.ExternalUserID}
 		if seen[account] {
 			f := ErrIdpLinkTwice.Say("idps[%d]: another link names the same account", i)
 			return f.On(fmt.Sprintf("idps[%d]", i), "names the same account as another link")
 		}
-		if !there[l.IdpID] {
+		tenant, there := known[l.IdpID]
+		if !there {
 			path := fmt.Sprintf("idps[%d].configId", i)
 			f := ErrIdpUnknown.Say("%s: there is no identity provider %q", path, l.IdpID)
 			f.Fields = []fault.Field{{Path: path, Reason: "is not an identity provider of the organization"}}
 			return f
 		}
 		seen[account] = true
+		links[i].TenantID = cmp.Or(l.TenantID, tenant)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func TestCheckIdpLinks(t *testing.T) {
 	t.Parallel()
 	at := func(idp, external string) domain.IdpLink { return domain.IdpLink{IdpID: idp, ExternalUserID: external} }
-	known := []string{"a", "b"}
+	known := map[string]string{"a": "", "b": "tenant"}
 	for name, c := range map[string]struct {
 		links []domain.IdpLink
 		want  *fault.Fault

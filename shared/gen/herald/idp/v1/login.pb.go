@@ -389,8 +389,8 @@ type FinishIdpLoginResponse struct {
 	Account         *ExternalAccount       `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
 	IdpName         string                 `protobuf:"bytes,2,opt,name=idp_name,json=idpName,proto3" json:"idp_name,omitempty"`
 	ProviderOptions *IdpProviderOptions    `protobuf:"bytes,3,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
-	// Whether accounts of one tenant alone can log in.
-	OneTenant     bool `protobuf:"varint,4,opt,name=one_tenant,json=oneTenant,proto3" json:"one_tenant,omitempty"`
+	// The tenant, an id or a domain, whose accounts alone can log in; empty if those of others can too.
+	OnlyTenant    string `protobuf:"bytes,4,opt,name=only_tenant,json=onlyTenant,proto3" json:"only_tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -446,11 +446,11 @@ func (x *FinishIdpLoginResponse) GetProviderOptions() *IdpProviderOptions {
 	return nil
 }
 
-func (x *FinishIdpLoginResponse) GetOneTenant() bool {
+func (x *FinishIdpLoginResponse) GetOnlyTenant() string {
 	if x != nil {
-		return x.OneTenant
+		return x.OnlyTenant
 	}
-	return false
+	return ""
 }
 
 // An account as its provider describes it. Everything but the two ids may be empty.
@@ -788,13 +788,13 @@ const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\x06idp_id\x18\x02 \x01(\tR\x05idpId\x12\x1f\n" +
 	"\x04code\x18\x03 \x01(\tB\v\xbaH\x05r\x03(\x80@\x80\x01\x01R\x04code\x12\x1e\n" +
 	"\x05nonce\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x05nonce\x120\n" +
-	"\rcode_verifier\x18\x05 \x01(\tB\v\xbaH\x05r\x03(\xc8\x01\x80\x01\x01R\fcodeVerifier\"\xda\x01\n" +
+	"\rcode_verifier\x18\x05 \x01(\tB\v\xbaH\x05r\x03(\xc8\x01\x80\x01\x01R\fcodeVerifier\"\xdc\x01\n" +
 	"\x16FinishIdpLoginResponse\x128\n" +
 	"\aaccount\x18\x01 \x01(\v2\x1e.herald.idp.v1.ExternalAccountR\aaccount\x12\x19\n" +
 	"\bidp_name\x18\x02 \x01(\tR\aidpName\x12L\n" +
-	"\x10provider_options\x18\x03 \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12\x1d\n" +
-	"\n" +
-	"one_tenant\x18\x04 \x01(\bR\toneTenant\"\xef\x02\n" +
+	"\x10provider_options\x18\x03 \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12\x1f\n" +
+	"\vonly_tenant\x18\x04 \x01(\tR\n" +
+	"onlyTenant\"\xef\x02\n" +
 	"\x0fExternalAccount\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12(\n" +
 	"\x10external_user_id\x18\x02 \x01(\tR\x0eexternalUserId\x12\x1b\n" +
