@@ -51,13 +51,15 @@ func (p *Pages) sent(w http.ResponseWriter, v visit) {
 // back leads somebody who comes from a mail to the login, for the request for which the browser began it if that still
 // waits. It remembers who has just activated the account.
 func (p *Pages) back(w http.ResponseWriter, v visit) {
-	if v.values.Get("new") != "" {
+	var other []string
+	if v.values.Get("new") != "" { // somebody else may have logged in at this browser before
 		p.Sessions.MarkNew(w)
+		other = []string{"other", "true"}
 	}
 	if kept := p.Sessions.KeptRequest(v.Request); kept != "" {
 		if _, _, err := p.requests.Request(v.Context(), kept); err == nil {
 			v.ID = kept
 		}
 	}
-	redirect(w, v, v.address(Path))
+	redirect(w, v, v.address(Path, other...))
 }
