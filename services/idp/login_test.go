@@ -95,7 +95,8 @@ func TestLogin(t *testing.T) {
 			DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", Email: "ada@company.example",
 			EmailVerified: true,
 		},
-		IdpName: "Company", ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true}, OnlyTenant: directory.Company,
+		IdpName: "Company", ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true},
+		OnlyTenant: directory.Company,
 	})
 	_, err = l.finish("org-a", id, code)
 	refused(t, err, "IDP_CODE_REFUSED")

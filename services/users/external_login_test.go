@@ -42,7 +42,8 @@ func TestCheckExternalAccount(t *testing.T) {
 	if _, err := w.moves()["locked"](w.admin, ada); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.came("school/2", "any", "school.example"); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
+	got, err = w.came("school/2", "any", "school.example")
+	if err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
 }

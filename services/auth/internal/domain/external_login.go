@@ -50,9 +50,9 @@ func AccountKey(tenantID, objectID string) string { return tenantID + "/" + obje
 // clockSkew is how far the clock of a provider may be behind. Its times are in whole seconds too.
 const clockSkew = time.Minute
 
-// AuthTime returns when the person authenticated at the provider, which says so in seconds since 1970. It is the time of
-// the login if the person was just asked there. A provider that says nothing, 0, may have asked nobody: then the login
-// is none that is fresh.
+// AuthTime returns when the person authenticated at the provider, which says so in seconds since 1970. It is the time
+// of the login if the person was just asked there. A provider that says nothing, 0, may have asked nobody: then the
+// login is none that is fresh.
 func (l ExternalLogin) AuthTime(said int64, now time.Time) time.Time {
 	at := time.Unix(said, 0)
 	if said == 0 {
