@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
@@ -89,9 +90,13 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if at := time.Unix(got.Account.AuthTime, 0); time.Since(at) > time.Minute {
+		t.Errorf("the person authenticated %s", at)
+	}
 	same(t, got, &idpv1.FinishIdpLoginResponse{
 		Account: &idpv1.ExternalAccount{
 			TenantId: directory.Company, ExternalUserId: directory.Ada, UserName: "ada@company.example",
+			AuthTime:    got.Account.AuthTime,
 			DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", Email: "ada@company.example",
 			EmailVerified: true,
 		},

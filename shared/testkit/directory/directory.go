@@ -292,6 +292,9 @@ func (d *Directory) token(w http.ResponseWriter, r *http.Request) {
 	tid, _ := account["tid"].(string)
 	claims := Claims{"iss": d.URL + "/" + tid + "/v2.0", "aud": ClientID, "nonce": asked.Get("nonce"),
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	if asked.Has("max_age") { // OpenID Connect Core section 3.1.2.1
+		claims["auth_time"] = now.Unix()
+	}
 	merge(claims, account)
 	if change != nil {
 		change(claims)
