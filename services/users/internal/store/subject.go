@@ -46,7 +46,7 @@ func (s Store) Subject(
 				when @secret_hash <> '' and u.secret_hash = @secret_hash then secret_credential(u.secret_hash)
 				when @credential like 'secret:%' and secret_credential(u.secret_hash) = @credential then @credential
 				when @credential = 'password' and u.password_hash <> '' then @credential
-				when @credential like 'idp:%' and `+holdsLink("u")+` then @credential
+				when @credential like 'idp:%' and holds_link(u.id, @credential) then @credential
 				else ''
 			end as credential, `+subjectOrg+`
 		from users u
@@ -91,7 +91,7 @@ func holdsCredential(user string) string {
 						where m.user_id = USER.id and m.id = substr(@credential, 5) and m.expires_at > @now)
 					when @credential like 'secret:%' then secret_credential(USER.secret_hash) = @credential
 					when @credential = 'password' then USER.password_hash <> ''
-					when @credential like 'idp:%' then `+holdsLink("USER")+`
+					when @credential like 'idp:%' then holds_link(USER.id, @credential)
 					else @credential = ''
 				end`, "USER", user)
 }
@@ -105,9 +105,3 @@ var checkedSubject = `(
 				where not exists (select from organizations g where g.id = asked.id
 					and g.generation = asked.generation and g.state = @org_active))
 	)`
-
-// holdsLink is an SQL condition: the user is still linked to the account of a login.
-func holdsLink(user string) string {
-	return `exists (select from user_idp_links l where l.user_id = ` + user + `.id
-		and idp_credential(l.idp_id, l.external_user_id) = @credential)`
-}
