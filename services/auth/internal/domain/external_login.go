@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +76,3 @@ func (s Session) Provider() string {
 	id, _, _ := strings.Cut(rest, ":")
 	return id
 }
-
-// Own reports whether the person has authenticated here, and not at an identity provider.
-func (s Session) Own() bool { return s.Provider() == "" && slices.Contains(s.AMR, AMRPassword) }
