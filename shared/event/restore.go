@@ -22,7 +22,7 @@ const (
 	survey = 10 * time.Second
 	// margin: events that the stream drops within this time are not restored.
 	margin = time.Hour
-	// lookWait is how long an answer about one message may take. One that NATS lost when it ended never comes.
+	// lookWait is how long an answer about the stream or one message may take. One that NATS lost when it ended never comes.
 	lookWait = 5 * time.Second
 	// fullPart of a stream's size is taken if it may have dropped its oldest messages for want of room.
 	fullPart = 0.9
@@ -54,11 +54,11 @@ func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, last *check) er
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()
 	reconnects := r.Conn.Stats().Reconnects
-	stream, err := r.JS.Stream(ctx, Stream)
+	stream, err := r.state(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		r.Log.WarnContext(ctx, "the stream of events is not there; making it again", "stream", Stream)
 		if _, err = EnsureStreams(ctx, r.JS, r.Streams, r.Services); err == nil {
-			stream, err = r.JS.Stream(ctx, Stream)
+			stream, err = r.state(ctx)
 		}
 	}
 	if err != nil {
@@ -81,6 +81,13 @@ func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, last *check) er
 	}
 	*last, r.first = now, info.State.FirstSeq
 	return nil
+}
+
+// state asks for the state of the stream.
+func (r *Relay) state(ctx context.Context) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	return r.JS.Stream(ctx, Stream)
 }
 
 // restore puts the events that the stream has lost back into the outbox.
