@@ -22,7 +22,8 @@ const (
 	survey = 10 * time.Second
 	// margin: events that the stream drops within this time are not restored.
 	margin = time.Hour
-	// lookWait is how long an answer about the stream or one message may take. One that NATS lost when it ended never comes.
+	// lookWait is how long an answer about the stream or one message may take. One that NATS lost when it ended never
+	// comes.
 	lookWait = 5 * time.Second
 	// fullPart of a stream's size is taken if it may have dropped its oldest messages for want of room.
 	fullPart = 0.9
