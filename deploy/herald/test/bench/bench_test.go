@@ -91,13 +91,18 @@ func (c client) send(method, url, token, body string) error {
 
 // sendAs does the same with an Authorization header, if it is not empty, and a media type.
 func (c client) sendAs(method, url, authorization, kind, body string) error {
+	return c.sendWith(method, url, "Authorization", authorization, kind, body)
+}
+
+// sendWith does the same with another header.
+func (c client) sendWith(method, url, header, value, kind, body string) error {
 	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
 	defer fasthttp.ReleaseResponse(answer)
 	request.Header.SetMethod(method)
 	request.SetRequestURI(url)
-	if authorization != "" {
-		request.Header.Set("Authorization", authorization)
+	if value != "" {
+		request.Header.Set(header, value)
 	}
 	request.Header.SetContentType(kind)
 	request.SetBodyString(body)

@@ -140,7 +140,9 @@ func TestDiskIsFull(t *testing.T) {
 	}
 	logs := i.Logs.String()
 	for says, least := range map[string]int{
-		"Postgres does not work": 1, `"NATS server"`: 1, "NATS does not work; starting it again": 1,
+		"Postgres does not work": 1,
+		// NATS writes only what Postgres has taken, so it may not have noticed.
+		`"NATS server"`: 0, "NATS does not work; starting it again": 0,
 		"Postgres works again": 0, "NATS runs again": 0, // a few seconds later
 	} {
 		if n := strings.Count(logs, says); n < least || n > 1 {
