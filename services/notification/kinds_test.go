@@ -53,6 +53,9 @@ func TestNoticesAreSent(t *testing.T) {
 	}{
 		{&usersv1.HumanEmailChanged{Mail: "verifyemail", Notice: "emailchanged"}, "emailchanged", 2},
 		{&usersv1.HumanPasswordChanged{Notice: "passwordchanged"}, "passwordchanged", 3},
+		{&usersv1.OtpVerified{Notice: "otpadded"}, "otpadded", 4},
+		{&usersv1.OtpRemoved{Notice: "otpremoved"}, "otpremoved", 5},
+		{&usersv1.OtpAccepted{RecoveryCode: true, Notice: "recoverycodeused"}, "recoverycodeused", 6},
 	} {
 		id := w.people.happen("ada", test.event)
 		n := w.settled(mailevent.NoticeID(id))
@@ -66,7 +69,7 @@ func TestNoticesAreSent(t *testing.T) {
 		w.people.happenAs(id, "ada", test.event)
 	}
 	w.settled(w.people.ask("ada"))
-	for _, mail := range w.accepted(4) {
+	for _, mail := range w.accepted(7) {
 		m := w.parse(mail)
 		if notice := strings.HasPrefix(m.Subject, "Geändert:"); notice == strings.Contains(m.Text+m.HTML, "http") {
 			t.Errorf("%s: a notice %t with\n%s", m.Subject, notice, m.Text)
@@ -86,6 +89,7 @@ func TestOtherEventsQueueNothing(t *testing.T) {
 		&usersv1.HumanEmailChanged{}, &usersv1.HumanEmailVerificationRequested{},
 		&usersv1.HumanPasswordResetRequested{},
 		&usersv1.HumanEmailVerified{}, &usersv1.HumanPasswordChanged{},
+		&usersv1.OtpVerified{}, &usersv1.OtpRemoved{}, &usersv1.OtpAccepted{},
 	} {
 		w.people.happen("ada", e)
 	}

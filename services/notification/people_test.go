@@ -173,7 +173,8 @@ func (*people) ResolveMessageText(
 ) (*textv1.ResolveMessageTextResponse, error) {
 	subject := map[string]string{"init": "Konto für {{.DisplayName}}", "verifyemail": "Adresse {{.LastEmail}}",
 		"passwordreset": "Passwort von {{.UserName}}", "emailchanged": "Geändert: {{.LastEmail}}",
-		"passwordchanged": "Geändert: Passwort von {{.ChangedBy}}"}[r.Kind]
+		"passwordchanged": "Geändert: Passwort von {{.ChangedBy}}", "otpadded": "Geändert: App von {{.ChangedBy}}",
+		"otpremoved": "Geändert: keine App", "recoverycodeused": "Geändert: ein Code weniger"}[r.Kind]
 	if subject == "" || r.OrgId == "" {
 		return &textv1.ResolveMessageTextResponse{}, nil
 	}

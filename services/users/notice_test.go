@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -80,6 +81,80 @@ func TestNotices(t *testing.T) {
 	if n := w.rows("notices"); n != before {
 		t.Errorf("%d notices of what is no change of an account in use", n-before)
 	}
+}
+
+// A person hears of an authenticator app that logins ask for, of its removal, and of each recovery code that is used.
+func TestNoticesOfFactors(t *testing.T) {
+	t.Parallel()
+	o := newOTP(t)
+	expect := func(what, kind string, own bool, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		got, m := o.noticed(o.userID)
+		if m == nil || got != kind || m.Recipient != "mini@example.com" || m.ChangedByReader != own || m.Code != "" ||
+			m.UserName != "mini" || m.ChangeDate == nil {
+			t.Errorf("%s: a notice %s: %v", what, got, m)
+		}
+		if _, event, data := o.last(o.userID); !strings.Contains(data, `"notice": "`+kind+`"`) {
+			t.Errorf("%s: event %s %s", what, event, data)
+		}
+	}
+	if kind, _ := o.noticed(o.userID); kind != "" {
+		t.Errorf("an app that no login asks for: a notice %s", kind)
+	}
+	verified, err := o.verify(shown(t, o.key, o.ground.Now()))
+	expect("the user verifies the app", "otpadded", true, err)
+	if err := o.setPassword(o.userID, "correct horse", false); err != nil {
+		t.Fatal(err)
+	}
+	in, err := o.check("mini", "correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	factor := func(code string) error {
+		_, err := o.auth.CheckFactor(t.Context(), &usersv1.CheckFactorRequest{
+			UserId: in.UserId, Generation: in.Generation, Code: code,
+		})
+		return err
+	}
+	o.ahead.Add(int64(30 * time.Second))
+	before := o.rows("notices")
+	if err := factor(shown(t, o.key, o.ground.Now())); err != nil || o.rows("notices") != before {
+		t.Errorf("a login with the app: %d notices after %d, %v", o.rows("notices"), before, err)
+	}
+	expect("a login with a recovery code", "recoverycodeused", true, factor(verified.RecoveryCodes[3]))
+	before = o.rows("notices")
+	if err := factor(verified.RecoveryCodes[3]); err == nil || o.rows("notices") != before {
+		t.Errorf("the code again: %d notices after %d, %v", o.rows("notices"), before, err)
+	}
+	_, err = o.gateway.RemoveOtp(o.admin, &usersv1.RemoveOtpRequest{UserId: o.userID})
+	expect("an administrator removes the app", "otpremoved", false, err)
+	before = o.rows("notices")
+	o.me = o.caller(o.admin, o.userID, "")
+	for range 2 {
+		if _, err := o.add(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.gateway.RemoveMyOtp(o.fresh(), &usersv1.RemoveMyOtpRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := o.rows("notices"); n != before {
+		t.Errorf("%d notices of an app that no login asked for", n-before)
+	}
+	added, err := o.add(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.key = added.Secret
+	o.ahead.Add(int64(30 * time.Second))
+	if _, err := o.verify(shown(t, o.key, o.ground.Now())); err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.gateway.RemoveMyOtp(o.fresh(), &usersv1.RemoveMyOtpRequest{})
+	expect("the user removes the app", "otpremoved", true, err)
 }
 
 // The notice of a removed user is obsolete, and nothing of it is left.

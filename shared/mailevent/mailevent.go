@@ -28,6 +28,9 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, (*usersv1.HumanEmailVerificationRequested).GetMail),
 		on(asked, (*usersv1.HumanPasswordResetRequested).GetMail),
 		on(asked, nil, (*usersv1.HumanPasswordChanged).GetNotice),
+		on(asked, nil, (*usersv1.OtpVerified).GetNotice),
+		on(asked, nil, (*usersv1.OtpRemoved).GetNotice),
+		on(asked, nil, (*usersv1.OtpAccepted).GetNotice),
 	}
 }
 

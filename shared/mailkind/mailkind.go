@@ -26,6 +26,12 @@ const (
 	EmailChanged Kind = "emailchanged"
 	// PasswordChanged is the notice to a user that the password was changed.
 	PasswordChanged Kind = "passwordchanged"
+	// OTPAdded is the notice to a user that logins ask for a code of an authenticator app from now on.
+	OTPAdded Kind = "otpadded"
+	// OTPRemoved is the notice to a user that they ask for none any more.
+	OTPRemoved Kind = "otpremoved"
+	// RecoveryCodeUsed is the notice to a user that somebody logged in with a recovery code.
+	RecoveryCodeUsed Kind = "recoverycodeused"
 )
 
 // Password says whether the page of a mail asks for a new password.
@@ -56,6 +62,9 @@ var kinds = []struct {
 	{PasswordReset, Page{"/ui/login/password/reset", AlwaysAsked}},
 	{EmailChanged, Page{}},
 	{PasswordChanged, Page{}},
+	{OTPAdded, Page{}},
+	{OTPRemoved, Page{}},
+	{RecoveryCodeUsed, Page{}},
 }
 
 // All returns every kind.

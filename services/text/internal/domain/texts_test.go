@@ -18,11 +18,14 @@ import (
 // names neither the user nor the login name, because its reader may be a stranger. In a notice to such an address
 // {{.PreferredLoginName}} is the address.
 var needed = map[mailkind.Kind][]string{
-	mailkind.Init:            {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mailkind.VerifyEmail:     {"Code", "Expiry", "OrgName", "LastEmail"},
-	mailkind.PasswordReset:   {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mailkind.EmailChanged:    {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
-	mailkind.PasswordChanged: {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mailkind.Init:             {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mailkind.VerifyEmail:      {"Code", "Expiry", "OrgName", "LastEmail"},
+	mailkind.PasswordReset:    {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mailkind.EmailChanged:     {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
+	mailkind.PasswordChanged:  {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mailkind.OTPAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mailkind.OTPRemoved:       {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mailkind.RecoveryCodeUsed: {"OrgName", "PreferredLoginName", "ChangeDate"}, // who used it is not known
 }
 
 // says is what the texts of a language must say, by its tag.

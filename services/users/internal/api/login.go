@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
@@ -62,11 +60,14 @@ func (u Users) CheckFactor(
 		return nil, err
 	}
 	accepted := &usersv1.OtpAccepted{}
-	_, err = u.changeOTP(ctx, found.OrgID, found.ID, func(f *domain.OTP, key secret.Text) (proto.Message, error) {
+	_, err = u.changeOTP(ctx, found.OrgID, found.ID, func(f *domain.OTP, key secret.Text) (store.OTPChange, error) {
 		had := len(f.RecoveryCodes)
 		err := f.Check(key, r.Code, u.Now())
-		accepted.RecoveryCode = len(f.RecoveryCodes) < had
-		return accepted, err
+		change := store.OTPChange{Event: accepted}
+		if accepted.RecoveryCode = len(f.RecoveryCodes) < had; accepted.RecoveryCode {
+			change.Notice, accepted.Notice = otpNotice(f, domain.KindRecoveryCodeUsed, true)
+		}
+		return change, err
 	})
 	if errors.Is(err, domain.ErrOTPNotFound) || errors.Is(err, domain.ErrOTPNotReady) {
 		return nil, domain.ErrLoginOver

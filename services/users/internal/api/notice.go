@@ -20,6 +20,16 @@ func passwordChanged(found *domain.User, c domain.PasswordChange, own bool) stor
 	return change
 }
 
+// otpNotice returns the notice of a change of an app and its kind; neither if nobody gets one. own says that the user
+// made the change.
+func otpNotice(f *domain.OTP, kind domain.Kind, own bool) (*store.Notice, string) {
+	to := f.Noticed()
+	if to.Address == "" {
+		return nil, ""
+	}
+	return newNotice(to, own), string(kind)
+}
+
 func newNotice(to domain.Email, own bool) *store.Notice {
 	return &store.Notice{Recipient: to.Address, Verified: to.Verified, Own: own}
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -33,14 +32,14 @@ func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*users
 	f := domain.NewOTP(found, u.sealOTP(found.ID, key.Reveal()))
 	f.Record, err = u.Store.CreateOTP(ctx, f, &usersv1.OtpAdded{})
 	if errors.Is(err, domain.ErrOTPNotVerified) {
-		f, err = u.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (proto.Message, error) {
+		f, err = u.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (store.OTPChange, error) {
 			if err := there.Renew(f.Secret); err != nil {
-				return nil, err
+				return store.OTPChange{}, err
 			}
 			if !r.Replace {
-				return nil, domain.ErrOTPNotVerified
+				return store.OTPChange{}, domain.ErrOTPNotVerified
 			}
-			return &usersv1.OtpAdded{Replaced: true}, nil
+			return store.OTPChange{Event: &usersv1.OtpAdded{Replaced: true}}, nil
 		})
 	}
 	if err != nil {
@@ -57,9 +56,12 @@ func (u Users) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) (
 	c := caller.From(ctx)
 	var recovery []string
 	f, err := u.changeOTP(ctx, c.HomeOrganizationID, c.UserID,
-		func(f *domain.OTP, key secret.Text) (_ proto.Message, err error) {
+		func(f *domain.OTP, key secret.Text) (_ store.OTPChange, err error) {
 			recovery, err = f.Verify(key, r.Code, u.Now())
-			return &usersv1.OtpVerified{}, err
+			verified := &usersv1.OtpVerified{}
+			change := store.OTPChange{Event: verified}
+			change.Notice, verified.Notice = otpNotice(f, domain.KindOTPAdded, true)
+			return change, err
 		})
 	if err != nil {
 		return nil, err
@@ -70,13 +72,13 @@ func (u Users) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) (
 // changeOTP changes a user's app. It passes the app's secret to change. A wrong code is counted and
 // saved, although the call is refused.
 func (u Users) changeOTP(
-	ctx context.Context, orgID, userID string, change func(*domain.OTP, secret.Text) (proto.Message, error),
+	ctx context.Context, orgID, userID string, change func(*domain.OTP, secret.Text) (store.OTPChange, error),
 ) (domain.OTP, error) {
 	var refusal error
-	f, err := u.Store.ChangeOTP(ctx, orgID, userID, func(f *domain.OTP) (proto.Message, error) {
+	f, err := u.Store.ChangeOTP(ctx, orgID, userID, func(f *domain.OTP) (store.OTPChange, error) {
 		key, err := u.Keys.Open(f.Secret, domain.SealedOTP, f.UserID)
 		if err != nil {
-			return nil, fmt.Errorf("one-time-password factor: %w", err)
+			return store.OTPChange{}, fmt.Errorf("one-time-password factor: %w", err)
 		}
 		happened, err := change(f, secret.NewText(string(key)))
 		if !errors.Is(err, domain.ErrCodeWrong) {
@@ -84,9 +86,9 @@ func (u Users) changeOTP(
 		}
 		refusal = err
 		if f.LockedFor(u.Now()) > 0 {
-			return &usersv1.OtpLocked{}, nil
+			return store.OTPChange{Event: &usersv1.OtpLocked{}}, nil
 		}
-		return &usersv1.OtpCodeRefused{}, nil
+		return store.OTPChange{Event: &usersv1.OtpCodeRefused{}}, nil
 	})
 	if err == nil {
 		err = refusal
@@ -101,9 +103,9 @@ func (u Users) RegenerateMyRecoveryCodes(
 	c := caller.From(ctx)
 	var recovery []string
 	f, err := u.changeOTP(ctx, c.HomeOrganizationID, c.UserID,
-		func(f *domain.OTP, key secret.Text) (_ proto.Message, err error) {
+		func(f *domain.OTP, key secret.Text) (_ store.OTPChange, err error) {
 			recovery, err = f.RenewRecoveryCodes(key)
-			return &usersv1.OtpRecoveryCodesRegenerated{}, err
+			return store.OTPChange{Event: &usersv1.OtpRecoveryCodesRegenerated{}}, err
 		})
 	if err != nil {
 		return nil, err
@@ -125,7 +127,12 @@ func (u Users) RemoveOtp(ctx context.Context, r *usersv1.RemoveOtpRequest) (*use
 }
 
 func (u Users) removeOTP(ctx context.Context, orgID, userID string) (*usersv1.RemoveOtpResponse, error) {
-	f, err := u.Store.RemoveOTP(ctx, orgID, userID, &usersv1.OtpRemoved{})
+	f, err := u.Store.RemoveOTP(ctx, orgID, userID, func(f *domain.OTP) store.OTPChange {
+		removed := &usersv1.OtpRemoved{}
+		change := store.OTPChange{Event: removed}
+		change.Notice, removed.Notice = otpNotice(f, domain.KindOTPRemoved, caller.From(ctx).UserID == f.UserID)
+		return change
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,11 @@ import (
 
 // The kinds of notices, which have no codes.
 const (
-	KindEmailChanged    = Kind(mailkind.EmailChanged)
-	KindPasswordChanged = Kind(mailkind.PasswordChanged)
+	KindEmailChanged     = Kind(mailkind.EmailChanged)
+	KindPasswordChanged  = Kind(mailkind.PasswordChanged)
+	KindOTPAdded         = Kind(mailkind.OTPAdded)
+	KindOTPRemoved       = Kind(mailkind.OTPRemoved)
+	KindRecoveryCodeUsed = Kind(mailkind.RecoveryCodeUsed)
 )
 
 // NoticeKept is how long what a notice tells is kept. Mails are tried for 72 hours.
@@ -18,8 +21,24 @@ const NoticeKept = 7 * 24 * time.Hour
 // noticed returns the e-mail that gets a notice of a change; none if the address is empty. Somebody who never
 // used the account, and whose address may be mistyped, gets none.
 func (u *User) noticed() Email {
-	if u.Type != Human || u.State == UserInitial || u.Uninitialized {
+	if u.Type != Human {
 		return Email{}
 	}
-	return Email{Address: u.Email, Verified: u.EmailVerified}
+	return OTPOwner{u.Email, u.EmailVerified, u.State, u.Uninitialized}.noticed()
+}
+
+func (o OTPOwner) noticed() Email {
+	if o.OwnerState == UserInitial || o.Uninitialized {
+		return Email{}
+	}
+	return Email{Address: o.Email, Verified: o.EmailVerified}
+}
+
+// Noticed returns the e-mail that gets a notice of a change of the app, as noticed does. Nobody hears of an app that
+// logins do not ask for.
+func (f *OTP) Noticed() Email {
+	if f.State != FactorReady {
+		return Email{}
+	}
+	return f.noticed()
 }

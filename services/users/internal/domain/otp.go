@@ -74,6 +74,16 @@ type OTP struct {
 	// RecoveryCodes are the hashes of the unused codes. They are keyed with the app's secret, which
 	// stays the same when the master key changes.
 	RecoveryCodes [][]byte
+	OTPOwner
+}
+
+// OTPOwner is what decides who hears of a change of an app: the user's address and whether the user has used the
+// account.
+type OTPOwner struct {
+	Email         string
+	EmailVerified bool
+	OwnerState    UserState
+	Uninitialized bool
 }
 
 // NewOTPKey makes an app's secret: 20 random bytes in base32 without padding.

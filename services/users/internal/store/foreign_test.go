@@ -90,7 +90,7 @@ var everything = []asked{
 		}},
 	{[]string{"ChangeOTP"}, domain.ErrOTPNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.ChangeOTP(ctx, orgID, "u1", func(*domain.OTP) (proto.Message, error) { return happened, nil }))
+			return one(s.ChangeOTP(ctx, orgID, "u1", func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
 		}},
 	{[]string{"Members", "SearchMembers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
@@ -128,7 +128,7 @@ var everything = []asked{
 		}},
 	{[]string{"RemoveOTP"}, domain.ErrOTPNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveOTP(ctx, orgID, "u1", happened))
+			return one(s.RemoveOTP(ctx, orgID, "u1", gone))
 		}},
 	{[]string{"RemoveMachineKey"}, domain.ErrMachineKeyNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/testkit"
@@ -131,12 +129,12 @@ func TestMakersOfLogins(t *testing.T) {
 			return w.changeFactor("k", "", func(f *domain.OTP) { f.State = domain.FactorReady })
 		}, map[string]int{factor: 0}},
 		"removed and added": {func(w world) error {
-			w.must(w.RemoveOTP(w.Context(), "org-a", "k", happened))
+			w.must(w.RemoveOTP(w.Context(), "org-a", "k", gone))
 			_, err := w.CreateOTP(by(w.Context(), "k", ""), app("k", "org-a"), happened)
 			return err
 		}, map[string]int{factor: 1}},
 		"removed and added through a token of a maker": {func(w world) error {
-			w.must(w.RemoveOTP(w.Context(), "org-a", "k", happened))
+			w.must(w.RemoveOTP(w.Context(), "org-a", "k", gone))
 			_, err := w.CreateOTP(by(w.Context(), "k", "of k"), app("k", "org-a"), happened)
 			return err
 		}, map[string]int{factor: 0}},
@@ -260,9 +258,9 @@ func (w world) changeUser(caller, tokenID string, change func(*domain.User)) err
 }
 
 func (w world) changeFactor(caller, tokenID string, change func(*domain.OTP)) error {
-	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (proto.Message, error) {
+	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (store.OTPChange, error) {
 		change(f)
-		return happened, nil
+		return changed, nil
 	})
 	return err
 }

@@ -19,13 +19,13 @@ type Notice struct {
 	Own bool
 }
 
-// save adds SQL that stores what the notice tells. The statement must have the user's id as @id.
+// save adds SQL that stores what the notice tells to the user, whose id the statement's aggregate has.
 func (n Notice) save(s *event.Statement) {
 	s.Also(`noticed as (
 		insert into notices (id, user_id, recipient, verified, own, time)
-		select @event_id::text || @of_notice, @id, @recipient, @recipient_verified, @own, time from event
-	)`, postgres.Args{"of_notice": mailevent.OfNotice, "recipient": n.Recipient, "recipient_verified": n.Verified,
-		"own": n.Own})
+		select @event_id::text || @of_notice, @noticed, @recipient, @recipient_verified, @own, time from event
+	)`, postgres.Args{"of_notice": mailevent.OfNotice, "noticed": s.AggregateID, "recipient": n.Recipient,
+		"recipient_verified": n.Verified, "own": n.Own})
 }
 
 // notice returns the contents of a notice. It returns ErrMailObsolete if its user was removed.

@@ -16,7 +16,7 @@ import (
 )
 
 const otpColumns = `f.user_id, u.org_id, f.state, f.secret, f.last_step, f.wrong_at, f.recovery_codes, f.sequence,
-	f.created_at, f.changed_at`
+	f.created_at, f.changed_at, u.email, u.email_verified, u.state as owner_state, u.uninitialized`
 
 const (
 	otpFrom = `otp_factors f join users u on u.id = f.user_id`
@@ -37,11 +37,25 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveOTP() })
 }
 
+// OTPChange is the event of a change of an app, and the notice that it names; nil for none.
+type OTPChange struct {
+	Event  proto.Message
+	Notice *Notice
+}
+
+// save adds the notice to a statement, if there is one.
+func (c OTPChange) save(s *event.Statement) {
+	if c.Notice != nil {
+		c.Notice.save(s)
+	}
+}
+
 // ChangeOTP locks a user's app, calls change and saves the result. Because of the lock,
 // simultaneous codes are checked one after another, each after the others were counted.
 func (s Store) ChangeOTP(
-	ctx context.Context, orgID, userID string, change func(*domain.OTP) (proto.Message, error),
+	ctx context.Context, orgID, userID string, change func(*domain.OTP) (OTPChange, error),
 ) (domain.OTP, error) {
+	var made OTPChange
 	by, with := `f.makers`, postgres.Args{}
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
 		LockFirst: lockUser(userID),
@@ -63,33 +77,42 @@ func (s Store) ChangeOTP(
 				},
 			}
 			maps.Copy(save.Args, with)
+			made.save(&save)
 			return save
 		},
-	}, func(f *domain.OTP) (proto.Message, error) {
+	}, func(f *domain.OTP) (_ proto.Message, err error) {
 		old := *f
-		happened, err := change(f)
+		made, err = change(f)
 		switch {
 		case !bytes.Equal(f.Secret, old.Secret):
 			by, with["made_with"] = makers, madeWith(ctx)
 		case f.State != old.State: // who verifies it gets the recovery codes
 			by, with["made_with"] = `array(select unnest(f.makers) union select unnest(`+makers+`))`, madeWith(ctx)
 		}
-		return happened, err
+		return made.Event, err
 	})
 }
 
-// RemoveOTP removes a user's app and its recovery codes.
-func (s Store) RemoveOTP(ctx context.Context, orgID, userID string, removed proto.Message) (domain.OTP, error) {
+// RemoveOTP removes a user's app and its recovery codes. It calls removed with what was there.
+func (s Store) RemoveOTP(
+	ctx context.Context, orgID, userID string, removed func(*domain.OTP) OTPChange,
+) (domain.OTP, error) {
+	var made OTPChange
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
 		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
 		Write: func(f domain.OTP) event.Statement {
-			return event.Statement{
+			save := event.Statement{
 				AggregateID: f.UserID, OrganizationID: f.OrgID,
 				SQL:  `gone as (delete from otp_factors f using event where f.user_id = @user_id)`,
 				Args: postgres.Args{"user_id": f.UserID},
 			}
+			made.save(&save)
+			return save
 		},
-	}, func(*domain.OTP) (proto.Message, error) { return removed, nil })
+	}, func(f *domain.OTP) (proto.Message, error) {
+		made = removed(f)
+		return made.Event, nil
+	})
 }
 
 // SearchOTP lists a user's app, if there is one.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pquerna/otp/totp"
-	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
@@ -44,9 +43,9 @@ func newFactors(t *testing.T) *factors {
 	f.user("org-a", "u1")
 	f.must(f.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	before := now.Add(-time.Hour)
-	f.must(f.ChangeOTP(t.Context(), "org-a", "u1", func(otp *domain.OTP) (_ proto.Message, err error) {
+	f.must(f.ChangeOTP(t.Context(), "org-a", "u1", func(otp *domain.OTP) (_ store.OTPChange, err error) {
 		f.recovery, err = otp.Verify(f.key, f.code(before), before)
-		return happened, err
+		return changed, err
 	}))
 	return f
 }
@@ -66,13 +65,13 @@ func (f *factors) code(at time.Time) string {
 // check checks a code at one of the replicas, as a login does.
 func (f *factors) check(n int, code string) error {
 	var refusal error
-	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (proto.Message, error) {
+	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (store.OTPChange, error) {
 		refusal = otp.Check(f.key, code, now)
 		if errors.Is(refusal, domain.ErrCodeWrong) {
 			f.wrong.Add(1)
-			return happened, nil
+			return changed, nil
 		}
-		return happened, refusal
+		return changed, refusal
 	})
 	if err == nil {
 		err = refusal

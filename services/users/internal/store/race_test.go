@@ -59,7 +59,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 			return err
 		}, domain.ErrOTPNotVerified.ID, "otp_factors"},
 		{"removed app", func(int) error {
-			_, err := w.RemoveOTP(ctx, "org-a", "u1", happened)
+			_, err := w.RemoveOTP(ctx, "org-a", "u1", gone)
 			return err
 		}, domain.ErrOTPNotFound.ID, ""},
 		{"removed key", func(int) error {

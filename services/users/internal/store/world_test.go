@@ -74,6 +74,12 @@ func user(orgID, id string) store.NewUser {
 	}}
 }
 
+// changed is a change of an app without a notice.
+var changed = store.OTPChange{Event: happened}
+
+// gone is that of a removed app.
+func gone(*domain.OTP) store.OTPChange { return changed }
+
 // owner returns a membership of the owner of a project, or of an organization if projectID is
 // empty.
 func owner(userID, orgID, projectID string) domain.Member {

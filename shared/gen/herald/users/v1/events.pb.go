@@ -1405,7 +1405,10 @@ func (x *OtpAdded) GetReplaced() bool {
 
 // A code of the app was right. The next login asks for one.
 type OtpVerified struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
+	// event's with -notice at its end.
+	Notice        string `protobuf:"bytes,1,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1440,12 +1443,22 @@ func (*OtpVerified) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
 }
 
+func (x *OtpVerified) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
+}
+
 // The next login asks for no code. The recovery codes were removed too.
 type OtpRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
 	// whose permissions the maker of the factor lacks. Empty if the factor was removed alone.
-	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	Cause string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
+	// event's with -notice at its end.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1483,6 +1496,13 @@ func (*OtpRemoved) Descriptor() ([]byte, []int) {
 func (x *OtpRemoved) GetCause() string {
 	if x != nil {
 		return x.Cause
+	}
+	return ""
+}
+
+func (x *OtpRemoved) GetNotice() string {
+	if x != nil {
+		return x.Notice
 	}
 	return ""
 }
@@ -1711,13 +1731,15 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x03pat\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"l\n" +
 	"\bOtpAdded\x12\x1a\n" +
 	"\breplaced\x18\x01 \x01(\bR\breplaced:D\x8a\x82)@\n" +
-	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"[\n" +
-	"\vOtpVerified:L\x8a\x82)H\n" +
-	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state stays0\x01\"p\n" +
+	"\x03otp\x12\x05added:\x04userR*no login asks for it before it is verified0\x01\"\x81\x01\n" +
+	"\vOtpVerified\x12\x16\n" +
+	"\x06notice\x18\x01 \x01(\tR\x06notice:Z\x8a\x82)V\n" +
+	"\x03otp\x12\bverified:\x04userR/the next login asks for a code; the state staysj\fnotification0\x01\"\x96\x01\n" +
 	"\n" +
 	"OtpRemoved\x12\x14\n" +
-	"\x05cause\x18\x01 \x01(\tR\x05cause:L\x8a\x82)H\n" +
-	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state stays0\x01\"t\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice:Z\x8a\x82)V\n" +
+	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state staysj\fnotification0\x01\"t\n" +
 	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
 	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +
 	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +

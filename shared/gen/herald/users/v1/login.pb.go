@@ -420,7 +420,10 @@ func (x *ChooseNextPasswordResponse) GetGeneration() uint64 {
 type OtpAccepted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether it was a recovery code, which is used up.
-	RecoveryCode  bool `protobuf:"varint,1,opt,name=recovery_code,json=recoveryCode,proto3" json:"recovery_code,omitempty"`
+	RecoveryCode bool `protobuf:"varint,1,opt,name=recovery_code,json=recoveryCode,proto3" json:"recovery_code,omitempty"`
+	// The kind of the notice that is sent to the user after a recovery code. Empty if none is sent. The notification's
+	// id is the event's with -notice at its end.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -460,6 +463,13 @@ func (x *OtpAccepted) GetRecoveryCode() bool {
 		return x.RecoveryCode
 	}
 	return false
+}
+
+func (x *OtpAccepted) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
 }
 
 var File_herald_users_v1_login_proto protoreflect.FileDescriptor
@@ -504,10 +514,11 @@ const file_herald_users_v1_login_proto_rawDesc = "" +
 	"\x1aChooseNextPasswordResponse\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
-	"generation\"_\n" +
+	"generation\"\x85\x01\n" +
 	"\vOtpAccepted\x12#\n" +
-	"\rrecovery_code\x18\x01 \x01(\bR\frecoveryCode:+\x8a\x82)'\n" +
-	"\x03otp\x12\baccepted:\x04userR\x0ea login begins0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\rrecovery_code\x18\x01 \x01(\bR\frecoveryCode\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice:9\x8a\x82)5\n" +
+	"\x03otp\x12\baccepted:\x04userR\x0ea login beginsj\fnotification0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_login_proto_rawDescOnce sync.Once
