@@ -90,7 +90,8 @@ var everything = []asked{
 		}},
 	{[]string{"ChangeOTP"}, domain.ErrOTPNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.ChangeOTP(ctx, orgID, "u1", func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
+			return one(s.ChangeOTP(ctx, orgID, "u1",
+				func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
 		}},
 	{[]string{"Members", "SearchMembers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
