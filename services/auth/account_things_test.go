@@ -30,10 +30,18 @@ type things struct {
 	codes    uint32
 }
 
+// mostMails is how many mails users sends a person.
+const mostMails = 10
+
+var errTooManyMails = fault.New(fault.Exhausted, "TOO_MANY_MAILS", "too many")
+
 func (u *users) UpdateMyEmail(
 	ctx context.Context, r *usersv1.UpdateMyEmailRequest,
 ) (*usersv1.UpdateMyEmailResponse, error) {
 	mine := u.mine(ctx, r)
+	if mine.mails >= mostMails {
+		return nil, errTooManyMails
+	}
 	if !strings.Contains(r.Email, "@") {
 		return nil, fault.New(fault.Invalid, "EMAIL_INVALID", "no address").On("email", "is none")
 	}
@@ -47,6 +55,9 @@ func (u *users) ResendMyEmailVerification(
 	mine := u.mine(ctx, r)
 	if mine.verified {
 		return nil, fault.New(fault.Precondition, "EMAIL_ALREADY_VERIFIED", "it is verified")
+	}
+	if mine.mails >= mostMails {
+		return nil, errTooManyMails
 	}
 	mine.mails++
 	return &usersv1.ResendEmailVerificationResponse{}, nil
@@ -250,6 +261,9 @@ func TestEmailOfAnAccount(t *testing.T) {
 	if mine.email != "king@example.com" || mine.verified {
 		t.Errorf("the address is %q, verified %v", mine.email, mine.verified)
 	}
+	mine.mails = mostMails
+	says(t, a.send(session, "/email", "again", "true"), "code-fault", "TOO_MANY_MAILS")
+	says(t, a.send(session, "/email/change", "email", "queen@example.com"), "email-fault", "TOO_MANY_MAILS")
 }
 
 // A token is shown once, and ends when its person says so.

@@ -472,13 +472,13 @@ func TestUpdateEmailAgainstItsCode(t *testing.T) {
 	w := newWorld(t)
 	for round := range 30 {
 		id := w.unverified(fmt.Sprint("mini-", round))
-		code := w.mail(id).Code
+		code, next := w.mail(id).Code, fmt.Sprintf("new-%d@example.com", round)
 		var wait sync.WaitGroup
 		start := make(chan struct{})
 		wait.Go(func() {
 			<-start
 			if _, err := w.gateway.UpdateEmail(w.admin, &usersv1.UpdateEmailRequest{UserId: id,
-				Email: "new@example.com"}); err != nil {
+				Email: next}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -492,7 +492,7 @@ func TestUpdateEmailAgainstItsCode(t *testing.T) {
 		}
 		close(start)
 		wait.Wait()
-		if e := w.user(id).GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified {
+		if e := w.user(id).GetHuman().Email; e.Email != next || e.IsEmailVerified {
 			t.Fatalf("round %d: %v", round, e)
 		}
 		if n := w.rows("events where aggregate_id = $1 and name = 'email_verified'", id); n > 1 {

@@ -78,16 +78,17 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
-// forget removes every hour the guesses at passwords that count no more, and what old notices told.
+// forget removes every hour the guesses at passwords and the mails that count no more, and what old notices told.
 func forget(ctx context.Context, s *boot.Service, db store.Store) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			err := errors.Join(db.ForgetTries(ctx, s.Now()), db.ForgetNotices(ctx, s.Now()))
+			now := s.Now()
+			err := errors.Join(db.ForgetTries(ctx, now), db.ForgetNotices(ctx, now), db.ForgetMailCounts(ctx, now))
 			if err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses at passwords and old notices stay", "err", err)
+				s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
 			}
 		case <-ctx.Done():
 			return

@@ -18,6 +18,7 @@ const (
 	codeLocked      = "CODE_LOCKED"
 	alreadyVerified = "EMAIL_ALREADY_VERIFIED"
 	emailInvalid    = "EMAIL_INVALID"
+	tooManyMails    = "TOO_MANY_MAILS"
 )
 
 // email is the person's address. One that is not verified waits for a code.
@@ -79,11 +80,14 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 
 func (p *Pages) resend(w http.ResponseWriter, v visit) {
 	_, err := p.Users.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
-	if err != nil && fault.From(err).ID != alreadyVerified {
+	switch f := fault.From(err); {
+	case err == nil, f.ID == alreadyVerified:
+		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
+	case f.ID == tooManyMails:
+		p.emailForm(w, v, tooManyMails)
+	default:
 		p.failed(w, v, err)
-		return
 	}
-	http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
 }
 
 func (p *Pages) askEmail(w http.ResponseWriter, v visit) { p.changeForm(w, v, "", "") }
@@ -104,6 +108,8 @@ func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
 		p.done(w, v, "email")
 	case f.Code == fault.Invalid:
 		p.changeForm(w, v, typed, emailInvalid)
+	case f.ID == tooManyMails:
+		p.changeForm(w, v, typed, tooManyMails)
 	default:
 		p.failed(w, v, err)
 	}

@@ -40,11 +40,20 @@ func requested(kind domain.Kind) proto.Message {
 }
 
 // changeUser changes a user. It returns the details of the change and the id of the mail that it
-// sends, or "".
+// sends, or "". It returns domain.ErrTooManyMails if the change would send one too many.
 func (u Users) changeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
-	found, made, err := u.Store.ChangeUser(ctx, orgID, userID, change)
+	found, made, err := u.Store.ChangeUser(ctx, orgID, userID, func(found *domain.User) (store.UserChange, error) {
+		c, err := change(found)
+		if c.Code != nil {
+			c.Counts = u.Lasting.CodeCounts(found.OrgID, found.ID, found.Email)
+		}
+		if c.Notice != nil {
+			c.Counts = append(c.Counts, u.Lasting.NoticeCounts(found.ID)...)
+		}
+		return c, err
+	})
 	if err != nil {
 		return nil, "", err
 	}

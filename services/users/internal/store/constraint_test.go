@@ -102,6 +102,16 @@ var violations = map[string]violation{
 	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{"that is gone": func(w world) error {
 		return w.createLinked("org-a", "u3", "idp-gone", "other")
 	}}},
+	"mail_counts_a_day": {domain.ErrTooManyMails, changes{"the eleventh": func(w world) error {
+		_, err := w.db.Exec(w.Context(), `insert into mail_counts values ('full', array_fill(now(), '{10}'))`)
+		if err != nil {
+			return err
+		}
+		_, _, err = w.ChangeUser(w.Context(), "org-a", "u1", func(*domain.User) (store.UserChange, error) {
+			return store.UserChange{Event: happened, Counts: []domain.MailCount{domain.MailCount("full")}}, nil
+		})
+		return err
+	}}},
 	"makers_token": {domain.ErrTokenInvalid, changes{
 		"a token": func(w world) error {
 			ctx := by(w.Context(), "first-admin", "ended")
@@ -149,6 +159,7 @@ var never = map[string]string{
 	"otp_factors_user_id_fkey": userLocked, "personal_access_tokens_user_id_fkey": userLocked,
 	"user_metadata_user_id_fkey":  userLocked,
 	"strangers_pkey":              onConflict,
+	"mail_counts_pkey":            onConflict,
 	"notices_pkey":                "the id is made of the event's, which is new",
 	"notices_user_id_fkey":        userLocked,
 	"user_idp_links_user_id_fkey": "links are made with their user",

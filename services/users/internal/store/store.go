@@ -46,6 +46,7 @@ var constraints = map[string]*fault.Fault{
 	"project_owners_once":          domain.ErrOwnerMade,
 	"user_idp_links_account":       domain.ErrIdpLinkTaken,
 	"user_idp_links_idp":           domain.ErrIdpUnknown,
+	"mail_counts_a_day":            domain.ErrTooManyMails,
 	"makers_token":                 domain.ErrTokenInvalid,
 	"instance_pkey":                ErrStarted,
 	"instance_has_owner":           domain.ErrLastOwner,

@@ -154,6 +154,8 @@ type UserChange struct {
 	Forgiven bool
 	// Notice is mailed beside Code; nil for none. The event names its kind.
 	Notice *Notice
+	// Counts are those of Code and Notice; nil if the mails are not counted.
+	Counts []domain.MailCount
 }
 
 // ChangeUser locks a user of an organization, calls change, and saves the user and the codes.
@@ -204,6 +206,9 @@ func (c UserChange) save(s *event.Statement) {
 	}
 	if c.Notice != nil {
 		c.Notice.save(s)
+	}
+	if len(c.Counts) > 0 {
+		countMails(s, c.Counts)
 	}
 }
 

@@ -301,11 +301,13 @@ type UsersClient interface {
 	SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
 	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write.
+	// address also takes the permission user.credential.write. Ten mails with a code are sent to a user within a day, and ten
+	// to an address in an organization; then it fails with `TOO_MANY_MAILS`, as do all methods that send such a mail.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
 	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write.
+	// permission user.credential.write. It fails with `TOO_MANY_MAILS` after ten mails to the user, or to the address,
+	// within a day.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
@@ -318,7 +320,8 @@ type UsersClient interface {
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
 	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
 	RequestPasswordReset(ctx context.Context, in *RequestPasswordResetRequest, opts ...grpc.CallOption) (*RequestPasswordResetResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new address.
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address. It fails with
+	// `TOO_MANY_MAILS` after ten mails to the caller, or to the address, within a day.
 	UpdateMyEmail(ctx context.Context, in *UpdateMyEmailRequest, opts ...grpc.CallOption) (*UpdateMyEmailResponse, error)
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(ctx context.Context, in *ResendMyEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
@@ -1655,11 +1658,13 @@ type UsersServer interface {
 	SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
 	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write.
+	// address also takes the permission user.credential.write. Ten mails with a code are sent to a user within a day, and ten
+	// to an address in an organization; then it fails with `TOO_MANY_MAILS`, as do all methods that send such a mail.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
 	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write.
+	// permission user.credential.write. It fails with `TOO_MANY_MAILS` after ten mails to the user, or to the address,
+	// within a day.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
@@ -1672,7 +1677,8 @@ type UsersServer interface {
 	// Sends a mail with which a user can choose a new password. The old password works until then. It
 	// fails with `EMAIL_NOT_VERIFIED` if the address is not verified.
 	RequestPasswordReset(context.Context, *RequestPasswordResetRequest) (*RequestPasswordResetResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new address.
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address. It fails with
+	// `TOO_MANY_MAILS` after ten mails to the caller, or to the address, within a day.
 	UpdateMyEmail(context.Context, *UpdateMyEmailRequest) (*UpdateMyEmailResponse, error)
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
 	ResendMyEmailVerification(context.Context, *ResendMyEmailVerificationRequest) (*ResendEmailVerificationResponse, error)

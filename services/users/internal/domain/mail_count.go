@@ -1,0 +1,31 @@
+package domain
+
+import (
+	"strings"
+	"time"
+
+	"herald/shared/fault"
+	"herald/shared/secret"
+)
+
+// ErrTooManyMails is returned to callers who have logged in. Strangers get the same answer as ever.
+var ErrTooManyMails = fault.New(fault.Exhausted, "TOO_MANY_MAILS",
+	"10 such mails were sent to the user or the address within a day; try again later").After(time.Hour)
+
+// MailCount is a keyed hash by which mails are counted. It outlives a user who is removed, and names nobody.
+type MailCount []byte
+
+// CodeCounts returns the counts of a mail with a code: those of its user, and of the address in the organization.
+func (l Lasting) CodeCounts(orgID, userID, address string) []MailCount {
+	return []MailCount{l.mailCount("code", userID), l.mailCount("address", orgID, strings.ToLower(address))}
+}
+
+// NoticeCounts returns the counts of a notice. Its address does not count: whoever had used up the mails to an address
+// could keep its owner from changing a password.
+func (l Lasting) NoticeCounts(userID string) []MailCount {
+	return []MailCount{l.mailCount("notice", userID)}
+}
+
+func (l Lasting) mailCount(parts ...string) MailCount {
+	return secret.MAC(l.derive("mail count"), parts...)
+}
