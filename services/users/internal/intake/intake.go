@@ -1,5 +1,6 @@
-// Package intake handles events of other services: it adds the owner of a new project, and removes
-// the members of a removed project and the links to a removed identity provider.
+// Package intake handles events of other services: it adds the owner of a new project, and removes the members of a
+// removed project, the links to a removed identity provider, and the personal access tokens that an application made in
+// the name of a person who took its access away.
 package intake
 
 import (
@@ -9,6 +10,7 @@ import (
 	"herald/services/users/internal/api"
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -16,7 +18,18 @@ import (
 
 // Handlers returns the handlers of these events.
 func Handlers(u api.Users) []event.Handler {
-	return []event.Handler{event.On(owner(u)), event.On(membersOfProject(u)), event.On(idpRemoval(u))}
+	return []event.Handler{
+		event.On(owner(u)), event.On(membersOfProject(u)), event.On(idpRemoval(u)),
+		event.On(func(ctx context.Context, d event.Delivery, withdrawn *authv1.ConsentWithdrawn) error {
+			return u.Store.RemovePATsOf(ctx, d, withdrawn.UserId, withdrawn.ClientId)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, ended *authv1.AuthorizationEnded) error {
+			if ended.By != authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK {
+				return nil
+			}
+			return u.Store.RemovePATsOf(ctx, d, ended.UserId, ended.ClientId)
+		}),
+	}
 }
 
 // owner makes the creator of a project its owner, in case projects could not request this at the

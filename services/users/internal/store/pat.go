@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/resource"
@@ -46,12 +47,32 @@ func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 		AggregateID: t.ID, OrganizationID: t.OrgID,
 		SQL: `pat as (
 			insert into personal_access_tokens (
-				id, user_id, hash, scopes, expires_at, makers, sequence, created_at, changed_at)
-			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, position, time, time from event
+				id, user_id, hash, scopes, expires_at, makers, client_id, sequence, created_at, changed_at)
+			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, @client_id, position, time, time
+			from event
 		)`,
 		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
-			"expires_at": t.ExpiresAt, "made_with": madeWith(ctx)},
+			"expires_at": t.ExpiresAt, "made_with": madeWith(ctx), "client_id": actingFor(ctx, t.UserID)},
 	}
+}
+
+// actingFor returns the application with whose token the user makes something, or "".
+func actingFor(ctx context.Context, userID string) string {
+	if c := caller.From(ctx); c.UserID == userID {
+		return c.ClientID
+	}
+	return ""
+}
+
+// RemovePATsOf removes the tokens that an application made in a user's name, because of an event.
+func (s Store) RemovePATsOf(ctx context.Context, cause event.Delivery, userID, clientID string) error {
+	return s.journal.Follow(ctx, cause, event.Statement{
+		Along: `select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
+			from personal_access_tokens p join users u on u.id = p.user_id
+			where p.user_id = @user_id and p.client_id = @client_id and p.client_id <> ''`,
+		SQL:  `ended_pats as (delete from personal_access_tokens p using along where p.id = along.aggregate_id)`,
+		Args: postgres.Args{"user_id": userID, "client_id": clientID},
+	})
 }
 
 // PAT reads a user's token.

@@ -1,0 +1,58 @@
+package users_test
+
+import (
+	"testing"
+
+	authv1 "herald/shared/gen/herald/auth/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// A personal access token that an application made in a person's name ends when the person takes the application's
+// access away. What the person made, in the pages or with another application, stays.
+func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, other := w.person(w.admin, "mini"), w.person(w.admin, "maxi")
+	with := func(userID, clientID string) string {
+		t.Helper()
+		c := w.caller(w.admin, userID, "")
+		c.AuthenticatedAt, c.TokenID, c.ClientID = w.ground.Now(), "", clientID
+		r, err := w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Token
+	}
+	auth := kit.Herald(t, w.ground, "auth")
+	ended := func(clientID string, by authv1.AuthorizationEnd) string {
+		return auth.Tell(w.orgID, "authorization", id, &authv1.AuthorizationEnded{
+			UserId: id, ClientId: clientID, By: by,
+		})
+	}
+	for name, take := range map[string]func() string{
+		"consent withdrawn": func() string {
+			return auth.Tell(w.orgID, id, id, &authv1.ConsentWithdrawn{UserId: id, ClientId: "app"})
+		},
+		"authorization taken back": func() string {
+			return ended("app", authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK)
+		},
+	} {
+		gone := with(id, "app")
+		stay := []string{with(id, "other app"), with(id, ""), with(other, "app")}
+		ended("other app", authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED)
+		cause := take()
+		testkit.Until(t, w.service.DB, "personal_access_tokens",
+			"not exists (select from personal_access_tokens where user_id = '"+id+"' and client_id = 'app')")
+		_, err := w.resolve(gone, "")
+		refused(t, err, "TOKEN_INVALID")
+		if n := w.rows("events where aggregate = 'pat' and name = 'removed' and data->>'cause' = $1", cause); n != 1 {
+			t.Errorf("%s: %d events", name, n)
+		}
+		for i, token := range stay {
+			if _, err := w.resolve(token, ""); err != nil {
+				t.Errorf("%s: token %d: %v", name, i, err)
+			}
+		}
+	}
+}
