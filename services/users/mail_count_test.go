@@ -150,3 +150,28 @@ func TestNoticesAreCounted(t *testing.T) {
 		t.Errorf("a new password by mail: %v", err)
 	}
 }
+
+// Adding and removing an authenticator app again and again sends no more notices either.
+func TestNoticesOfAppsAreCounted(t *testing.T) {
+	t.Parallel()
+	o := newOTP(t)
+	for i := range domain.CodesADay {
+		if _, err := o.verify(shown(t, o.key, o.ground.Now())); err != nil {
+			t.Fatalf("app %d: %v", i, err)
+		}
+		if _, err := o.gateway.RemoveMyOtp(o.fresh(), &usersv1.RemoveMyOtpRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		added, err := o.add(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.key = added.Secret
+	}
+	_, err := o.verify(shown(t, o.key, o.ground.Now()))
+	refused(t, err, "TOO_MANY_MAILS")
+	o.ahead.Add(int64(24*time.Hour + time.Minute))
+	if _, err := o.verify(shown(t, o.key, o.ground.Now())); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}

@@ -41,12 +41,17 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 type OTPChange struct {
 	Event  proto.Message
 	Notice *Notice
+	// Counts are those of Notice; nil if it is not counted.
+	Counts []domain.MailCount
 }
 
 // save adds the notice to a statement, if there is one.
 func (c OTPChange) save(s *event.Statement) {
 	if c.Notice != nil {
 		c.Notice.save(s)
+	}
+	if len(c.Counts) > 0 {
+		countMails(s, c.Counts)
 	}
 }
 
