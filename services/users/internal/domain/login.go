@@ -50,7 +50,7 @@ func (u *User) ReplaceRequired(generation int64, hash Hidden) (PasswordChange, e
 // Stranger is a login name that nobody has, or a user without a code, by which guesses are counted: by all replicas
 // together, and as many as for a user, so that the refusals do not tell who is there.
 type Stranger struct {
-	// Slot is the row that the stranger shares with others, of 65,536.
+	// Slot is the place of the stranger's row, of 4,194,304. Others have the same.
 	Slot int
 	// Name is a keyed hash.
 	Name []byte
@@ -59,5 +59,5 @@ type Stranger struct {
 // Stranger returns the stranger with a name of a kind, such as a folded login name.
 func (l Lasting) Stranger(kind, name string) Stranger {
 	mac := secret.MAC(l.stranger, kind, name)
-	return Stranger{Slot: int(binary.BigEndian.Uint16(mac)), Name: mac[2:18]}
+	return Stranger{Slot: int(binary.BigEndian.Uint32(mac) >> 10), Name: mac[4:20]}
 }

@@ -86,5 +86,13 @@ func TestTryNoCode(t *testing.T) {
 	if _, err := l.db.Exec(t.Context(), `update strangers set name = 'another'`); err != nil {
 		t.Fatal(err)
 	}
+	for range domain.CodeTries + 1 {
+		guess("while another stranger in the same row is refused", nil)
+		ask(domain.CodePause)
+	}
+	if n := testkit.Rows(t, l.db, "strangers where name = 'another' and tries > 10"); n != 1 {
+		t.Error("the other stranger has lost the row")
+	}
+	l.now = l.now.Add(domain.PasswordMemory)
 	guesses("after another stranger in the same row")
 }

@@ -105,20 +105,44 @@ func TestUntryLogin(t *testing.T) {
 	l.try(30 * time.Minute)
 }
 
-// Names that nobody has take the places of others.
+// Names that nobody has take the places of others, but not of a name at which guesses are refused: that stays refused
+// for a day, however many other names there are.
 func TestPlacesOfStrangers(t *testing.T) {
 	t.Parallel()
 	l := newLogins(t)
-	for range domain.PasswordTries {
-		l.try(0)
+	guess := func() {
+		t.Helper()
+		if _, err := l.TryLogin(t.Context(), "nobody", l.key); err != nil {
+			t.Error(err)
+		}
 	}
-	if _, err := l.db.Exec(t.Context(), `update strangers set name = 'another'`); err != nil {
-		t.Fatal(err)
+	rename := func(to string) {
+		t.Helper()
+		if _, err := l.db.Exec(t.Context(), `update strangers set name = $1`, []byte(to)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := l.TryLogin(t.Context(), "nobody", l.key); err != nil {
-		t.Errorf("after another name in the same place: %v", err)
+	is := func(when, where string) {
+		t.Helper()
+		if testkit.Rows(t, l.db, "strangers") != 1 || testkit.Rows(t, l.db, "strangers where "+where) != 1 {
+			t.Errorf("%s: not one row with %s", when, where)
+		}
 	}
-	if n := testkit.Rows(t, l.db, "strangers"); n != 1 {
-		t.Errorf("%d places", n)
+	for range domain.PasswordTries - 1 {
+		guess()
 	}
+	rename("another")
+	guess()
+	is("after fewer guesses at another name", "name <> 'another' and tries = 1")
+	for range domain.PasswordTries - 1 {
+		guess()
+	}
+	rename("refused")
+	for range domain.PasswordTries + 1 {
+		guess()
+	}
+	is("while guesses at another name are refused", "name = 'refused' and tries = 10")
+	l.now = l.now.Add(domain.PasswordMemory)
+	guess()
+	is("a day later", "name <> 'refused' and tries = 1")
 }

@@ -2,11 +2,19 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/postgres"
 )
+
+// free is an SQL condition: the row t is the stranger's own, or its place may be taken. A name whose guesses are
+// refused keeps its place for domain.PasswordMemory, so that guesses at invented names do not end that. Guesses at
+// another name in such a place do not count.
+const free = `(t.name = @name or t.tries < @most or t.since + @memory::interval <= @now)`
 
 // tryStranger counts a guess at a login name that nobody has, as TryPassword does for a user. A name takes the place
 // of another one with the same slot, so that guesses never cost more rows than there are slots.
@@ -17,10 +25,11 @@ func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Ti
 			insert into strangers as t (slot, name, tries, since) values (@slot, @name, 1, @now)
 			on conflict (slot) do update set name = @name, since = @now, mails = '{}',
 				tries = case when t.name <> @name or `+triesForgotten+` then 1 else t.tries + 1 end
-			where t.name <> @name or t.since + `+triesPause+` <= @now
+			where `+free+` and (t.name <> @name or t.since + `+triesPause+` <= @now)
 			returning t.slot
 		)
-		select exists (select from counted) as tried,
+		select exists (select from counted)
+				or exists (select from strangers t where t.slot = @slot and not `+free+`) as tried,
 			(select t.since + `+triesPause+` from strangers t where t.slot = @slot and t.name = @name) as until`, args)
 	return t.wait(now), postgres.Fault(err)
 }
@@ -41,10 +50,15 @@ func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
 		on conflict (slot) do update set name = @name, since = @now,
 			tries = case when t.name <> @name then 1 else least(t.tries, @most) + 1 end,
 			mails = case when t.name <> @name then '{}' else t.mails end
+		where `+free+`
 		returning t.tries > @most as locked`, postgres.Args{
 		"slot": nobody.Slot, "name": nobody.Name, "now": s.Now(), "most": domain.CodeTries,
+		"memory": domain.PasswordMemory,
 	})
-	if err == nil && c.Locked {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // another name keeps the place
+		return nil
+	case err == nil && c.Locked:
 		return domain.ErrCodeLocked
 	}
 	return postgres.Fault(err)
@@ -58,9 +72,10 @@ func (s Store) renewNoCode(ctx context.Context, nobody domain.Stranger, pause ti
 		on conflict (slot) do update set name = @name, since = @now, tries = 0,
 			mails = case when t.name <> @name then array[@now::timestamptz]
 				else (array_prepend(@now::timestamptz, t.mails))[1:@a_day] end
-		where t.name <> @name or (t.mails[1] < @now - @pause::interval) is not false
-			and (t.mails[@a_day] < @now - interval '1 day') is not false`, postgres.Args{
+		where `+free+` and (t.name <> @name or (t.mails[1] < @now - @pause::interval) is not false
+			and (t.mails[@a_day] < @now - interval '1 day') is not false)`, postgres.Args{
 		"slot": nobody.Slot, "name": nobody.Name, "now": s.Now(), "pause": pause, "a_day": domain.CodesADay,
+		"most": domain.CodeTries, "memory": domain.PasswordMemory,
 	})
 	return postgres.Fault(err)
 }
