@@ -375,6 +375,25 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// A display name that nobody has chosen is empty in the form, so that it follows the other names when they change.
+func TestDisplayNameThatIsNotChosen(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	session := a.login("here")
+	for _, test := range []struct {
+		language, display, shown string
+	}{
+		{"", "Ada Lovelace", ""}, {"hu", "Lovelace Ada", ""}, {"hu", "Ada Lovelace", "Ada Lovelace"}, {"", "Ada", "Ada"},
+	} {
+		a.users.own.profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: test.display,
+			PreferredLanguage: test.language}
+		root := parse(t, a.open(session, "/profile").Body.String())
+		if got, _ := attribute(element(root, "input", "id", "displayName"), "value"); got != test.shown {
+			t.Errorf("%+v: the form has %q", test, got)
+		}
+	}
+}
+
 // What people call themselves is text, wherever it is shown.
 func TestHostileProfile(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"herald/shared/displayname"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -18,7 +19,11 @@ func (p *Pages) profile(w http.ResponseWriter, v visit) {
 		p.failed(w, v, err)
 		return
 	}
-	p.profileForm(w, v, me.User.GetHuman().GetProfile(), nil)
+	shown := me.User.GetHuman().GetProfile()
+	if shown.GetDisplayName() == displayname.Of(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName()) {
+		shown.DisplayName = "" // an unchosen name follows the other names
+	}
+	p.profileForm(w, v, shown, nil)
 }
 
 // profileForm writes the form with the fields that are wrong marked, by their names in JSON.

@@ -15,6 +15,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/contract"
+	"herald/shared/displayname"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
@@ -235,7 +236,7 @@ func digestFields(u domain.User, d *usersv1.HumanUserData) map[string]string {
 		"profile.firstName": d.Profile.FirstName, "profile.lastName": d.Profile.LastName,
 		"profile.nickName": d.Profile.NickName,
 		"profile.displayName": cmp.Or(u.DisplayName,
-			domain.DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)),
+			displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)),
 		"profile.preferredLanguage": u.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
 		"email.email": d.Email.Email, "email.isEmailVerified": truth(d.Email.IsEmailVerified),
 		"phone.phone": d.Phone.GetPhone(), "phone.isPhoneVerified": truth(d.Phone.GetIsPhoneVerified()),

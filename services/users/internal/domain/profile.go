@@ -1,9 +1,7 @@
 package domain
 
 import (
-	"strings"
-	"unicode"
-
+	"herald/shared/displayname"
 	"herald/shared/fault"
 )
 
@@ -15,7 +13,7 @@ type Profile struct {
 	FirstName         string
 	LastName          string
 	NickName          string
-	DisplayName       string // made by DisplayName where it is empty
+	DisplayName       string // made by displayname where it is empty
 	PreferredLanguage string // as Language returns it
 	Gender            int16
 }
@@ -34,7 +32,7 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 		return nil, ErrUserNotHuman
 	}
 	if p.DisplayName == "" {
-		p.DisplayName = DisplayName(p.PreferredLanguage, p.FirstName, p.LastName)
+		p.DisplayName = displayname.Of(p.PreferredLanguage, p.FirstName, p.LastName)
 	}
 	for _, f := range []struct {
 		name  string
@@ -53,27 +51,6 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 		u.Gender, changed = p.Gender, append(changed, "profile.gender")
 	}
 	return changed, nil
-}
-
-// DisplayName is what a person is called who has not chosen a display name, in the person's language: in some
-// the family name comes first, and where names have no spaces between them there is none.
-func DisplayName(language, first, last string) string {
-	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(language, "_", "-")), "-")
-	switch base {
-	case "zh", "ko":
-		if spaceless(first) && spaceless(last) {
-			return last + first
-		}
-		return last + " " + first
-	case "ja", "hu":
-		return last + " " + first
-	}
-	return first + " " + last
-}
-
-// spaceless reports whether a name is written in Han or Hangul.
-func spaceless(name string) bool {
-	return !strings.ContainsFunc(name, func(r rune) bool { return !unicode.In(r, unicode.Han, unicode.Hangul) })
 }
 
 // ChangePhone replaces the phone of a person. It returns the names of the fields that differ.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"herald/shared/displayname"
 	"herald/shared/fault"
 	"herald/shared/resource"
 )
@@ -99,7 +100,7 @@ func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // of the mail that the user needs, or "". A linked user may verify the e-mail later.
 func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
-		u.DisplayName = DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)
+		u.DisplayName = displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)
 	}
 	u.State = UserActive
 	switch {

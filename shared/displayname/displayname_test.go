@@ -1,14 +1,14 @@
-package domain_test
+package displayname_test
 
 import (
 	"testing"
 
-	"herald/services/users/internal/domain"
+	"herald/shared/displayname"
 )
 
 // In some languages the family name comes first, and in some there is no space between names in their own
 // script.
-func TestDisplayName(t *testing.T) {
+func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ language, first, last, want string }{
 		{"", "Ada", "Lovelace", "Ada Lovelace"},
@@ -23,7 +23,7 @@ func TestDisplayName(t *testing.T) {
 		{"ko", "Chulsoo", "김", "김 Chulsoo"},
 		{"kok", "Asha", "Naik", "Asha Naik"},
 	} {
-		if got := domain.DisplayName(c.language, c.first, c.last); got != c.want {
+		if got := displayname.Of(c.language, c.first, c.last); got != c.want {
 			t.Errorf("%s: %q, want %q", c.language, got, c.want)
 		}
 	}
